@@ -1,0 +1,123 @@
+# Everything here needs Go, git and make, nothing else; what is missing is built into bin/ from Go modules.
+# CI runs the same targets: see .ci/run.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+# A checkout that belongs to somebody else can be built, too.
+export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Results of unchanged packages come from Go's cache, except in CI. Add flags: make test TEST_FLAGS='-run TestX -v'
+TEST_FLAGS ?= $(if $(CI),-count=1)
+
+PROGRESS := $(CURDIR)/test/tools/progress.sh
+LINT := $(CURDIR)/bin/golangci-lint
+MODULES := . test/devcluster test/tools
+
+##@ Use
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: cluster build ## Show what Fairlead does, on a cluster of its own
+	go run ./test/e2e/demo
+
+.PHONY: dev
+dev: cluster build ## Run a cluster with the operator until interrupted
+	go run ./test/e2e/demo --dev
+
+.PHONY: build
+build: ## Build the programs: bin/fairlead, bin/fairlead-operator
+	@$(PROGRESS) "bin/fairlead, bin/fairlead-operator" "about 3 minutes the first time, seconds later" \
+		go build -v -ldflags "-X github.com/fairlead-io/fairlead/internal/version.Version=$(VERSION)" -o bin/ ./cmd/...
+
+.PHONY: cluster
+cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
+
+##@ Check
+
+.PHONY: test
+test: cluster ## Run all tests, most of them against a dev cluster
+	go test -p 2 -timeout 20m $(TEST_FLAGS) ./...
+	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no cluster
+	go test -short $(TEST_FLAGS) ./...
+
+.PHONY: test-long
+test-long: cluster ## Run all tests and those that take long: load, restarts, budgets
+	go test -p 1 -timeout 60m -tags long $(TEST_FLAGS) ./...
+
+.PHONY: lint
+lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
+	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go build -v ./...
+	$(LINT) run ./...
+	cd test/devcluster && $(LINT) run ./...
+
+.PHONY: verify
+verify: bin/controller-gen ## Check that generated files and go.mod files are up to date
+	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
+	cp -r --parents api config/crd go.mod go.sum "$$copy"; \
+	$(call generate,"$$copy"); \
+	for path in api config/crd; do \
+		diff -ru "$$path" "$$copy/$$path" || { echo "$$path is not up to date; run 'make generate'" >&2; exit 1; }; \
+	done
+	@for module in $(MODULES); do \
+		difference=$$(go -C "$$module" mod tidy -diff) && continue; \
+		sed '/^diff .*go.sum$$/,$$d' <<<"$$difference"; \
+		echo "$$module/go.mod is not tidy; run 'go -C $$module mod tidy'" >&2; exit 1; \
+	done
+
+##@ Change
+
+.PHONY: generate
+generate: bin/controller-gen ## Generate deep copies and CRDs from the types in api/
+	@$(call generate,.)
+
+.PHONY: format
+format: bin/golangci-lint ## Format the code
+	$(LINT) fmt ./...
+	cd test/devcluster && $(LINT) fmt ./...
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin
+
+# Generated files are removed first, so that those of a removed type don't stay.
+define generate
+(cd $(1) && find api -name 'zz_generated.*.go' -delete && rm -f config/crd/*.yaml && \
+	$(CURDIR)/bin/controller-gen object paths=./api/... && \
+	$(CURDIR)/bin/controller-gen crd paths=./api/v1alpha1/... output:crd:artifacts:config=config/crd)
+endef
+
+# The cluster has the version of the Kubernetes module that it is built from; clients parse it.
+KUBERNETES = $(shell sed -n 's|^\tk8s.io/kubernetes v||p' test/devcluster/go.mod)
+version_of = -X $(1).gitVersion=v$(KUBERNETES) \
+	-X $(1).gitMajor=$(word 1,$(subst ., ,$(KUBERNETES))) -X $(1).gitMinor=$(word 2,$(subst ., ,$(KUBERNETES)))
+
+# No -trimpath: with it nothing would be shared with what tests and linter compile. Moved into place when complete: it may be running.
+bin/devcluster: $(shell find test/devcluster -name '*.go' -not -name '*_test.go') test/devcluster/go.mod test/devcluster/go.sum | bin
+	@$(PROGRESS) $@ "a whole Kubernetes: about 6 minutes on 2 cores the first time, 10 seconds later" \
+		go -C test/devcluster build -v -o $(CURDIR)/$@.new \
+		-ldflags "-s -w $(call version_of,k8s.io/component-base/version) $(call version_of,k8s.io/client-go/pkg/version)" .
+	@mv $@.new $@
+
+bin/golangci-lint: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+bin/golangci-lint: EXPECTATION := about 2 minutes on 2 cores
+bin/controller-gen: TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
+bin/controller-gen: EXPECTATION := about 30 seconds on 2 cores
+bin/golangci-lint bin/controller-gen: test/tools/go.mod test/tools/go.sum | bin
+	@$(PROGRESS) $@ "$(EXPECTATION)" go -C test/tools build -v -ldflags "-s -w" -o $(CURDIR)/$@.new $(TOOL)
+	@mv $@.new $@
+
+bin:
+	@mkdir -p bin

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs a "go ... -v" command and tells now and then how far it is; some compile for minutes the first time.
+# Usage: progress.sh WHAT EXPECTATION COMMAND...
+# The output of the command is shown only when it fails.
+set -euo pipefail
+
+what=$1 expectation=$2
+shift 2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+"$@" >"$log" 2>&1 &
+job=$!
+# A command in the background ignores Ctrl-C by itself.
+trap 'kill "$job"' INT TERM
+
+spent() { printf '%dm%02ds' $((SECONDS / 60)) $((SECONDS % 60)); }
+
+announced=false
+next_line=20
+while kill -0 "$job" 2>/dev/null; do
+	sleep 0.2
+	if ! $announced && ((SECONDS >= 2)); then
+		echo "$what: compiling; $expectation"
+		announced=true
+	fi
+	if ((SECONDS >= next_line)); then
+		# Go prints a package per line, and sentences about downloads.
+		echo "$what: $(spent), $(grep -vc ' ' "$log" || true) packages so far, at $(tail -n 1 "$log")"
+		next_line=$((SECONDS + 20))
+	fi
+done
+
+status=0
+wait "$job" || status=$?
+if ((status != 0)); then
+	grep '[ :]' "$log" >&2 || true
+	echo "$what: failed after $(spent)" >&2
+elif $announced; then
+	echo "$what: done in $(spent)"
+fi
+exit "$status"
