@@ -1,0 +1,207 @@
+package v1alpha1
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// InventoryEntry is the record of one dependent. Its text form, of about 110 bytes, is what Status.Inventory holds:
+//
+//	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
+//
+// First group/version/kind/namespace/name (group and namespace may be empty; all texts are path-escaped), then fields that are not zero.
+// Fields that a reader does not know are kept.
+type InventoryEntry struct {
+	Group, Version, Kind, Namespace, Name string
+
+	// UID of the object as last written; empty before the first write was answered.
+	UID types.UID
+	// Digest of the manifest as last applied; empty before that.
+	Digest string
+	// Fields is a hash of the managed fields that are ours, as the last write left them; empty where the object is compared by value.
+	Fields string
+	// Values is a hash of the values that the server made of ours, for objects that are compared by value.
+	Values string
+	// Revision of the component whose inputs Digest was rendered from; zero where it is not known.
+	Revision int64
+	// Order is the apply order.
+	Order int
+	// DeleteOrder is the delete order where it is not the reverse of the apply order.
+	DeleteOrder *int
+	// UpdatePolicy as last recorded; empty means the reconciler's default.
+	UpdatePolicy UpdatePolicy
+	// DeletePolicy as last recorded; empty means delete.
+	DeletePolicy DeletePolicy
+	// Completed says that the object did its work and may be gone: it is not created again until its manifest changes.
+	Completed bool
+	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
+	Types []string
+
+	// unknown holds fields of a newer version.
+	unknown []string
+}
+
+// EffectiveDeleteOrder returns the wave number of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion ascend.
+func (e InventoryEntry) EffectiveDeleteOrder() int {
+	if e.DeleteOrder != nil {
+		return *e.DeleteOrder
+	}
+	return -e.Order
+}
+
+// String returns the text form.
+func (e InventoryEntry) String() string {
+	var b strings.Builder
+	for _, part := range []string{e.Group, e.Version, e.Kind, e.Namespace} {
+		b.WriteString(escape(part))
+		b.WriteByte('/')
+	}
+	b.WriteString(escape(e.Name))
+	field := func(key, value string) {
+		if value != "" {
+			b.WriteByte(' ')
+			b.WriteString(key)
+			b.WriteByte('=')
+			b.WriteString(value)
+		}
+	}
+	text := func(key, value string) { field(key, escape(value)) }
+	text("u", string(e.UID))
+	text("d", e.Digest)
+	text("f", e.Fields)
+	text("v", e.Values)
+	if e.Revision != 0 {
+		field("r", strconv.FormatInt(e.Revision, 10))
+	}
+	if e.Order != 0 {
+		field("o", strconv.Itoa(e.Order))
+	}
+	if e.DeleteOrder != nil {
+		field("x", strconv.Itoa(*e.DeleteOrder))
+	}
+	text("up", string(e.UpdatePolicy))
+	text("dp", string(e.DeletePolicy))
+	if e.Completed {
+		field("c", "true")
+	}
+	types := make([]string, 0, len(e.Types))
+	for _, t := range e.Types {
+		types = append(types, escape(t))
+	}
+	field("t", strings.Join(types, ","))
+	for _, f := range e.unknown {
+		b.WriteByte(' ')
+		b.WriteString(f)
+	}
+	return b.String()
+}
+
+// ParseInventoryEntry reads the text form. The error quotes the entry.
+func ParseInventoryEntry(text string) (InventoryEntry, error) {
+	id, rest, _ := strings.Cut(text, " ")
+	parts := strings.Split(id, "/")
+	if len(parts) != 5 || parts[1] == "" || parts[2] == "" || parts[4] == "" {
+		return InventoryEntry{}, fmt.Errorf("inventory entry %q: want group/version/kind/namespace/name", text)
+	}
+	var e InventoryEntry
+	for i, part := range []*string{&e.Group, &e.Version, &e.Kind, &e.Namespace, &e.Name} {
+		var err error
+		if *part, err = url.PathUnescape(parts[i]); err != nil {
+			return InventoryEntry{}, fmt.Errorf("inventory entry %q: %w", text, err)
+		}
+	}
+	for f := range strings.FieldsSeq(rest) {
+		if err := e.setField(f); err != nil {
+			return InventoryEntry{}, fmt.Errorf("inventory entry %q: %w", text, err)
+		}
+	}
+	return e, nil
+}
+
+// escape keeps a text from being taken for several: names may hold spaces, percent signs and commas.
+func escape(text string) string {
+	return strings.ReplaceAll(url.PathEscape(text), "%2A", "*")
+}
+
+// unescapeAll reads a list of texts.
+func unescapeAll(list string) ([]string, error) {
+	if list == "" {
+		return nil, nil
+	}
+	texts := strings.Split(list, ",")
+	for i := range texts {
+		var err error
+		if texts[i], err = url.PathUnescape(texts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+func (e *InventoryEntry) setField(f string) error {
+	key, value, ok := strings.Cut(f, "=")
+	if !ok {
+		return fmt.Errorf("field %q has no value", f)
+	}
+	var err error
+	if text := e.textField(key); text != nil {
+		*text, err = url.PathUnescape(value)
+		return err
+	}
+	switch key {
+	case "r":
+		e.Revision, err = strconv.ParseInt(value, 10, 64)
+	case "o":
+		e.Order, err = strconv.Atoi(value)
+	case "x":
+		var order int
+		order, err = strconv.Atoi(value)
+		e.DeleteOrder = &order
+	case "c":
+		e.Completed, err = strconv.ParseBool(value)
+	case "t":
+		e.Types, err = unescapeAll(value)
+	default:
+		e.unknown = append(e.unknown, f)
+	}
+	return err
+}
+
+// textField returns the field of that key, nil if it holds no text.
+func (e *InventoryEntry) textField(key string) *string {
+	switch key {
+	case "u":
+		return (*string)(&e.UID)
+	case "d":
+		return &e.Digest
+	case "f":
+		return &e.Fields
+	case "v":
+		return &e.Values
+	case "up":
+		return (*string)(&e.UpdatePolicy)
+	case "dp":
+		return (*string)(&e.DeletePolicy)
+	}
+	return nil
+}
+
+// ParseInventory reads all entries of a status; the errors of all bad entries are joined.
+func ParseInventory(lines []string) ([]InventoryEntry, error) {
+	entries := make([]InventoryEntry, 0, len(lines))
+	var errs []error
+	for _, line := range lines {
+		e, err := ParseInventoryEntry(line)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		entries = append(entries, e)
+	}
+	return entries, errors.Join(errs...)
+}

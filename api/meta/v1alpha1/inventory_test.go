@@ -1,0 +1,159 @@
+package v1alpha1
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const typical = "apps/v1/Deployment/production/checkout-api u=8f0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11 d=5b0e8c1d2f3a4b5c f=91aa0c1d2e3f4a5b o=1"
+
+func TestInventoryEntry(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		entry InventoryEntry
+		text  string
+	}{
+		{"a typical Deployment", InventoryEntry{
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "production", Name: "checkout-api",
+			UID: "8f0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11", Digest: "5b0e8c1d2f3a4b5c", Fields: "91aa0c1d2e3f4a5b", Order: 1,
+		}, typical},
+		{"no group, no namespace, never written", InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop"}, "/v1/Namespace//shop"},
+		{"all fields", InventoryEntry{
+			Version: "v1", Kind: "K", Namespace: "ns", Name: "n", UID: "u", Digest: "d", Fields: "f", Values: "v", Order: -2, DeleteOrder: new(3),
+			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Types: []string{"A.example.com", "*.b.example.com"},
+		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true t=A.example.com,*.b.example.com"},
+		{"a delete order of zero is not none", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
+		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
+		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},
+		{"a percent sign in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "100%25"}, "/v1/K//100%2525"},
+		{"a slash in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a/b"}, "/v1/K//a%2Fb"},
+		{"a line in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a\nb"}, "/v1/K//a%0Ab"},
+		{"letters of other scripts", InventoryEntry{Version: "v1", Kind: "K", Name: "ü\u2003x"}, "/v1/K//%C3%BC%E2%80%83x"},
+		{"a kind with a space", InventoryEntry{Version: "v1", Kind: "My Kind", Name: "n"}, "/v1/My%20Kind//n"},
+		{"types with spaces and commas", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Types: []string{"My Kind.g", "a,b.g"}}, "/v1/K//n t=My%20Kind.g,a%2Cb.g"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.entry.String(); got != c.text {
+				t.Errorf("got  %s\nwant %s", got, c.text)
+			}
+			got, err := ParseInventoryEntry(c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.entry, got, cmp.AllowUnexported(InventoryEntry{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	t.Run("a typical one has about 110 bytes", func(t *testing.T) {
+		if len(typical) > 125 {
+			t.Errorf("it has %d", len(typical))
+		}
+	})
+	t.Run("fields of a newer version are kept", func(t *testing.T) {
+		const text = "/v1/K//n u=x new=1 newer=a,b"
+		got, err := ParseInventoryEntry(text)
+		if err != nil || got.String() != text {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
+}
+
+func TestInventoryEntryErrors(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"nothing", "", "want group/version/kind/namespace/name"},
+		{"too few parts", "v1/ConfigMap/ns/n", "want group/version/kind/namespace/name"},
+		{"too many parts", "a/v1/ConfigMap/ns/n/x", "want group/version/kind/namespace/name"},
+		{"no version", "a//ConfigMap/ns/n", "want group/version/kind/namespace/name"},
+		{"no kind", "a/v1//ns/n", "want group/version/kind/namespace/name"},
+		{"no name", "a/v1/ConfigMap/ns/", "want group/version/kind/namespace/name"},
+		{"a broken escape in the name", "a/v1/ConfigMap/ns/%zz", `invalid URL escape "%zz"`},
+		{"a broken escape in a field", "a/v1/ConfigMap/ns/n u=%zz", `invalid URL escape "%zz"`},
+		{"a broken escape in a type", "a/v1/ConfigMap/ns/n t=%zz", `invalid URL escape "%zz"`},
+		{"a field without a value", "a/v1/ConfigMap/ns/n u", `field "u" has no value`},
+		{"an order that is no number", "a/v1/ConfigMap/ns/n o=x", `parsing "x"`},
+		{"a delete order that is no number", "a/v1/ConfigMap/ns/n x=x", `parsing "x"`},
+		{"a completion that is neither", "a/v1/ConfigMap/ns/n c=x", `parsing "x"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ParseInventoryEntry(c.text)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "inventory entry ") {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestParseInventory(t *testing.T) {
+	got, err := ParseInventory([]string{"/v1/K//a", "bad", "/v1/K//b", "worse"})
+	if len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" {
+		t.Errorf("the good entries are %v", got)
+	}
+	if err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), `"worse"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEffectiveDeleteOrder(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		entry InventoryEntry
+		want  int
+	}{
+		{"the reverse of the order", InventoryEntry{Order: 5}, -5},
+		{"its own", InventoryEntry{Order: 5, DeleteOrder: new(7)}, 7},
+		{"its own, if zero", InventoryEntry{Order: 5, DeleteOrder: new(0)}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.entry.EffectiveDeleteOrder(); got != c.want {
+				t.Errorf("got %d", got)
+			}
+		})
+	}
+}
+
+func FuzzParseInventoryEntry(f *testing.F) {
+	f.Add(typical)
+	f.Add("/v1/K//a%20b u=x new=1 t=a,*.b x=0 c=true")
+	f.Add("/v1/K//n t=, t=%2C o=007 u= =")
+	f.Fuzz(func(t *testing.T, text string) {
+		first, err := ParseInventoryEntry(text)
+		if err != nil {
+			return
+		}
+		second, err := ParseInventoryEntry(first.String())
+		if err != nil {
+			t.Fatalf("%q is written as %q: %v", text, first, err)
+		}
+		if diff := cmp.Diff(first, second, cmp.AllowUnexported(InventoryEntry{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%q is written as %q:\n%s", text, first, diff)
+		}
+	})
+}
+
+func FuzzInventoryEntry(f *testing.F) {
+	f.Add("apps", "v1", "Deployment", "shop", "web", "u", "A.b")
+	f.Add("", "v 1", "K%", "a/b", "x\ny", "=", "a,b")
+	f.Fuzz(func(t *testing.T, group, version, kind, namespace, name, uid, defined string) {
+		want := InventoryEntry{Group: group, Version: version, Kind: kind, Namespace: namespace, Name: name, Digest: uid}
+		if defined != "" {
+			want.Types = []string{defined, defined}
+		}
+		got, err := ParseInventoryEntry(want.String())
+		if version == "" || kind == "" || name == "" {
+			if err == nil {
+				t.Errorf("%q is no entry", want)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(InventoryEntry{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

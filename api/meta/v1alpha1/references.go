@@ -1,0 +1,38 @@
+package v1alpha1
+
+// ReferenceKind is the kind of a referenced object.
+// +kubebuilder:validation:Enum=Secret;ConfigMap
+type ReferenceKind string
+
+// The kinds that can be referenced.
+const (
+	SecretReference    ReferenceKind = "Secret"
+	ConfigMapReference ReferenceKind = "ConfigMap"
+)
+
+// ValuesReference points at a document of values in a Secret or ConfigMap of the component's namespace.
+type ValuesReference struct {
+	// Kind is Secret or ConfigMap.
+	Kind ReferenceKind `json:"kind"`
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// ValuesKey is the key that holds the values, as YAML; values.yaml by default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ValuesKey string `json:"valuesKey,omitempty"`
+	// Optional says that a missing object or key is no error.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}
+
+// Reference names a Secret or ConfigMap in the component's namespace.
+type Reference struct {
+	// Kind is Secret or ConfigMap.
+	Kind ReferenceKind `json:"kind"`
+	// Name of the object.
+	Name string `json:"name"`
+	// Optional says that a missing object is no error.
+	Optional bool `json:"optional,omitempty"`
+}

@@ -1,0 +1,148 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Condition types of a component. They follow kstatus: Ready says whether the desired state is reached; Reconciling and Stalled
+// are present, with status True, only while they apply.
+const (
+	ConditionReady       = "Ready"
+	ConditionReconciling = "Reconciling"
+	ConditionStalled     = "Stalled"
+)
+
+// State is a one-word summary of the conditions, for printer columns. It is an open string: clients must tolerate values they do not
+// know, because an older CRD must never reject a newer status.
+type State string
+
+// The states that this version derives.
+const (
+	StateReady           State = "Ready"
+	StateProgressing     State = "Progressing"
+	StateStalled         State = "Stalled"
+	StateSuspended       State = "Suspended"
+	StateDeleting        State = "Deleting"
+	StateDeletionBlocked State = "DeletionBlocked"
+)
+
+// Reasons of the conditions. Like states they are open strings.
+const (
+	// ReasonReady: every dependent is applied and ready.
+	ReasonReady = "Ready"
+	// ReasonObserving: watches on kinds of dependents have not delivered yet.
+	ReasonObserving = "Observing"
+	// ReasonDependentsNotReady: a wave waits for dependents; the message names them.
+	ReasonDependentsNotReady = "DependentsNotReady"
+	// ReasonDependentsNotGone: a prune or a deletion waits for dependents to disappear.
+	ReasonDependentsNotGone = "DependentsNotGone"
+	// ReasonRetrying: a transient error; it is retried within seconds.
+	ReasonRetrying = "Retrying"
+	// ReasonDependentFailed: the API server refused a dependent, or a dependent reports failure.
+	ReasonDependentFailed = "DependentFailed"
+	// ReasonOwnershipConflict: an object that should become a dependent belongs to somebody else.
+	ReasonOwnershipConflict = "OwnershipConflict"
+	// ReasonGenerateFailed: the generator returned an error.
+	ReasonGenerateFailed = "GenerateFailed"
+	// ReasonInvalidManifests: the generated manifests, or their settings, are invalid.
+	ReasonInvalidManifests = "InvalidManifests"
+	// ReasonInvalidSpec: the component's spec cannot be used.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
+	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonTimeout: the component was not ready within its timeout.
+	ReasonTimeout = "Timeout"
+	// ReasonSuspended: reconciling is suspended in the spec.
+	ReasonSuspended = "Suspended"
+	// ReasonDeleting: dependents are being deleted.
+	ReasonDeleting = "Deleting"
+	// ReasonForeignInstances: deletion is refused while foreign instances of managed types exist.
+	ReasonForeignInstances = "ForeignInstances"
+	// ReasonForeignFinalizers: deletion waits until the finalizers of others are removed from the component.
+	ReasonForeignFinalizers = "ForeignFinalizers"
+)
+
+// Status is what a reconciler reports about a component. Authors embed it inline in the status of their own type. The reconciler is
+// its only writer.
+type Status struct {
+	// ObservedGeneration is the generation of the component that the conditions speak of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Reconciler is the name of the reconciler that maintains this status; it prefixes labels and annotations of the dependents.
+	// +optional
+	Reconciler string `json:"reconciler,omitempty"`
+
+	// TargetNamespace and TargetName are where, and as what, the dependents were applied.
+	// +optional
+	TargetNamespace string `json:"targetNamespace,omitempty"`
+	// +optional
+	TargetName string `json:"targetName,omitempty"`
+
+	// State summarises the conditions in one word.
+	// +optional
+	State State `json:"state,omitempty"`
+
+	// Conditions are Ready, Reconciling and Stalled.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Revision counts the changes of the inputs; it is 1 at the first apply.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// InputDigest identifies the inputs of Revision.
+	// +optional
+	InputDigest string `json:"inputDigest,omitempty"`
+
+	// AppliedDigest identifies the inputs whose dependents were all applied last.
+	// +optional
+	AppliedDigest string `json:"appliedDigest,omitempty"`
+
+	// ProgressingSince is when the component began to work towards its current inputs; the timeout counts from here.
+	// +optional
+	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
+
+	// Dependents counts the dependents.
+	// +optional
+	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
+
+	// Waiting names the first dependents that are not ready, failed, or not gone, and why. Ten at the most.
+	// +optional
+	// +listType=atomic
+	Waiting []DependentReport `json:"waiting,omitempty"`
+
+	// Inventory records the dependents, an entry each, in the form of InventoryEntry.
+	// +optional
+	// +listType=atomic
+	Inventory []string `json:"inventory,omitempty"`
+
+	// InventoryDigest guards Inventory against loss and edits: where it does not match, the inventory is rebuilt from the owner labels
+	// of the dependents.
+	// +optional
+	InventoryDigest string `json:"inventoryDigest,omitempty"`
+}
+
+// DependentCounts counts dependents.
+type DependentCounts struct {
+	// Total is the number of dependents in the inventory.
+	Total int32 `json:"total"`
+	// Ready is the number of desired dependents that are applied and ready.
+	Ready int32 `json:"ready"`
+	// Summary is "ready/desired", for printer columns.
+	Summary string `json:"summary,omitempty"`
+}
+
+// DependentReport says why a dependent holds the component up.
+type DependentReport struct {
+	// Dependent names the object: kind, group, namespace, name.
+	Dependent string `json:"dependent"`
+	// Wave is the apply order of the dependent, or its delete order where it is being deleted.
+	Wave int32 `json:"wave"`
+	// Reason is a CamelCase word, such as InProgress or Forbidden.
+	Reason string `json:"reason"`
+	// Message explains it to a person. It never holds data of a Secret.
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,130 @@
+package v1alpha1
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// GetStatus returns the status, for the reconciler to maintain.
+func (c *Component) GetStatus() *metav1alpha1.Status { return &c.Status }
+
+// GetParameters returns spec.values as plain data; whole numbers are int64, others float64.
+func (c *Component) GetParameters() (map[string]any, error) {
+	values := map[string]any{}
+	if c.Spec.Values == nil || len(c.Spec.Values.Raw) == 0 {
+		return values, nil
+	}
+	if err := json.Unmarshal(c.Spec.Values.Raw, &values); err != nil {
+		return nil, fmt.Errorf("spec.values: %w", err)
+	}
+	return values, nil
+}
+
+// Placement returns where, and as what, the component is deployed.
+func (c *Component) Placement() (namespace, name string) {
+	namespace, name = c.Spec.TargetNamespace, c.Spec.TargetName
+	if namespace == "" {
+		namespace = c.Namespace
+	}
+	if name == "" {
+		name = c.Name
+	}
+	return namespace, name
+}
+
+// Suspended says whether reconciling is suspended.
+func (c *Component) Suspended() bool { return c.Spec.Suspend }
+
+// ResyncInterval returns the interval of the resync: ten hours where the spec is silent; zero turns it off.
+func (c *Component) ResyncInterval() time.Duration { return durationOr(c.Spec.Interval, 10*time.Hour) }
+
+// RetryInterval returns how long to wait after an error that does not go away by itself: one minute where the spec is silent.
+func (c *Component) RetryInterval() time.Duration {
+	return durationOr(c.Spec.RetryInterval, time.Minute)
+}
+
+// Timeout returns how long the component may be on its way: ten minutes where the spec is silent.
+func (c *Component) Timeout() time.Duration { return durationOr(c.Spec.Timeout, 10*time.Minute) }
+
+func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
+	if d == nil {
+		return fallback
+	}
+	return d.Duration
+}
+
+// References returns the Secrets and ConfigMaps that the component reads, each once: the source, and the values. What is needed in one
+// place is not optional, although it is in another.
+func (c *Component) References() []metav1alpha1.Reference {
+	var refs []metav1alpha1.Reference
+	add := func(ref metav1alpha1.Reference) {
+		for i := range refs {
+			if refs[i].Kind == ref.Kind && refs[i].Name == ref.Name {
+				refs[i].Optional = refs[i].Optional && ref.Optional
+				return
+			}
+		}
+		refs = append(refs, ref)
+	}
+	if cm := c.Spec.Source.ConfigMap; cm != nil {
+		add(metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference, Name: cm.Name})
+	}
+	for _, v := range c.Spec.ValuesFrom {
+		add(metav1alpha1.Reference{Kind: v.Kind, Name: v.Name, Optional: v.Optional})
+	}
+	return refs
+}
+
+// RenderInputs returns the part of the spec that the rendering depends on. How often, how long and whether to reconcile is no part of
+// it, so that it makes no revision.
+func (c *Component) RenderInputs() any {
+	spec := c.Spec.DeepCopy()
+	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
+	return spec
+}
+
+// Validate rejects what the CRD does not, or did not before: negative durations, and the fields that this version does not
+// implement. All errors are joined, each naming its field.
+func (c *Component) Validate() error {
+	var errs []error
+	for _, f := range []struct {
+		field string
+		value *metav1.Duration
+	}{{"interval", c.Spec.Interval}, {"retryInterval", c.Spec.RetryInterval}, {"timeout", c.Spec.Timeout}} {
+		if f.value != nil && f.value.Duration < 0 {
+			errs = append(errs, fmt.Errorf("spec.%s: %s is negative; use a duration such as 10m", f.field, f.value.Duration))
+		}
+	}
+	return errors.Join(append(errs, c.unsupported()...)...)
+}
+
+func (c *Component) unsupported() []error {
+	s := c.Spec
+	var errs []error
+	for _, f := range []struct {
+		field string
+		set   bool
+	}{
+		{"source.http", s.Source.HTTP != nil},
+		{"postRenderers", len(s.PostRenderers) > 0},
+		{"serviceAccountName", s.ServiceAccountName != ""},
+		{"kubeConfig", s.KubeConfig != nil},
+		{"adoptionPolicy", s.AdoptionPolicy != ""},
+		{"updatePolicy", s.UpdatePolicy != ""},
+		{"deletePolicy", s.DeletePolicy != ""},
+		{"missingNamespacesPolicy", s.MissingNamespacesPolicy != ""},
+		{"additionalManagedTypes", len(s.AdditionalManagedTypes) > 0},
+		{"allowEmpty", s.AllowEmpty},
+	} {
+		if f.set {
+			errs = append(errs, fmt.Errorf("spec.%s is not supported by this version of the operator; remove it", f.field))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,109 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+func component(spec v1alpha1.ComponentSpec) *v1alpha1.Component {
+	return &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "shop"}, Spec: spec}
+}
+
+var _ = Describe("A Component", func() {
+	It("has defaults where the spec is silent", func() {
+		c := component(v1alpha1.ComponentSpec{})
+		namespace, name := c.Placement()
+		Expect([]string{namespace, name}).To(Equal([]string{"apps", "shop"}))
+		Expect([]time.Duration{c.ResyncInterval(), c.RetryInterval(), c.Timeout()}).To(Equal([]time.Duration{10 * time.Hour, time.Minute, 10 * time.Minute}))
+		Expect(c.Suspended()).To(BeFalse())
+		Expect(c.References()).To(BeEmpty())
+		Expect(c.GetParameters()).To(BeEmpty())
+		Expect(c.Validate()).To(Succeed())
+	})
+
+	It("does what the spec says", func() {
+		c := component(v1alpha1.ComponentSpec{
+			TargetNamespace: "prod", TargetName: "store", Suspend: true,
+			Interval: &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second}, Timeout: &metav1.Duration{Duration: time.Hour},
+		})
+		namespace, name := c.Placement()
+		Expect([]string{namespace, name}).To(Equal([]string{"prod", "store"}))
+		Expect([]time.Duration{c.ResyncInterval(), c.RetryInterval(), c.Timeout()}).To(Equal([]time.Duration{0, time.Second, time.Hour}))
+		Expect(c.Suspended()).To(BeTrue())
+	})
+
+	It("keeps whole numbers in values whole", func() {
+		c := component(v1alpha1.ComponentSpec{Values: &runtime.RawExtension{Raw: []byte(`{"a":10000000,"b":[1,1.5],"c":null}`)}})
+		Expect(c.GetParameters()).To(Equal(map[string]any{"a": int64(10000000), "b": []any{int64(1), 1.5}, "c": nil}))
+	})
+
+	It("names the field of values that are no map", func() {
+		_, err := component(v1alpha1.ComponentSpec{Values: &runtime.RawExtension{Raw: []byte(`[1]`)}}).GetParameters()
+		Expect(err).To(MatchError(HavePrefix("spec.values: ")))
+	})
+
+	It("lists each referenced object once, and as needed if it is needed anywhere", func() {
+		c := component(v1alpha1.ComponentSpec{
+			Source: v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "shop"}},
+			ValuesFrom: []metav1alpha1.ValuesReference{
+				{Kind: "ConfigMap", Name: "shop", Optional: true},
+				{Kind: "Secret", Name: "shop", Optional: true},
+				{Kind: "Secret", Name: "db", Optional: true},
+				{Kind: "Secret", Name: "db"},
+			},
+		})
+		Expect(c.References()).To(Equal([]metav1alpha1.Reference{
+			{Kind: "ConfigMap", Name: "shop"}, {Kind: "Secret", Name: "shop", Optional: true}, {Kind: "Secret", Name: "db"},
+		}))
+	})
+
+	It("is rendered again for what is rendered alone", func() {
+		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"a": "b"}}}})
+		same := before.DeepCopy()
+		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryInterval = true, &metav1.Duration{Duration: 1}, &metav1.Duration{Duration: 1}
+		same.Spec.Timeout = &metav1.Duration{Duration: 1}
+		Expect(same.RenderInputs()).To(Equal(before.RenderInputs()))
+		for _, change := range []func(*v1alpha1.ComponentSpec){
+			func(s *v1alpha1.ComponentSpec) { s.Source.Inline.Files["a"] = "c" },
+			func(s *v1alpha1.ComponentSpec) { s.Path = "charts" },
+			func(s *v1alpha1.ComponentSpec) { s.Generator = "Helm" },
+			func(s *v1alpha1.ComponentSpec) { s.ValuesFrom = []metav1alpha1.ValuesReference{{Name: "db"}} },
+		} {
+			other := before.DeepCopy()
+			change(&other.Spec)
+			Expect(other.RenderInputs()).NotTo(Equal(before.RenderInputs()))
+		}
+	})
+
+	DescribeTable("is rejected, with the field named",
+		func(spec v1alpha1.ComponentSpec, field string) {
+			Expect(component(spec).Validate()).To(MatchError("spec." + field + " is not supported by this version of the operator; remove it"))
+		},
+		Entry(nil, v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}}, "source.http"),
+		Entry(nil, v1alpha1.ComponentSpec{PostRenderers: []v1alpha1.PostRenderer{{}}}, "postRenderers"),
+		Entry(nil, v1alpha1.ComponentSpec{ServiceAccountName: "deployer"}, "serviceAccountName"),
+		Entry(nil, v1alpha1.ComponentSpec{KubeConfig: &v1alpha1.KubeConfig{}}, "kubeConfig"),
+		Entry(nil, v1alpha1.ComponentSpec{AdoptionPolicy: metav1alpha1.AdoptNever}, "adoptionPolicy"),
+		Entry(nil, v1alpha1.ComponentSpec{UpdatePolicy: metav1alpha1.UpdateReplace}, "updatePolicy"),
+		Entry(nil, v1alpha1.ComponentSpec{DeletePolicy: metav1alpha1.DeleteOrphan}, "deletePolicy"),
+		Entry(nil, v1alpha1.ComponentSpec{MissingNamespacesPolicy: metav1alpha1.MissingNamespacesCreate}, "missingNamespacesPolicy"),
+		Entry(nil, v1alpha1.ComponentSpec{AdditionalManagedTypes: []v1alpha1.TypePattern{{}}}, "additionalManagedTypes"),
+		Entry(nil, v1alpha1.ComponentSpec{AllowEmpty: true}, "allowEmpty"),
+	)
+
+	It("is rejected with all its mistakes at once", func() {
+		err := component(v1alpha1.ComponentSpec{AllowEmpty: true, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
+		Expect(strings.Split(err.Error(), "\n")).To(Equal([]string{
+			"spec.timeout: -1s is negative; use a duration such as 10m",
+			"spec.allowEmpty is not supported by this version of the operator; remove it",
+		}))
+	})
+})

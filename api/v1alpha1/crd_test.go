@@ -1,0 +1,135 @@
+package v1alpha1_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("The custom resource definition", Ordered, func() {
+	var (
+		cluster *testcluster.Cluster
+		c       client.Client
+	)
+	BeforeAll(func(ctx SpecContext) {
+		cluster = testcluster.StartFor(GinkgoTB(), testcluster.Options{NoControllers: true})
+		scheme := runtime.NewScheme()
+		Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+		var err error
+		c, err = client.New(cluster.Config(), client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(config.Install(ctx, c)).To(Succeed())
+	}, NodeTimeout(time.Minute))
+
+	create := func(ctx context.Context, name, spec string) error {
+		object := &unstructured.Unstructured{}
+		text := fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: Component\nmetadata: {name: %s, namespace: default}\nspec: %s\n", name, spec)
+		Expect(yaml.Unmarshal([]byte(text), &object.Object)).To(Succeed())
+		return client.WithFieldValidation(c, metav1.FieldValidationStrict).Create(ctx, object)
+	}
+	const inline = "source: {inline: {files: {a.yaml: ''}}}"
+	sum := strings.Repeat("a", 64)
+
+	It("installs twice", func(ctx SpecContext) {
+		Expect(config.Install(ctx, c)).To(Succeed())
+	}, SpecTimeout(time.Minute))
+
+	DescribeTable("accepts",
+		func(ctx SpecContext, name, spec string) {
+			Expect(create(ctx, name, spec)).To(Succeed())
+		},
+		Entry("inline files", "inline", "{"+inline+"}"),
+		Entry("a ConfigMap", "config-map", "{source: {configMap: {name: a}}}"),
+		Entry("an archive behind a URL, which the operator refuses", "http", "{source: {http: {url: https://example.com/a.tgz, sha256: "+sum+"}}}"),
+		Entry("every field", "full", "{"+inline+`, path: charts/shop, generator: Helm, targetNamespace: prod, targetName: store.v1, values: {a: {b: [1, null]}},
+			valuesFrom: [{kind: Secret, name: a, valuesKey: b, optional: true}], postRenderers: [{kustomize: {patches: [{path: a}]}}], serviceAccountName: a,
+			kubeConfig: {secretRef: {name: a}}, adoptionPolicy: never, updatePolicy: recreate, deletePolicy: orphan, missingNamespacesPolicy: create,
+			additionalManagedTypes: [{group: "*.example.com", kind: "*"}], allowEmpty: true, suspend: true, interval: 1h30m, retryInterval: 500ms, timeout: 0s}`),
+	)
+
+	const oneSource = "exactly one of inline, configMap and http must be set"
+	DescribeTable("refuses, and says why",
+		func(ctx SpecContext, spec, want string) {
+			Expect(create(ctx, "refused", spec)).To(MatchError(ContainSubstring(want)))
+		},
+		Entry("no source", "{}", "spec.source: Required value"),
+		Entry("an empty source", "{source: {}}", oneSource),
+		Entry("two sources", "{source: {inline: {files: {a: b}}, configMap: {name: a}}}", oneSource),
+		Entry("three sources", "{source: {inline: {files: {a: b}}, configMap: {name: a}, http: {url: 'https://a', sha256: "+sum+"}}}", oneSource),
+		Entry("no files", "{source: {inline: {files: {}}}}", "spec.source.inline.files in body should have at least 1 properties"),
+		Entry("a ConfigMap without name", "{source: {configMap: {name: ''}}}", "spec.source.configMap.name in body should be at least 1 chars long"),
+		Entry("another engine", "{"+inline+", generator: Jsonnet}", `supported values: "Helm", "Kustomize", "GoTemplate"`),
+		Entry("values that are no map", "{"+inline+", values: [1]}", "spec.values in body must be of type object"),
+		Entry("values from elsewhere", "{"+inline+", valuesFrom: [{kind: Pod, name: a}]}", `supported values: "Secret", "ConfigMap"`),
+		Entry("a namespace that cannot exist", "{"+inline+", targetNamespace: Prod}", "spec.targetNamespace in body should match"),
+		Entry("a name that cannot exist", "{"+inline+", targetName: Store_1}", "spec.targetName in body should match"),
+		Entry("a misspelt field", "{"+inline+", valeus: {}}", `unknown field "spec.valeus"`),
+		Entry("a negative duration", "{"+inline+", timeout: -1m}", "spec.timeout in body should match"),
+		Entry("a duration without unit", "{"+inline+", interval: '10'}", "spec.interval in body should match"),
+		Entry("a duration that Go cannot read", "{"+inline+", retryInterval: 1d}", "spec.retryInterval in body should match"),
+		Entry("a duration beyond the range of Go", "{"+inline+", interval: 9999999999h}", "want a duration of at most 290 years"),
+	)
+
+	It("lets only readable durations in, so that lists can be decoded", func(ctx SpecContext) {
+		var components v1alpha1.ComponentList
+		Expect(c.List(ctx, &components)).To(Succeed())
+		Expect(len(components.Items)).To(BeNumerically(">=", 4))
+	})
+
+	It("accepts states and reasons of newer versions", func(ctx SpecContext) {
+		var shop v1alpha1.Component
+		Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "inline"}, &shop)).To(Succeed())
+		shop.Status.State = "Pondering"
+		shop.Status.Revision = 3
+		shop.Status.Dependents = metav1alpha1.DependentCounts{Total: 5, Ready: 2, Summary: "2/5"}
+		shop.Status.Conditions = []metav1.Condition{
+			{Type: "Ready", Status: "False", Reason: "NeverHeardOf", Message: "waiting for Pod a", LastTransitionTime: metav1.Now()},
+			{Type: "Unheard", Status: "True", Reason: "New", LastTransitionTime: metav1.Now()},
+		}
+		Expect(c.Status().Update(ctx, &shop)).To(Succeed())
+	})
+
+	It("prints ready, state, message, ready/total, revision and age", func(ctx SpecContext) {
+		table := tableOf(ctx, cluster.Config(), "inline")
+		var columns []string
+		for _, column := range table.ColumnDefinitions {
+			columns = append(columns, column.Name)
+		}
+		Expect(columns).To(Equal([]string{"Name", "Ready", "State", "Message", "Dependents", "Revision", "Age"}))
+		Expect(table.Rows).To(HaveLen(1))
+		Expect(table.Rows[0].Cells[:6]).To(HaveExactElements("inline", "False", "Pondering", "waiting for Pod a", "2/5", BeNumerically("==", 3)))
+	})
+})
+
+// tableOf asks as kubectl get does.
+func tableOf(ctx context.Context, config *rest.Config, name string) metav1.Table {
+	GinkgoHelper()
+	config.GroupVersion = &v1alpha1.GroupVersion
+	config.APIPath = "/apis"
+	config.NegotiatedSerializer = clientgoscheme.Codecs.WithoutConversion()
+	rc, err := rest.RESTClientFor(config)
+	Expect(err).NotTo(HaveOccurred())
+	raw, err := rc.Get().Namespace("default").Resource("components").Name(name).
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(ctx).Raw()
+	Expect(err).NotTo(HaveOccurred())
+	var table metav1.Table
+	Expect(json.Unmarshal(raw, &table)).To(Succeed())
+	return table
+}

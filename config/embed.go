@@ -1,0 +1,9 @@
+// Package config holds the manifests that install the operator, for programs that install it themselves.
+package config
+
+import "embed"
+
+// Manifests holds the folders crd, rbac and samples. Applied file by file in the order of their names, each finds what it needs.
+//
+//go:embed crd/*.yaml rbac/*.yaml samples/*.yaml
+var Manifests embed.FS
