@@ -1,0 +1,211 @@
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Decode reads a stream of manifests, YAML or JSON, as kubectl does: documents without content are skipped, lists (a kind that ends in List, with
+// items) are replaced by their items, whole numbers become int64 and others float64.
+//
+// Every manifest must have an apiVersion, a kind and a metadata.name; metadata.generateName is refused, because a dependent must be found
+// again. Labels and annotations must be strings: readers of metadata would drop all of them where one is not. A null among them is an empty
+// string, as for the API server.
+//
+// The error joins a FileError for each mistake; file is only used in there. No objects are returned with an error.
+func Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	var errs []error
+	for _, document := range splitDocuments(data) {
+		values, syntax := document.parse()
+		if syntax != nil {
+			syntax.File = file
+			errs = append(errs, syntax)
+			continue
+		}
+		for _, value := range values {
+			found, mistakes := manifestsOf(value.data, "")
+			for _, mistake := range mistakes {
+				errs = append(errs, &FileError{File: file, Line: value.line, Err: mistake})
+			}
+			objects = append(objects, found...)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return objects, nil
+}
+
+// manifestsOf returns the manifest that data is, or those that it lists. at is the place of data in its document; empty at the top.
+func manifestsOf(data any, at string) ([]*unstructured.Unstructured, []error) {
+	switch data := data.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		if list, ok := listOf(data); ok {
+			return list.manifests(at)
+		}
+		object := &unstructured.Unstructured{Object: data}
+		mistakes := checkManifest(data)
+		if at != "" {
+			for i, mistake := range mistakes {
+				mistakes[i] = fmt.Errorf("%s: %w", at, mistake)
+			}
+		}
+		return []*unstructured.Unstructured{object}, mistakes
+	default:
+		mistake := fmt.Errorf("this is %s, not a manifest: write apiVersion, kind and metadata", typeName(data))
+		if at != "" {
+			mistake = fmt.Errorf("%s: %w", at, mistake)
+		}
+		return nil, []error{mistake}
+	}
+}
+
+// list is an object that stands for others.
+type list struct {
+	apiVersion any
+	// itemKind is empty for a list of any kind.
+	itemKind string
+	items    []any
+}
+
+// listOf returns the list that an object is: its kind ends in List, and it has items, which may be null.
+func listOf(object map[string]any) (list, bool) {
+	kind, _ := object["kind"].(string)
+	itemKind, ends := strings.CutSuffix(kind, "List")
+	content, found := object["items"]
+	items, ok := content.([]any)
+	return list{apiVersion: object["apiVersion"], itemKind: itemKind, items: items}, ends && found && (ok || content == nil)
+}
+
+// manifests returns the manifests in a list. The items of a list of a certain kind, such as ConfigMapList, need not repeat it.
+func (l list) manifests(at string) ([]*unstructured.Unstructured, []error) {
+	var objects []*unstructured.Unstructured
+	var mistakes []error
+	for i, item := range l.items {
+		if fields, ok := item.(map[string]any); ok && l.itemKind != "" && fields["kind"] == nil && fields["apiVersion"] == nil {
+			fields["kind"], fields["apiVersion"] = l.itemKind, l.apiVersion
+		}
+		place := fmt.Sprintf("items[%d]", i)
+		if at != "" {
+			place = at + "." + place
+		}
+		found, wrong := manifestsOf(item, place)
+		objects = append(objects, found...)
+		mistakes = append(mistakes, wrong...)
+	}
+	return objects, mistakes
+}
+
+// checkManifest returns what is wrong with the identity and the metadata of a manifest, and mends nulls in it.
+func checkManifest(object map[string]any) []error {
+	var mistakes []error
+	apiVersion, err := requiredString(object, "apiVersion", "apiVersion", "write one, such as apps/v1")
+	if err == nil {
+		_, err = schema.ParseGroupVersion(apiVersion)
+	}
+	mistakes = appendError(mistakes, err)
+	_, err = requiredString(object, "kind", "kind", "write one, such as ConfigMap")
+	mistakes = appendError(mistakes, err)
+
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		if present := object["metadata"]; present != nil {
+			return append(mistakes, fmt.Errorf("metadata is %s: write a map with a name", typeName(present)))
+		}
+		return append(mistakes, errors.New("no metadata.name: give the object a name"))
+	}
+	return append(mistakes, checkMetadata(metadata)...)
+}
+
+func checkMetadata(metadata map[string]any) []error {
+	var mistakes []error
+	if name, generate := metadata["name"], metadata["generateName"]; (name == nil || name == "") && generate != nil {
+		mistakes = append(mistakes, errors.New("metadata.generateName is not supported, because the object must be found again: write metadata.name"))
+	} else {
+		_, err := requiredString(metadata, "name", "metadata.name", "give the object a name")
+		mistakes = appendError(mistakes, err)
+	}
+	switch namespace := metadata["namespace"].(type) {
+	case nil:
+		delete(metadata, "namespace")
+	case string:
+	default:
+		mistakes = append(mistakes, fmt.Errorf("metadata.namespace is %s: quote it", typeName(namespace)))
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		mistakes = append(mistakes, checkStrings(metadata, field)...)
+	}
+	return mistakes
+}
+
+// checkStrings checks the labels or annotations in metadata.
+func checkStrings(metadata map[string]any, field string) []error {
+	entries, ok := metadata[field].(map[string]any)
+	if !ok {
+		if present := metadata[field]; present != nil {
+			return []error{fmt.Errorf("metadata.%s is %s: write a map", field, typeName(present))}
+		}
+		delete(metadata, field)
+		return nil
+	}
+	var mistakes []error
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		switch entry := entries[key].(type) {
+		case string:
+		case nil:
+			entries[key] = ""
+		default:
+			mistakes = append(mistakes, fmt.Errorf("metadata.%s[%s] is %s: quote it", field, key, typeName(entry)))
+		}
+	}
+	return mistakes
+}
+
+// requiredString returns a field that must be a string with content.
+func requiredString(fields map[string]any, field, path, advice string) (string, error) {
+	switch content := fields[field].(type) {
+	case nil:
+		return "", fmt.Errorf("no %s: %s", path, advice)
+	case string:
+		if content == "" {
+			return "", fmt.Errorf("%s is empty: %s", path, advice)
+		}
+		return content, nil
+	default:
+		return "", fmt.Errorf("%s is %s: quote it", path, typeName(content))
+	}
+}
+
+func appendError(errs []error, err error) []error {
+	if err == nil {
+		return errs
+	}
+	return append(errs, err)
+}
+
+// typeName names the type of a decoded value for a person.
+func typeName(data any) string {
+	switch data.(type) {
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case int64, float64:
+		return "a number"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a map"
+	default:
+		return fmt.Sprintf("a %T", data)
+	}
+}

@@ -1,0 +1,136 @@
+package manifests
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// document is a part of a stream that is parsed on its own.
+type document struct {
+	// line in the stream of the first line of text, from 1.
+	line int
+	text []byte
+}
+
+// splitDocuments cuts a YAML stream at its markers; documents without content are left out.
+//
+// A marker is a line that begins with --- or ...; what follows --- on its line belongs to the document it starts, even without a space,
+// because templates that trim too much white space leave such lines and Helm accepts them. YAML allows no marker inside a quoted or block
+// scalar, so cutting by lines is exact. Dashes beyond the third make no marker.
+func splitDocuments(data []byte) []document {
+	var documents []document
+	current := document{line: 1}
+	finish := func(next int) {
+		if current.hasContent() {
+			documents = append(documents, current)
+		}
+		current = document{line: next}
+	}
+	number := 0
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) {
+		number++
+		rest, starts := bytes.CutPrefix(line, []byte("---"))
+		switch {
+		case starts && !bytes.HasPrefix(rest, []byte("-")):
+			finish(number)
+			current.text = append(current.text, bytes.TrimLeft(rest, " \t")...)
+		case isEndMarker(line):
+			finish(number + 1)
+		default:
+			current.text = append(current.text, line...)
+		}
+	}
+	finish(0)
+	return documents
+}
+
+func isEndMarker(line []byte) bool {
+	rest, found := bytes.CutPrefix(line, []byte("..."))
+	return found && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
+}
+
+// hasContent says whether there is more than white space, comments and directives.
+func (d document) hasContent() bool { return d.firstLine() != 0 }
+
+// firstLine returns the line in the stream where the content begins, or 0.
+func (d document) firstLine() int {
+	number := d.line
+	for line := range bytes.Lines(d.text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && line[0] != '%' {
+			return number
+		}
+		number++
+	}
+	return 0
+}
+
+// value is a parsed document, or one value of a document that is a sequence of JSON values.
+type value struct {
+	line int
+	data any
+}
+
+// parse returns the values of the document. The error carries no file yet.
+func (d document) parse() ([]value, *FileError) {
+	if values, ok := d.parseJSON(); ok {
+		return values, nil
+	}
+	asJSON, err := yaml.YAMLToJSON(d.text)
+	if err != nil {
+		return nil, d.syntaxError(err)
+	}
+	v := value{line: d.firstLine()}
+	if err := utiljson.Unmarshal(asJSON, &v.data); err != nil {
+		return nil, &FileError{Line: v.line, Err: err}
+	}
+	return []value{v}, nil
+}
+
+// parseJSON reads JSON objects that follow each other. It is quicker than YAML, and YAML does not know such a sequence.
+func (d document) parseJSON() ([]value, bool) {
+	if trimmed := bytes.TrimSpace(d.text); len(trimmed) == 0 || trimmed[0] != '{' {
+		return nil, false
+	}
+	var values []value
+	decoder := json.NewDecoder(bytes.NewReader(d.text))
+	for {
+		start := int(decoder.InputOffset())
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+			return values, true
+		} else if err != nil {
+			return nil, false
+		}
+		start += bytes.IndexByte(d.text[start:], raw[0])
+		v := value{line: d.line + bytes.Count(d.text[:start], []byte("\n"))}
+		if err := utiljson.Unmarshal(raw, &v.data); err != nil {
+			return nil, false
+		}
+		values = append(values, v)
+	}
+}
+
+var lineInMessage = regexp.MustCompile(`line (\d+): `)
+
+// syntaxError moves the line that a parser's message begins with, which counts from the start of the document.
+func (d document) syntaxError(err error) *FileError {
+	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
+	line := d.firstLine()
+	if found := lineInMessage.FindStringSubmatchIndex(message); found != nil && found[0] == 0 {
+		if n, err := strconv.Atoi(message[found[2]:found[3]]); err == nil {
+			line = d.line + n - 1
+			message = message[found[1]:]
+		}
+	}
+	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message)}
+}

@@ -1,0 +1,36 @@
+package manifests
+
+import (
+	"cmp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Key identifies a dependent. The version is not part of it: an object served in two versions is one object. Callers compare keys and
+// print them; what a key is made of concerns those who read and write the object.
+type Key struct {
+	Group, Kind, Namespace, Name string
+}
+
+// GroupKind returns the type of the object.
+func (k Key) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
+
+// String returns the key as people write it: Deployment.apps shop/web.
+func (k Key) String() string {
+	name := k.Name
+	if k.Namespace != "" {
+		name = k.Namespace + "/" + k.Name
+	}
+	return k.GroupKind().String() + " " + name
+}
+
+// Compare orders keys by group, kind, namespace and name.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(
+		strings.Compare(k.Group, other.Group),
+		strings.Compare(k.Kind, other.Kind),
+		strings.Compare(k.Namespace, other.Namespace),
+		strings.Compare(k.Name, other.Name),
+	)
+}

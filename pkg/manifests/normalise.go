@@ -1,0 +1,225 @@
+package manifests
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// Scope is the scope of a type.
+type Scope string
+
+// The scopes. ScopeUnknown is that of a type which the cluster does not serve (yet), and no dependent defines.
+const (
+	ScopeUnknown    Scope = "Unknown"
+	ScopeNamespaced Scope = "Namespaced"
+	ScopeCluster    Scope = "Cluster"
+)
+
+// Object is a normalised manifest: a dependent as it is desired. It is read-only.
+type Object struct {
+	Key      Key
+	Version  string
+	Scope    Scope
+	Settings Settings
+	Stage    Stage
+	// Types are the managed types that the object defines.
+	Types []ManagedType
+	// Ephemeral says that the object asks to be removed when its work is done: then its absence is no drift.
+	Ephemeral bool
+	// Digest identifies the content of the manifest, settings included.
+	Digest string
+	// Body is the manifest as it is sent, labels and annotations of the reconciler included.
+	Body *unstructured.Unstructured
+}
+
+// GroupVersionKind returns the type as the manifest has it.
+func (o Object) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}
+}
+
+// NormaliseOptions tells Normalise about the component and its target.
+type NormaliseOptions struct {
+	// Reconciler is the name of the reconciler: the prefix of settings, labels and annotations.
+	Reconciler string
+	// Namespace is given to namespaced objects that have none.
+	Namespace string
+	// Owner is written to label and annotation.
+	Owner Owner
+	// ScopeOf returns the scope of a type in the target, ScopeUnknown where it is not served.
+	ScopeOf func(gvk schema.GroupVersionKind) (Scope, error)
+}
+
+// Normalise turns generated manifests into what is applied: it checks each, fixes its scope and namespace, reads its settings, merges
+// stringData, drops what only the server sets, adds the owner, computes the digest, and puts the set in the order in which it is
+// applied. The manifests themselves are not changed. All errors are joined, each naming its object.
+func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
+	bodies, errs := copyAll(generated)
+	n := normaliser{NormaliseOptions: o, defined: map[schema.GroupKind]Scope{}}
+	for _, body := range bodies {
+		for _, t := range ManagedTypes(body) {
+			n.managed = append(n.managed, t)
+			n.defined[t.GroupKind] = definedScope(body)
+		}
+	}
+	objects := make([]Object, 0, len(bodies))
+	for i, body := range bodies {
+		obj, err := n.normalise(body)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
+			continue
+		}
+		objects = append(objects, obj)
+	}
+	slices.SortFunc(objects, compareApply)
+	errs = append(errs, duplicates(objects)...)
+	errs = append(errs, misorderedInstances(objects)...)
+	return objects, errors.Join(errs...)
+}
+
+// copyAll copies manifests by way of JSON: what an author built in Go may hold values of any type.
+func copyAll(generated []*unstructured.Unstructured) ([]*unstructured.Unstructured, []error) {
+	bodies := make([]*unstructured.Unstructured, 0, len(generated))
+	var errs []error
+	for i, m := range generated {
+		if m == nil {
+			errs = append(errs, fmt.Errorf("manifest %d is nil", i+1))
+			continue
+		}
+		body := &unstructured.Unstructured{}
+		data, err := json.Marshal(m.Object)
+		if err == nil {
+			err = json.Unmarshal(data, &body.Object)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: the manifest cannot be written as JSON: %w", describe(m, i), err))
+			continue
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies, errs
+}
+
+// compareApply orders objects as they are applied: by wave, stage and key.
+func compareApply(a, b Object) int {
+	return cmp.Or(
+		cmp.Compare(a.Settings.Order, b.Settings.Order),
+		cmp.Compare(a.Stage, b.Stage),
+		a.Key.Compare(b.Key),
+	)
+}
+
+func describe(m *unstructured.Unstructured, index int) string {
+	if m.GetKind() == "" || m.GetName() == "" {
+		return fmt.Sprintf("manifest %d (kind %q, name %q)", index+1, m.GetKind(), m.GetName())
+	}
+	gk := m.GroupVersionKind().GroupKind()
+	return Key{Group: gk.Group, Kind: gk.Kind, Namespace: m.GetNamespace(), Name: m.GetName()}.String()
+}
+
+type normaliser struct {
+	NormaliseOptions
+	defined map[schema.GroupKind]Scope
+	managed []ManagedType
+}
+
+// normalise changes the body in place.
+func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
+	if err := errors.Join(checkManifest(body.Object)...); err != nil {
+		return Object{}, err
+	}
+	settings, err := ParseSettings(n.Reconciler, body.GetAnnotations())
+	if err != nil {
+		return Object{}, err
+	}
+	gvk := body.GroupVersionKind()
+	scope, err := n.scope(gvk)
+	if err != nil {
+		return Object{}, err
+	}
+	if err := fixNamespace(body, scope, n.Namespace); err != nil {
+		return Object{}, err
+	}
+	if err := clean(body); err != nil {
+		return Object{}, err
+	}
+	digest, err := Digest(body.Object)
+	if err != nil {
+		return Object{}, err
+	}
+	n.Owner.mark(body, n.Reconciler, digest)
+	return Object{
+		Key:       Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: body.GetNamespace(), Name: body.GetName()},
+		Version:   gvk.Version,
+		Scope:     scope,
+		Settings:  settings,
+		Stage:     StageOf(gvk.GroupKind(), n.managed),
+		Types:     ManagedTypes(body),
+		Ephemeral: IsEphemeral(body),
+		Digest:    digest,
+		Body:      body,
+	}, nil
+}
+
+// scope asks the set before the cluster: a definition in the set says what will be served.
+func (n normaliser) scope(gvk schema.GroupVersionKind) (Scope, error) {
+	if s, ok := n.defined[gvk.GroupKind()]; ok && s != ScopeUnknown {
+		return s, nil
+	}
+	return n.ScopeOf(gvk)
+}
+
+func duplicates(objects []Object) []error {
+	seen := map[Key]int{}
+	var errs []error
+	for _, o := range objects {
+		seen[o.Key]++
+		if seen[o.Key] == 2 {
+			errs = append(errs, fmt.Errorf("%s: rendered more than once; names are unique in a component", o.Key))
+		}
+	}
+	return errs
+}
+
+// misorderedInstances reports instances in an earlier wave than the definition of their type: they could never be created.
+func misorderedInstances(objects []Object) []error {
+	var errs []error
+	for _, definition := range objects {
+		for _, t := range definition.Types {
+			for _, o := range objects {
+				if t.Matches(o.Key.GroupKind()) && o.Settings.Order < definition.Settings.Order {
+					errs = append(errs, fmt.Errorf("%s: its order %d is before order %d of %s, which defines its type",
+						o.Key, o.Settings.Order, definition.Settings.Order, definition.Key))
+				}
+			}
+		}
+	}
+	return errs
+}
+
+// ToUnstructured turns generated objects, typed or not, into manifests. gvkOf names the type of a typed object without apiVersion and
+// kind, usually by the scheme. A field that Go types don't know survives, because unstructured objects are passed through.
+func ToUnstructured(obj runtime.Object, gvkOf func(runtime.Object) (schema.GroupVersionKind, error)) (*unstructured.Unstructured, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	if u.GetKind() == "" || u.GetAPIVersion() == "" {
+		gvk, err := gvkOf(obj)
+		if err != nil {
+			return nil, err
+		}
+		u.SetGroupVersionKind(gvk)
+	}
+	return u, nil
+}

@@ -1,0 +1,73 @@
+package manifests
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Owner identifies a component across clusters and reconcilers. Its UID is not part of it: a component that is restored from a backup
+// still owns its dependents.
+type Owner struct {
+	// Cluster is the UID of the namespace kube-system where the component lives.
+	Cluster string
+	// Reconciler is the reconciler's name.
+	Reconciler string
+	// Group, Kind, Namespace and Name are the component's.
+	Group, Kind, Namespace, Name string
+}
+
+// String returns the readable form, which the owner-id annotation holds.
+func (o Owner) String() string {
+	return strings.Join([]string{o.Cluster, o.Reconciler, o.Group, o.Kind, o.Namespace, o.Name}, "/")
+}
+
+// ID returns a hash of the readable form that fits a label; the owner-id label holds it.
+func (o Owner) ID() string {
+	return hashOwner(o.String())
+}
+
+func hashOwner(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:20])
+}
+
+// mark adds the label and the annotations by which a dependent is known.
+func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) {
+	labels := body.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[reconciler+"/"+LabelOwnerID] = o.ID()
+	body.SetLabels(labels)
+	annotations := body.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[reconciler+"/"+AnnotationOwnerID] = o.String()
+	annotations[reconciler+"/"+AnnotationDigest] = digest
+	body.SetAnnotations(annotations)
+}
+
+// OwnerOf returns who owns a live object: the id, and its readable form, that a reconciler left on it, our own first; otherwise the
+// controller among its owner references; "" if nobody does.
+func OwnerOf(labels, annotations map[string]string, reconciler, controller string) (id, name string) {
+	if id, ok := labels[reconciler+"/"+LabelOwnerID]; ok {
+		if name := annotations[reconciler+"/"+AnnotationOwnerID]; name != "" && hashOwner(name) != id {
+			// Somebody edited it: it is as good as none.
+			return "", ""
+		}
+		return id, annotations[reconciler+"/"+AnnotationOwnerID]
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		prefix, ok := strings.CutSuffix(key, "/"+LabelOwnerID)
+		if name := annotations[prefix+"/"+AnnotationOwnerID]; ok && name != "" {
+			return labels[key], name
+		}
+	}
+	return controller, controller
+}

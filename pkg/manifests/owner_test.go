@@ -1,0 +1,68 @@
+package manifests_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestOwnerID(t *testing.T) {
+	if errs := validation.IsValidLabelValue(testOwner.ID()); len(errs) > 0 {
+		t.Errorf("%s fits no label: %v", testOwner.ID(), errs)
+	}
+	if testOwner.String() != "c/shop.example.com/example.com/Shop/apps/shop" {
+		t.Errorf("got %s", testOwner)
+	}
+	seen := map[string]string{testOwner.ID(): "the owner"}
+	for name, edit := range map[string]func(*manifests.Owner){
+		"cluster":    func(o *manifests.Owner) { o.Cluster = "d" },
+		"reconciler": func(o *manifests.Owner) { o.Reconciler = "other.example.com" },
+		"group":      func(o *manifests.Owner) { o.Group = "" },
+		"kind":       func(o *manifests.Owner) { o.Kind = "Other" },
+		"namespace":  func(o *manifests.Owner) { o.Namespace = "" },
+		"name":       func(o *manifests.Owner) { o.Name = "other" },
+	} {
+		o := testOwner
+		edit(&o)
+		if other, ok := seen[o.ID()]; ok {
+			t.Errorf("an owner with another %s has the id of %s", name, other)
+		}
+		seen[o.ID()] = name
+	}
+}
+
+func TestOwnerOf(t *testing.T) {
+	const ours, theirs = reconciler + "/owner-id", "other.example.com/owner-id"
+	us := manifests.Owner{Cluster: "c", Reconciler: reconciler, Kind: "Shop", Name: "a"}
+	for _, c := range []struct {
+		name                string
+		labels, annotations map[string]string
+		controller          string
+		id, owner           string
+	}{
+		{"nobody", nil, nil, "", "", ""},
+		{"our own", map[string]string{ours: us.ID()}, map[string]string{ours: us.String()}, "", us.ID(), us.String()},
+		{"nobody, if somebody edited our label", map[string]string{ours: "edited"}, map[string]string{ours: us.String()}, "", "", ""},
+		{"our own, although its annotation was lost", map[string]string{ours: "a"}, nil, "", "a", ""},
+		{"our own goes before that of another reconciler", map[string]string{ours: us.ID(), theirs: "b"}, map[string]string{ours: us.String(), theirs: "c/b"}, "", us.ID(), us.String()},
+		{"that of another reconciler", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "", "b", "c/b"},
+		{"a label alone proves nothing: it may be somebody's for something else", map[string]string{theirs: "b"}, nil, "", "", ""},
+		{"a controller", nil, nil, "ReplicaSet web", "ReplicaSet web", "ReplicaSet web"},
+		{"a reconciler goes before a controller", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "ReplicaSet web", "b", "c/b"},
+		{
+			"the first of two reconcilers, always the same",
+			map[string]string{theirs: "b", "a.example.com/owner-id": "a"},
+			map[string]string{theirs: "c/b", "a.example.com/owner-id": "c/a"},
+			"", "a", "c/a",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			id, owner := manifests.OwnerOf(c.labels, c.annotations, reconciler, c.controller)
+			if id != c.id || owner != c.owner {
+				t.Errorf("got %q, %q", id, owner)
+			}
+		})
+	}
+}

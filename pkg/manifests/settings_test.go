@@ -1,0 +1,156 @@
+package manifests_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestSettings(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		annotations map[string]string
+		want        manifests.Settings
+	}{
+		{"nothing is said", nil, manifests.Settings{}},
+		{"annotations of others are none of our business", map[string]string{"/order": "x", "other.example.com/order": "x", "shop.example.com": "x", "shop.example.community/order": "x"}, manifests.Settings{}},
+		{"an order", map[string]string{"order": "7"}, manifests.Settings{Order: 7}},
+		{"an order below zero", map[string]string{"order": "-7"}, manifests.Settings{Order: -7}},
+		{"the lowest order", map[string]string{"order": "-32768"}, manifests.Settings{Order: -32768}},
+		{"the highest order", map[string]string{"order": "32767"}, manifests.Settings{Order: 32767}},
+		{"the alias of the order", map[string]string{"apply-order": "7"}, manifests.Settings{Order: 7}},
+		{"both, and equal", map[string]string{"order": "7", "apply-order": "7"}, manifests.Settings{Order: 7}},
+		{"both, and written in two ways", map[string]string{"order": "7", "apply-order": "+07"}, manifests.Settings{Order: 7}},
+		{"a delete order", map[string]string{"delete-order": "-3"}, manifests.Settings{DeleteOrder: new(-3)}},
+		{"a delete order of zero is not none", map[string]string{"delete-order": "0"}, manifests.Settings{DeleteOrder: new(0)}},
+		{"the default update policy", map[string]string{"update-policy": "default"}, manifests.Settings{}},
+		{"replace", map[string]string{"update-policy": "replace"}, manifests.Settings{UpdatePolicy: metav1alpha1.UpdateReplace}},
+		{"recreate", map[string]string{"update-policy": "recreate"}, manifests.Settings{UpdatePolicy: metav1alpha1.UpdateRecreate}},
+		{"ssa-merge", map[string]string{"update-policy": "ssa-merge"}, manifests.Settings{UpdatePolicy: metav1alpha1.UpdateSSAMerge}},
+		{"ssa-override", map[string]string{"update-policy": "ssa-override"}, manifests.Settings{UpdatePolicy: metav1alpha1.UpdateSSAOverride}},
+		{"if-unowned", map[string]string{"adoption-policy": "if-unowned"}, manifests.Settings{AdoptionPolicy: metav1alpha1.AdoptIfUnowned}},
+		{"never", map[string]string{"adoption-policy": "never"}, manifests.Settings{AdoptionPolicy: metav1alpha1.AdoptNever}},
+		{"on-object-change", map[string]string{"reconcile-policy": "on-object-change"}, manifests.Settings{ReconcilePolicy: metav1alpha1.ReconcileOnObjectChange}},
+		{"once", map[string]string{"reconcile-policy": "once"}, manifests.Settings{ReconcilePolicy: metav1alpha1.ReconcileOnce}},
+		{"delete", map[string]string{"delete-policy": "delete"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteDelete}},
+		{"the phase of applying", map[string]string{"phase": "apply"}, manifests.Settings{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := manifests.ParseSettings(reconciler, prefixed(c.annotations))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// prefixed adds the reconciler's name to the names of settings; names with a prefix of their own, or an empty one, keep it.
+func prefixed(annotations map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range annotations {
+		if !strings.ContainsAny(name, "./") {
+			name = reconciler + "/" + name
+		}
+		out[name] = value
+	}
+	return out
+}
+
+func TestSettingsErrors(t *testing.T) {
+	const notOne = "is not one of the values that this version supports: "
+	const notWhole = "is not a whole number from -32768 to 32767"
+	for _, c := range []struct {
+		name        string
+		annotations map[string]string
+		want        string
+	}{
+		{"an order that is no number", map[string]string{"order": "first"}, `order: "first" ` + notWhole},
+		{"an empty order", map[string]string{"order": ""}, `order: "" ` + notWhole},
+		{"an order with a fraction", map[string]string{"order": "1.5"}, `order: "1.5" ` + notWhole},
+		{"an order with a space", map[string]string{"order": " 1"}, `order: " 1" ` + notWhole},
+		{"an order below the bounds", map[string]string{"order": "-32769"}, `order: "-32769" ` + notWhole},
+		{"an order above the bounds", map[string]string{"order": "32768"}, `order: "32768" ` + notWhole},
+		{"an alias above the bounds", map[string]string{"apply-order": "32768"}, `apply-order: "32768" ` + notWhole},
+		{"a delete order above the bounds", map[string]string{"delete-order": "32768"}, `delete-order: "32768" ` + notWhole},
+		{"two orders that differ", map[string]string{"order": "1", "apply-order": "2"}, "order: is 1, but its alias apply-order is 2; remove one of them"},
+		{"an unknown update policy", map[string]string{"update-policy": "patch"}, `update-policy: "patch" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
+		{"an empty update policy", map[string]string{"update-policy": ""}, `update-policy: "" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
+		{"another case", map[string]string{"update-policy": "Replace"}, `update-policy: "Replace" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
+		{"an adoption policy of a later version", map[string]string{"adoption-policy": "always"}, `adoption-policy: "always" ` + notOne + "if-unowned, never"},
+		{"a reconcile policy of a later version", map[string]string{"reconcile-policy": "on-object-or-component-change"}, `reconcile-policy: "on-object-or-component-change" ` + notOne + "on-object-change, once"},
+		{"a delete policy of a later version", map[string]string{"delete-policy": "orphan"}, `delete-policy: "orphan" ` + notOne + "delete"},
+		{"another delete policy of a later version", map[string]string{"delete-policy": "orphan-on-delete"}, `delete-policy: "orphan-on-delete" ` + notOne + "delete"},
+		{"a phase of a later version", map[string]string{"phase": "pre-delete"}, `phase: "pre-delete" ` + notOne + "apply"},
+		{"a purge order", map[string]string{"purge-order": "1"}, `purge-order: "1" is not supported by this version`},
+		{"a reapply interval", map[string]string{"reapply-interval": "1h"}, `reapply-interval: "1h" is not supported by this version`},
+		{"a status hint", map[string]string{"status-hint": "has-ready-condition"}, `status-hint: "has-ready-condition" is not supported by this version`},
+		{
+			"an unknown name",
+			map[string]string{"oder": "1"},
+			"oder: is no setting; settings are reconcile-policy, update-policy, adoption-policy, delete-order, order, apply-order, delete-policy, phase, purge-order, reapply-interval, status-hint",
+		},
+		{"what the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
+		{"the digest that the reconciler writes", map[string]string{"digest": "x"}, "digest: is written by the reconciler; remove it from the manifest"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := manifests.ParseSettings(reconciler, prefixed(c.annotations))
+			if want := "annotation " + reconciler + "/" + c.want; err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
+	}
+	t.Run("all mistakes are told at once, in the same order", func(t *testing.T) {
+		for range 10 {
+			_, err := manifests.ParseSettings("x", map[string]string{"x/order": "a", "x/phase": "b", "x/zzz": "", "x/aaa": ""})
+			var names []string
+			for line := range strings.Lines(err.Error()) {
+				names = append(names, strings.Split(strings.TrimPrefix(line, "annotation x/"), ":")[0])
+			}
+			if diff := cmp.Diff([]string{"order", "phase", "aaa", "zzz"}, names); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
+
+func FuzzSettings(f *testing.F) {
+	f.Add("order", "7", "apply-order", "7")
+	f.Add("delete-order", "-32769", "update-policy", "replace")
+	f.Add("owner-id", "", "\xff", "\x00")
+	f.Fuzz(func(t *testing.T, name, value, secondName, secondValue string) {
+		got, err := manifests.ParseSettings(reconciler, map[string]string{reconciler + "/" + name: value, reconciler + "/" + secondName: secondValue})
+		if err != nil {
+			return
+		}
+		if got.Order < manifests.MinOrder || got.Order > manifests.MaxOrder {
+			t.Errorf("the order is %d", got.Order)
+		}
+		// What was understood is understood the same when it is written again.
+		again := map[string]string{reconciler + "/order": strconv.Itoa(got.Order)}
+		if got.DeleteOrder != nil {
+			again[reconciler+"/delete-order"] = strconv.Itoa(*got.DeleteOrder)
+		}
+		for key, policy := range map[string]string{
+			"update-policy": string(got.UpdatePolicy), "adoption-policy": string(got.AdoptionPolicy), "reconcile-policy": string(got.ReconcilePolicy),
+		} {
+			if policy != "" {
+				again[reconciler+"/"+key] = policy
+			}
+		}
+		second, err := manifests.ParseSettings(reconciler, again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(got, second); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
