@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+
+	nodestage "sigs.k8s.io/kwok/kustomize/stage/node/fast"
+	podstage "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
+)
+
+const (
+	// serviceRange is wide, because load tests make more Services than a /24 has addresses.
+	serviceRange = "10.96.0.0/12"
+	// podRange gives addresses to fake pods, nodeAddress one to all fake nodes. Nobody listens there. They are not loopback addresses,
+	// which the API server refuses in endpoints.
+	podRange    = "10.128.0.0/16"
+	nodeAddress = "10.127.0.1"
+)
+
+// auditPolicy logs each request once, when it was answered; watches also when they start.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+// ports are the ports that components listen on.
+type ports struct {
+	etcdClient, etcdPeer, apiServer port
+}
+
+func etcdArguments(folder Folder, ports ports) []string {
+	client, peer := ports.etcdClient.url("http"), ports.etcdPeer.url("http")
+	return []string{
+		"--name=" + supervisor,
+		"--data-dir=" + folder.file(etcdFolder),
+		"--listen-client-urls=" + client,
+		"--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=" + supervisor + "=" + peer,
+		"--socket-reuse-port",
+		"--unsafe-no-fsync",
+		"--log-level=warn",
+	}
+}
+
+func apiServerArguments(folder Folder, ports ports, config Config) []string {
+	arguments := []string{
+		"--etcd-servers=" + ports.etcdClient.url("http"),
+		"--bind-address=" + loopback,
+		"--advertise-address=" + loopback,
+		"--secure-port=" + ports.apiServer.String(),
+		"--permit-port-sharing",
+		// The endpoints of the API server's own service would have to be a loopback address, which is refused.
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=" + serviceRange,
+		"--authorization-mode=Node,RBAC",
+		"--allow-privileged",
+		"--tls-cert-file=" + folder.file(pkiFolder, "apiserver.crt"),
+		"--tls-private-key-file=" + folder.file(pkiFolder, "apiserver.key"),
+		"--client-ca-file=" + folder.file(pkiFolder, "ca.crt"),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + folder.file(pkiFolder, "service-accounts.crt"),
+		"--service-account-signing-key-file=" + folder.file(pkiFolder, "service-accounts.key"),
+		"--requestheader-client-ca-file=" + folder.file(pkiFolder, "front-proxy-ca.crt"),
+		"--requestheader-allowed-names=" + frontProxyUser,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + folder.file(pkiFolder, "front-proxy-client.crt"),
+		"--proxy-client-key-file=" + folder.file(pkiFolder, "front-proxy-client.key"),
+	}
+	if config.Audit {
+		arguments = append(arguments,
+			"--audit-policy-file="+folder.file(auditPolicyFile),
+			"--audit-log-path="+folder.file(auditLogFile),
+			// No rotation: whoever counts requests reads one file.
+			"--audit-log-maxsize=100000",
+		)
+	}
+	if config.NoControllers {
+		// Nobody makes service accounts, and this plugin refuses pods without one.
+		arguments = append(arguments, "--disable-admission-plugins=ServiceAccount")
+	}
+	return arguments
+}
+
+func controllerManagerArguments(folder Folder) []string {
+	return []string{
+		"--kubeconfig=" + folder.file(componentKubeconfig(ControllerManager)),
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--use-service-account-credentials",
+		"--service-account-private-key-file=" + folder.file(pkiFolder, "service-accounts.key"),
+		"--root-ca-file=" + folder.file(pkiFolder, "ca.crt"),
+		"--cluster-signing-cert-file=" + folder.file(pkiFolder, "ca.crt"),
+		"--cluster-signing-key-file=" + folder.file(pkiFolder, "ca.key"),
+		// The defaults protect a shared API server. Here they would only slow tests down.
+		"--kube-api-qps=1000",
+		"--kube-api-burst=2000",
+		"--concurrent-gc-syncs=20",
+		"--concurrent-namespace-syncs=10",
+	}
+}
+
+func schedulerArguments(folder Folder) []string {
+	return []string{
+		"--kubeconfig=" + folder.file(componentKubeconfig(Scheduler)),
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--kube-api-qps=1000",
+		"--kube-api-burst=2000",
+	}
+}
+
+func kwokArguments(folder Folder) []string {
+	return []string{
+		"--kubeconfig=" + folder.file(componentKubeconfig(Kwok)),
+		"--config=" + folder.file(kwokFolder, "stages.yaml"),
+		"--manage-all-nodes",
+		"--cidr=" + podRange,
+		"--node-ip=" + nodeAddress,
+		"--node-lease-duration-seconds=40",
+	}
+}
+
+// writeConfigurations writes the files that arguments refer to, apart from credentials.
+func writeConfigurations(folder Folder) error {
+	if err := folder.write([]byte(auditPolicy), auditPolicyFile); err != nil {
+		return err
+	}
+	stages := []string{nodestage.DefaultNodeInit, podstage.DefaultPodReady, podstage.DefaultPodComplete, podstage.DefaultPodDelete}
+	if err := folder.write([]byte(strings.Join(stages, "\n---\n")), kwokFolder, "stages.yaml"); err != nil {
+		return fmt.Errorf("stages of fake nodes and pods: %w", err)
+	}
+	return nil
+}

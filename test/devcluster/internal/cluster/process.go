@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+)
+
+// DiedError tells that a component ended that should run on.
+type DiedError struct {
+	Component string
+	State     string
+	Log       string
+}
+
+func (e DiedError) Error() string {
+	return fmt.Sprintf("%s ended (%s); see its log %s", e.Component, e.State, e.Log)
+}
+
+// processes starts components and stops them together. They end with this process, even if that is killed.
+type processes struct {
+	executable string
+	folder     Folder
+	requests   chan startRequest
+	// died gets an error for each component that ends, wanted or not; it has room for all of them.
+	died    chan error
+	running []*exec.Cmd
+	ended   []chan struct{}
+}
+
+// component is a program of this binary, and its command line.
+type component struct {
+	name      string
+	arguments []string
+}
+
+type startRequest struct {
+	command *exec.Cmd
+	result  chan error
+}
+
+// newProcesses checks the executable, so that a missing one is told apart from a component that fails.
+func newProcesses(executable string, folder Folder) (*processes, error) {
+	if _, err := exec.LookPath(executable); err != nil {
+		return nil, NewUsageError("the cluster's own program is missing: %v", err)
+	}
+	set := &processes{executable: executable, folder: folder, requests: make(chan startRequest), died: make(chan error, 8)}
+	go startOnOneThread(set.requests)
+	return set, nil
+}
+
+// startOnOneThread starts commands on a thread that lives as long as this process, since nobody closes requests. Linux sends the
+// parent-death signal when the *thread* that started the child ends, and the Go runtime ends threads as it sees fit.
+func startOnOneThread(requests <-chan startRequest) {
+	runtime.LockOSThread()
+	for request := range requests {
+		request.result <- request.command.Start()
+	}
+}
+
+// startAll starts components in the given order. What it started runs on when a later one fails, until stop.
+func (p *processes) startAll(components ...component) error {
+	for _, next := range components {
+		if err := p.start(next); err != nil {
+			return fmt.Errorf("start %s: %w", next.name, err)
+		}
+	}
+	return nil
+}
+
+// start runs a component, with its output in its log file.
+func (p *processes) start(next component) error {
+	path := p.folder.log(next.name)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // The child has a handle of its own.
+
+	command := &exec.Cmd{
+		Path:   p.executable,
+		Args:   append([]string{next.name}, next.arguments...),
+		Dir:    p.folder.path,
+		Env:    environment(p.folder),
+		Stdout: log,
+		Stderr: log,
+		SysProcAttr: &syscall.SysProcAttr{
+			Pdeathsig: syscall.SIGKILL,
+			// A group of its own: Ctrl-C reaches this process alone, which then stops the components.
+			Setpgid: true,
+		},
+	}
+	request := startRequest{command: command, result: make(chan error, 1)}
+	p.requests <- request
+	if err := <-request.result; err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	p.running = append(p.running, command)
+	p.ended = append(p.ended, done)
+	go func() {
+		defer close(done)
+		p.died <- DiedError{Component: next.name, State: endOf(command), Log: path}
+	}()
+	return nil
+}
+
+// stop kills what runs, dependents first, and returns when all are gone. Nothing is lost: the data is not used again.
+func (p *processes) stop() error {
+	var problems []error
+	for _, command := range slices.Backward(p.running) {
+		if err := command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			problems = append(problems, fmt.Errorf("stop %s: %w", command.Args[0], err))
+		}
+	}
+	for _, done := range p.ended {
+		<-done
+	}
+	return errors.Join(problems...)
+}
+
+func endOf(command *exec.Cmd) string {
+	if err := command.Wait(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// environment keeps settings of the caller (ETCD_*, KWOK_*, KUBECONFIG, proxies, a kwok configuration at home) away from the components.
+func environment(folder Folder) []string {
+	environment := []string{"HOME=" + folder.file(kwokFolder)}
+	for _, name := range []string{"PATH", "TMPDIR", "GOMAXPROCS"} {
+		if value, found := os.LookupEnv(name); found {
+			environment = append(environment, name+"="+value)
+		}
+	}
+	return environment
+}
+
+// Executable returns the path of this program.
+func Executable() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program's file: %w", err)
+	}
+	return filepath.Clean(path), nil
+}

@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+// Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Then nothing of it runs any more, and the result
+// is nil. The folder keeps logs and credentials, not the data. The result is a UsageError when the configuration or the folder is at fault, and a
+// DiedError when a component ended by itself.
+func Run(ctx context.Context, config Config, out io.Writer) error {
+	if err := config.validate(); err != nil {
+		return err
+	}
+	folder, err := ClaimFolder(config.Dir)
+	if err != nil {
+		return err
+	}
+	components, err := newProcesses(config.Executable, folder)
+	if err != nil {
+		return errors.Join(err, folder.Release())
+	}
+	err = serve(ctx, config, folder, components, out)
+	return errors.Join(err, components.stop(), folder.dropData(), folder.Release())
+}
+
+// serve brings the cluster up and waits for the end. Its caller stops what it started.
+func serve(ctx context.Context, config Config, folder Folder, components *processes, out io.Writer) error {
+	begin := time.Now()
+	if err := boot(ctx, config, folder, components); err != nil {
+		if ctx.Err() != nil {
+			return nil // Stopped while starting: what failed, failed for that.
+		}
+		return err
+	}
+	_, err := fmt.Fprintf(out, "ready in %.1fs: %s, kubeconfig %s\n", time.Since(begin).Seconds(), config.describe(), folder.Kubeconfig())
+	if err != nil {
+		return fmt.Errorf("announce the cluster: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-components.died:
+		return err
+	}
+}
+
+// boot returns when the cluster is usable.
+func boot(ctx context.Context, config Config, folder Folder, components *processes) error {
+	ports, err := reservePorts()
+	if err != nil {
+		return err
+	}
+	err = errors.Join(writeCredentials(folder, ports.apiServer.url("https")), writeConfigurations(folder))
+	if err != nil {
+		return err
+	}
+	client, err := newClient(folder)
+	if err != nil {
+		return err
+	}
+	err = components.startAll(
+		component{Etcd, etcdArguments(folder, ports)},
+		component{APIServer, apiServerArguments(folder, ports, config)},
+	)
+	if err != nil {
+		return err
+	}
+	if err := waitFor(ctx, APIServer, components.died, apiServerReady(client)); err != nil || config.NoControllers {
+		return err
+	}
+	return bootControllers(ctx, config, folder, components, client)
+}
+
+// bootControllers starts what needs an API server. Its parts wait for each other themselves.
+func bootControllers(ctx context.Context, config Config, folder Folder, components *processes, client kubernetes.Interface) error {
+	err := components.startAll(
+		component{ControllerManager, controllerManagerArguments(folder)},
+		component{Scheduler, schedulerArguments(folder)},
+	)
+	if err != nil {
+		return err
+	}
+	if config.Nodes > 0 {
+		if err := components.startAll(component{Kwok, kwokArguments(folder)}); err != nil {
+			return err
+		}
+	}
+	if err := createNodes(ctx, client, config.Nodes); err != nil {
+		return err
+	}
+	if err := waitFor(ctx, "nodes", components.died, nodesReady(client, config.Nodes)); err != nil {
+		return err
+	}
+	return waitFor(ctx, ControllerManager, components.died, controllersReady(client))
+}
+
+// reservePorts keeps the ports until this process ends.
+func reservePorts() (ports, error) {
+	var all ports
+	for _, reserved := range []*port{&all.etcdClient, &all.etcdPeer, &all.apiServer} {
+		next, err := reservePort()
+		if err != nil {
+			return ports{}, err
+		}
+		*reserved = next
+	}
+	return all, nil
+}

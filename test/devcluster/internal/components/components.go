@@ -1,0 +1,48 @@
+// Package components links the server programs of a cluster into this one binary. Which of them a process is, its name decides:
+// the first word of its command line.
+package components
+
+import (
+	"os"
+	_ "time/tzdata" // The controller manager resolves the time zones of CronJobs, also where the machine has no time zone files.
+
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/etcdmain"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"          // The programs' own main packages import these three.
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" //
+	_ "k8s.io/component-base/metrics/prometheus/version"  //
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+
+	"github.com/fairlead-io/fairlead/test/devcluster/internal/cluster"
+)
+
+// Lookup returns the main function of the component with that name. The function reads os.Args, blocks while the component runs, and
+// returns its exit code.
+func Lookup(name string) (run func() int, found bool) {
+	switch name {
+	case cluster.Etcd:
+		return runEtcd, true
+	case cluster.APIServer:
+		return runCommand(apiserver.NewAPIServerCommand), true
+	case cluster.ControllerManager:
+		return runCommand(controllermanager.NewControllerManagerCommand), true
+	case cluster.Scheduler:
+		return runCommand(func() *cobra.Command { return scheduler.NewSchedulerCommand() }), true
+	case cluster.Kwok:
+		return runKwok, true
+	default:
+		return nil, false
+	}
+}
+
+func runEtcd() int {
+	etcdmain.Main(os.Args)
+	return 0
+}
+
+func runCommand(newCommand func() *cobra.Command) func() int {
+	return func() int { return cli.Run(newCommand()) }
+}

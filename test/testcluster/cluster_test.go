@@ -1,0 +1,225 @@
+package testcluster_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+func TestClusterServesAndCountsRequests(t *testing.T) {
+	cluster := testcluster.StartFor(t, testcluster.Options{Audit: true, NoControllers: true})
+	ctx := t.Context()
+
+	joe, err := cluster.User(ctx, "joe", "crew")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newClient(t, joe.Config, "by-joe").List(ctx, &corev1.ConfigMapList{}); !apierrors.IsForbidden(err) {
+		t.Errorf("a user without a role lists config maps: %v", err)
+	}
+
+	before, err := cluster.AuditEvents(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := before.User("joe").UserAgent("by-joe").Resource("configmaps").Verb("list").Code(403); len(got) != 1 {
+		t.Errorf("one forbidden list of joe, got %v of %v", got, before.User("joe"))
+	}
+
+	const count = 50
+	admin := newClient(t, cluster.Config(), "by-admin")
+	for range count {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "one-of-many-", Namespace: "default"}}
+		if err := admin.Create(ctx, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			if _, err := cluster.AuditEvents(ctx); err != nil {
+				t.Errorf("beside other callers: %v", err)
+			}
+		})
+	}
+	group.Wait()
+	events, err := cluster.AuditEvents(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := events[len(before):].UserAgent("by-admin").Writes().Resource("configmaps.").Code(201)
+	if len(created) != count {
+		t.Errorf("%d creates, got %d", count, len(created))
+	}
+	if len(events.UserAgent("testcluster-marker")) != 0 {
+		t.Error("the helper's own requests are among the events")
+	}
+}
+
+func TestControllersCollectGarbage(t *testing.T) {
+	cluster := testcluster.StartFor(t, testcluster.Options{})
+	if !cluster.HasControllers {
+		t.Skip("no controller manager")
+	}
+	ctx := t.Context()
+	c := newClient(t, cluster.Config(), "garbage")
+
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner", Namespace: "default"}}
+	if err := c.Create(ctx, owner); err != nil {
+		t.Fatal(err)
+	}
+	dependent := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "dependent", Namespace: "default",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}},
+	}}
+	if err := c.Create(ctx, dependent); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(ctx, owner); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the dependent is collected", func() bool {
+		return apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(dependent), dependent))
+	})
+}
+
+func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	t.Setenv("KUBEBUILDER_ASSETS", "")
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{NoControllers: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(cluster.Kubeconfig())
+	if len(processesNaming(t, dir)) == 0 {
+		t.Error("a running cluster has processes")
+	}
+	for range 2 {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if left := processesNaming(t, dir); len(left) != 0 {
+		t.Errorf("processes left: %v", left)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+func TestAnEndedContextStopsTheStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := testcluster.Start(ctx, testcluster.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("want the context's error, got %v", err)
+	}
+}
+
+func TestAMissingBinaryNamesTheTarget(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module github.com/fairlead-io/fairlead\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	t.Setenv("KUBEBUILDER_ASSETS", "")
+	_, err := testcluster.Start(t.Context(), testcluster.Options{})
+	if err == nil || !strings.Contains(err.Error(), "make cluster") {
+		t.Errorf("want an error that names the target, got %v", err)
+	}
+}
+
+// The binary of the dev cluster is each of its components when called by the component's name, and so can be envtest's assets.
+func TestEnvtestRunsItsAssets(t *testing.T) {
+	assets := t.TempDir()
+	binary, err := filepath.Abs("../../bin/devcluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager"} {
+		if err := os.Symlink(binary, filepath.Join(assets, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("KUBEBUILDER_ASSETS", assets)
+	cluster := testcluster.StartFor(t, testcluster.Options{Audit: true})
+	if !cluster.HasControllers {
+		t.Error("a controller manager is among the assets")
+	}
+	joe, err := cluster.User(t.Context(), "joe", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := types.NamespacedName{Namespace: "default", Name: "default"}
+	eventually(t, "a service account is made by a controller", func() bool {
+		return newClient(t, joe.Config, "joe").Get(t.Context(), account, &corev1.ServiceAccount{}) == nil
+	})
+	events, err := cluster.AuditEvents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(events.User("joe").Resource("serviceaccounts").Code(200)) != 1 {
+		t.Errorf("one successful read, got %v", events.User("joe"))
+	}
+}
+
+func TestEnvtestHasNoNodes(t *testing.T) {
+	t.Setenv("KUBEBUILDER_ASSETS", t.TempDir())
+	if _, err := testcluster.Start(t.Context(), testcluster.Options{Nodes: 1}); !errors.Is(err, testcluster.ErrNeedsDevCluster) {
+		t.Errorf("want ErrNeedsDevCluster, got %v", err)
+	}
+}
+
+func newClient(t *testing.T, config *rest.Config, userAgent string) client.Client {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	config.UserAgent = userAgent
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// processesNaming lists processes with the text on their command line.
+func processesNaming(t *testing.T, text string) []string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, path := range paths {
+		if line, err := os.ReadFile(path); err == nil && strings.Contains(string(line), text) {
+			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for !holds() {
+		select {
+		case <-deadline:
+			t.Fatalf("not within 30 s: %s", what)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

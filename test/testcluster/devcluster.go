@@ -1,0 +1,179 @@
+package testcluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const modulePath = "github.com/fairlead-io/fairlead"
+
+// stopTimeout is how long the dev cluster may take to end before it is killed; it needs a tenth of a second.
+const stopTimeout = 10 * time.Second
+
+// devCluster is a running bin/devcluster.
+type devCluster struct {
+	executable string
+	dir        string
+	command    *exec.Cmd
+	stderr     bytes.Buffer
+	// ended is closed when the process is gone; waitError and stderr may be read from then on.
+	ended     chan struct{}
+	waitError error
+}
+
+func (c *Cluster) startDevCluster(ctx context.Context, options Options) error {
+	executable, err := findDevCluster()
+	if err != nil {
+		return err
+	}
+	dev := &devCluster{executable: executable, dir: c.dir, ended: make(chan struct{})}
+	if err := dev.start(ctx, options); err != nil {
+		return err
+	}
+	c.backend = dev
+	return nil
+}
+
+// findDevCluster looks in the folder bin of the project's root, which is above the working directory.
+func findDevCluster() (string, error) {
+	working, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the project's root: %w", err)
+	}
+	for dir := working; ; dir = filepath.Dir(dir) {
+		if isModuleRoot(dir) {
+			executable := filepath.Join(dir, "bin", "devcluster")
+			if _, err := exec.LookPath(executable); err != nil {
+				return "", fmt.Errorf("the dev cluster is not built, run 'make cluster': %w", err)
+			}
+			return executable, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no folder above %s holds the module %s", working, modulePath)
+		}
+	}
+}
+
+func isModuleRoot(dir string) bool {
+	content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return false
+	}
+	firstLine, _, _ := strings.Cut(string(content), "\n")
+	return strings.TrimSpace(firstLine) == "module "+modulePath
+}
+
+// start returns when the cluster announced itself on its output. The context ends the start only.
+func (d *devCluster) start(ctx context.Context, options Options) error {
+	arguments := []string{"up", "--dir", d.dir, "--nodes", strconv.Itoa(options.Nodes)}
+	if options.Audit {
+		arguments = append(arguments, "--audit")
+	}
+	if options.NoControllers {
+		arguments = append(arguments, "--no-controllers")
+	}
+	d.command = exec.Command(d.executable, arguments...)
+	d.command.Stderr = &d.stderr
+	d.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	stdout, err := d.command.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("output of the dev cluster: %w", err)
+	}
+	if err := startOnLastingThread(d.command); err != nil {
+		return fmt.Errorf("start the dev cluster: %w", err)
+	}
+	announced := make(chan bool, 1)
+	go func() {
+		// A line, or the end of the output when the process fails.
+		announced <- bufio.NewScanner(stdout).Scan()
+		d.waitError = d.command.Wait()
+		close(d.ended)
+	}()
+	select {
+	case ready := <-announced:
+		if ready {
+			return nil
+		}
+		<-d.ended
+		return fmt.Errorf("the dev cluster did not start: %s", d.lastWords())
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), d.stop())
+	}
+}
+
+func (d *devCluster) stop() error {
+	select {
+	case <-d.ended:
+		return fmt.Errorf("the dev cluster ended by itself: %s", d.lastWords())
+	default:
+	}
+	if err := d.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the dev cluster: %w", err)
+	}
+	select {
+	case <-d.ended:
+	case <-time.After(stopTimeout):
+		_ = d.command.Process.Kill() // Its components end with it.
+		<-d.ended
+	}
+	if d.waitError != nil {
+		return fmt.Errorf("the dev cluster stopped with an error: %s", d.lastWords())
+	}
+	return nil
+}
+
+// lastWords is what the ended process had to say.
+func (d *devCluster) lastWords() string {
+	if words := strings.TrimSpace(d.stderr.String()); words != "" {
+		return words
+	}
+	return fmt.Sprint(d.command.ProcessState)
+}
+
+func (d *devCluster) user(ctx context.Context, name string, groups []string) ([]byte, error) {
+	arguments := []string{"user", "--dir", d.dir, "--name", name}
+	for _, group := range groups {
+		arguments = append(arguments, "--group", group)
+	}
+	kubeconfig, err := exec.CommandContext(ctx, d.executable, arguments...).Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return nil, errors.New(strings.TrimSpace(string(failed.Stderr)))
+	}
+	return kubeconfig, err
+}
+
+type startRequest struct {
+	command *exec.Cmd
+	result  chan error
+}
+
+// starter runs on one thread for as long as this process lives. Linux sends the parent-death signal when the *thread* that started a child
+// ends, and the Go runtime ends threads of goroutines as it sees fit.
+var starter = sync.OnceValue(func() chan<- startRequest {
+	requests := make(chan startRequest)
+	go func() {
+		runtime.LockOSThread()
+		for request := range requests {
+			request.result <- request.command.Start()
+		}
+	}()
+	return requests
+})
+
+func startOnLastingThread(command *exec.Cmd) error {
+	request := startRequest{command: command, result: make(chan error, 1)}
+	starter() <- request
+	return <-request.result
+}
