@@ -1,0 +1,11 @@
+// Package generatortest tests generators: Golden compares what a generator renders with files, and Lookup stands in for a cluster.
+//
+// A case is a folder:
+//
+//	input/           the source
+//	request.yaml     the request, see Request; may be missing
+//	expected.yaml    the dependents, in the order in which the generator returns them; or
+//	expected.txt     the error
+//
+// Run the tests with -update to write what is expected anew, and review the difference.
+package generatortest

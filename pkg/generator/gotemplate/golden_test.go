@@ -1,0 +1,30 @@
+package gotemplate_test
+
+import (
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
+	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
+)
+
+var options = gotemplate.Options{}
+
+func TestGolden(t *testing.T) {
+	generatortest.Golden(t, "testdata/golden", func(source fs.FS) (generator.Generator, error) {
+		return gotemplate.New(source, options)
+	})
+}
+
+// The source of a component renders like one that the generator was built with.
+func TestGoldenFromTheRequest(t *testing.T) {
+	shared, err := gotemplate.New(nil, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	generatortest.Golden(t, "testdata/golden", func(source fs.FS) (generator.Generator, error) {
+		return generatortest.WithSource(shared, source, fmt.Sprint(source)), nil
+	})
+}

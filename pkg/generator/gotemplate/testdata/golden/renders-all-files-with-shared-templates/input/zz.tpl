@@ -1,0 +1,2 @@
+{{- $_ := set .Values "text" "changed" }}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: last}}

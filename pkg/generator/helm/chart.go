@@ -1,0 +1,120 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/ignore"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+)
+
+// parsedChart is a chart that renderings share, so nothing may change it: they work on copies.
+type parsedChart struct {
+	chart *chart.Chart
+	// schemas holds the compiled schema for the text of each values.schema.json.
+	schemas map[string]*jsonschema.Schema
+}
+
+// parseChart loads and checks the chart in source, with its sub-charts.
+func parseChart(source fs.FS) (*parsedChart, error) {
+	rules, err := ignoreRules(source)
+	if err != nil {
+		return nil, err
+	}
+	files, err := rendering.ReadFiles(source, rules.Ignore)
+	if err != nil {
+		return nil, err
+	}
+	buffered := make([]*loader.BufferedFile, len(files))
+	for i, file := range files {
+		buffered[i] = &loader.BufferedFile{Name: file.Name, Data: bytes.TrimPrefix(file.Data, []byte("\xef\xbb\xbf"))}
+	}
+	loaded, err := loader.LoadFiles(buffered)
+	if err != nil {
+		return nil, fmt.Errorf("load the chart: %w", err)
+	}
+	if loaded.Metadata.Type == "library" {
+		return nil, fmt.Errorf("chart %s is a library: it renders nothing on its own; use it as a sub-chart", loaded.Name())
+	}
+	if err := checkDependencies(loaded); err != nil {
+		return nil, err
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	if err := compileSchemas(loaded, schemas); err != nil {
+		return nil, err
+	}
+	return &parsedChart{chart: loaded, schemas: schemas}, nil
+}
+
+func ignoreRules(source fs.FS) (*ignore.Rules, error) {
+	rules := ignore.Empty()
+	content, err := fs.ReadFile(source, ignore.HelmIgnore)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("read the source: %w", err)
+	default:
+		if rules, err = ignore.Parse(bytes.NewReader(content)); err != nil {
+			return nil, fmt.Errorf("%s: %w", ignore.HelmIgnore, err)
+		}
+	}
+	rules.AddDefaults()
+	return rules, nil
+}
+
+// checkDependencies finds the sub-charts that Chart.yaml requires and that are not there. Nothing is fetched.
+func checkDependencies(c *chart.Chart) error {
+	var missing []string
+	for _, dependency := range c.Metadata.Dependencies {
+		there := slices.ContainsFunc(c.Dependencies(), func(sub *chart.Chart) bool {
+			return sub.Name() == dependency.Name && chartutil.IsCompatibleRange(dependency.Version, sub.Metadata.Version)
+		})
+		if !there {
+			missing = append(missing, strings.TrimSpace(dependency.Name+" "+dependency.Version))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("chart %s: Chart.yaml requires %s, which the folder charts does not hold: add it, for instance with helm dependency update",
+			c.Name(), strings.Join(missing, ", "))
+	}
+	for _, sub := range c.Dependencies() {
+		if err := checkDependencies(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyChart copies what Helm changes while it processes dependencies: the metadata with its dependencies, the values, and the tree of
+// sub-charts. Templates, files and schemas are shared.
+func copyChart(c *chart.Chart) *chart.Chart {
+	metadata := *c.Metadata
+	metadata.Dependencies = make([]*chart.Dependency, len(c.Metadata.Dependencies))
+	for i, dependency := range c.Metadata.Dependencies {
+		copied := *dependency
+		metadata.Dependencies[i] = &copied
+	}
+	copied := &chart.Chart{
+		Raw:       c.Raw,
+		Metadata:  &metadata,
+		Lock:      c.Lock,
+		Templates: c.Templates,
+		Values:    runtime.DeepCopyJSON(c.Values),
+		Schema:    c.Schema,
+		Files:     c.Files,
+	}
+	for _, sub := range c.Dependencies() {
+		copied.AddDependency(copyChart(sub))
+	}
+	return copied
+}

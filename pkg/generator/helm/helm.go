@@ -1,0 +1,52 @@
+package helm
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+)
+
+// Options configures a Generator. The zero value is usable.
+type Options struct {
+	// AnnotationPrefix is the reconciler's name, the prefix of the annotations that are settings. It is needed for charts with hooks; see
+	// the package's documentation.
+	AnnotationPrefix string
+}
+
+// Generator renders a chart. It is safe for concurrent use.
+type Generator struct {
+	charts  *rendering.Parsed[*parsedChart]
+	options Options
+}
+
+var _ generator.Generator = (*Generator)(nil)
+
+// New returns a generator for the chart in source, a folder with a Chart.yaml at its top. The chart is parsed and checked here; an error says
+// what is wrong with it. With a nil source the chart is that of each request.
+func New(source fs.FS, options Options) (*Generator, error) {
+	charts, err := rendering.NewParsed(source, parseChart)
+	if err != nil {
+		return nil, err
+	}
+	return &Generator{charts: charts, options: options}, nil
+}
+
+// Generate renders the chart for a request. Errors name the file and line of the template, or the path of the value.
+func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	return rendering.Detached(ctx, func() ([]client.Object, error) {
+		parsed, err := g.charts.For(req)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := parsed.render(ctx, req, g.options)
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)
+		}
+		return rendering.Objects(objects), nil
+	})
+}

@@ -1,0 +1,97 @@
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// notesFile is the text that Helm prints to a person after an installation.
+const notesFile = "NOTES.txt"
+
+// render returns the dependents: those of the folders crds first, then those of the templates in the order of their paths.
+func (p *parsedChart) render(ctx context.Context, req generator.Request, options Options) ([]*unstructured.Unstructured, error) {
+	working := copyChart(p.chart)
+	values, err := p.renderValues(working, req)
+	if err != nil {
+		return nil, err
+	}
+	var renderer engine.Engine
+	rendered, err := map[string]string(nil), error(nil)
+	if req.Target == nil {
+		rendered, err = renderer.Render(working, values)
+	} else {
+		rendered, err = engine.RenderWithClientProvider(working, values, clientProvider{ctx: ctx, target: req.Target})
+	}
+	if err != nil {
+		return nil, err
+	}
+	objects, err := decodeDefinitions(working)
+	errs := []error{err}
+	for _, file := range slices.Sorted(maps.Keys(rendered)) {
+		if strings.HasSuffix(file, notesFile) {
+			continue
+		}
+		decoded, err := manifests.Decode(file+" (rendered)", []byte(rendered[file]))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		kept, err := placeHooks(file, decoded, req.Revision, options.AnnotationPrefix)
+		errs = append(errs, err)
+		objects = append(objects, kept...)
+	}
+	return objects, errors.Join(errs...)
+}
+
+// decodeDefinitions returns what the folders crds hold. They are no templates.
+func decodeDefinitions(c *chart.Chart) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	var errs []error
+	for _, definition := range c.CRDObjects() {
+		decoded, err := manifests.Decode(definition.Filename, definition.File.Data)
+		errs = append(errs, err)
+		objects = append(objects, decoded...)
+	}
+	return objects, errors.Join(errs...)
+}
+
+// renderValues composes what templates see, as helm install does, and removes the sub-charts that the values disable from working.
+func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) (chartutil.Values, error) {
+	capabilities := capabilitiesOf(req.Capabilities)
+	if required := working.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.Version) {
+		return nil, fmt.Errorf("requires Kubernetes %s, and the target is %s", required, capabilities.KubeVersion.Version)
+	}
+	parameters := valuesOf(req.Parameters)
+	// The variant that merges is the one that installations use: a null in the parameters removes a default of a sub-chart.
+	if err := chartutil.ProcessDependenciesWithMerge(working, parameters); err != nil {
+		return nil, fmt.Errorf("dependencies: %w", err)
+	}
+	release := chartutil.ReleaseOptions{
+		Name:      req.Name,
+		Namespace: req.Namespace,
+		Revision:  int(req.Revision),
+		IsInstall: req.Revision <= 1,
+		IsUpgrade: req.Revision > 1,
+	}
+	values, err := chartutil.ToRenderValuesWithSchemaValidation(working, parameters, release, capabilities, true)
+	if err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	composed, err := values.Table("Values")
+	if err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	return values, errors.Join(p.validate(working, composed, "values")...)
+}

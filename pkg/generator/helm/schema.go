@@ -1,0 +1,96 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"helm.sh/helm/v3/pkg/chart"
+)
+
+// compileSchemas compiles the schemas of a chart and its sub-charts into schemas. Helm's own validation would fetch references over HTTP and
+// read files of the machine, so schemas are compiled here.
+func compileSchemas(c *chart.Chart, schemas map[string]*jsonschema.Schema) error {
+	if c.Schema != nil {
+		file := path.Join(c.ChartFullPath(), "values.schema.json")
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		compiler := jsonschema.NewCompiler()
+		compiler.UseLoader(noLoader{})
+		const place = "values.schema.json"
+		if err := compiler.AddResource(place, document); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		compiled, err := compiler.Compile(place)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		schemas[string(c.Schema)] = compiled
+	}
+	for _, sub := range c.Dependencies() {
+		if err := compileSchemas(sub, schemas); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noLoader refuses to load schemas. Those of the JSON schema drafts need no loading.
+type noLoader struct{}
+
+// Load implements jsonschema.URLLoader.
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("the schema refers to %s: nothing is fetched, move the definition into the schema", url)
+}
+
+// validate checks the values of a chart and of its sub-charts. Each error tells the path of the value from the top, and never quotes a
+// string, which may be a secret.
+func (p *parsedChart) validate(c *chart.Chart, values map[string]any, at string) []error {
+	var errs []error
+	if schema := p.schemas[string(c.Schema)]; schema != nil {
+		err := schema.Validate(values)
+		if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+			errs = append(errs, violations(invalid, at)...)
+		} else if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", at, err))
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		if subValues, ok := values[sub.Name()].(map[string]any); ok {
+			errs = append(errs, p.validate(sub, subValues, at+"."+sub.Name())...)
+		}
+	}
+	return errs
+}
+
+func violations(invalid *jsonschema.ValidationError, at string) []error {
+	if len(invalid.Causes) > 0 {
+		var errs []error
+		for _, cause := range invalid.Causes {
+			errs = append(errs, violations(cause, at)...)
+		}
+		return errs
+	}
+	place := strings.Join(append([]string{at}, invalid.InstanceLocation...), ".")
+	return []error{fmt.Errorf("%s: %s", place, describe(invalid.ErrorKind))}
+}
+
+// describe says what a schema wants. Where the library would quote the value it does not.
+func describe(violation jsonschema.ErrorKind) string {
+	switch violation := violation.(type) {
+	case *kind.Pattern:
+		return fmt.Sprintf("does not match the pattern %q", violation.Want)
+	case *kind.Format:
+		return fmt.Sprintf("is not a valid %s", violation.Want)
+	default:
+		return violation.LocalizedString(message.NewPrinter(language.English))
+	}
+}

@@ -1,0 +1,41 @@
+package rendering
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Detached runs render and returns what it returns, or ctx's error as soon as ctx is done: the engines' libraries cannot be interrupted, so
+// render then ends on its own, and its result is dropped. A panic of render is an error, because the libraries panic on some inputs.
+func Detached(ctx context.Context, render func() ([]client.Object, error)) ([]client.Object, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	type result struct {
+		objects []client.Object
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if cause := recover(); cause != nil {
+				r = result{err: fmt.Errorf("the engine panicked: %v\n%s", cause, debug.Stack())}
+			}
+			done <- r
+		}()
+		r.objects, r.err = render()
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-done:
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return r.objects, r.err
+	}
+}

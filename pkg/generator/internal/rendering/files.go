@@ -1,0 +1,74 @@
+package rendering
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// The bounds of a source. They are those of Helm for a chart.
+const (
+	MaxFileSize   = 5 << 20
+	MaxSourceSize = 100 << 20
+	MaxFiles      = 20_000
+)
+
+// File is a file of a source.
+type File struct {
+	// Name is the path in the source, with slashes.
+	Name string
+	Data []byte
+}
+
+// ReadFiles reads the files of a source in the order of their paths. skip, which may be nil, says which files and folders to leave out.
+//
+// A link to a file is followed as far as the source allows it; anything else that is neither a file nor a folder is an error, and so is
+// a source beyond the bounds.
+func ReadFiles(source fs.FS, skip func(name string, info fs.FileInfo) bool) ([]File, error) {
+	var files []File
+	remaining := int64(MaxSourceSize)
+	err := fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		info, err := fs.Stat(source, name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case skip != nil && skip(name, info) && entry.IsDir():
+			return fs.SkipDir
+		case skip != nil && skip(name, info), entry.IsDir():
+			return nil
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is not a regular file: replace it by what it stands for", name)
+		case len(files) == MaxFiles:
+			return fmt.Errorf("the source has more than %d files", MaxFiles)
+		}
+		data, err := readFile(source, name, min(remaining, MaxFileSize))
+		remaining -= int64(len(data))
+		files = append(files, File{Name: name, Data: data})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the source: %w", err)
+	}
+	return files, nil
+}
+
+// readFile trusts what it reads, not the size that the file system tells.
+func readFile(source fs.FS, name string, limit int64) ([]byte, error) {
+	file, err := source.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s is too large: a file may have %d MiB, and a source %d MiB", name, MaxFileSize>>20, MaxSourceSize>>20)
+	}
+	return data, nil
+}

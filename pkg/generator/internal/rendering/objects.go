@@ -1,0 +1,15 @@
+package rendering
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Objects returns decoded manifests as a generator returns them.
+func Objects(decoded []*unstructured.Unstructured) []client.Object {
+	objects := make([]client.Object, len(decoded))
+	for i, object := range decoded {
+		objects[i] = object
+	}
+	return objects
+}

@@ -1,0 +1,70 @@
+package rendering
+
+import (
+	"errors"
+	"io/fs"
+	"sync"
+
+	"k8s.io/utils/lru"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// keptSources bounds the parsed sources that a generator without a source of its own keeps. Rendering happens when inputs change, so the
+// sources in demand at the same time are few.
+const keptSources = 16
+
+// Parsed gives a generator the parsed form of its source. A T is shared by concurrent renderings, which must not change it.
+type Parsed[T any] struct {
+	parse func(fs.FS) (T, error)
+	fixed *T
+
+	mu   sync.Mutex
+	kept *lru.Cache
+}
+
+// NewParsed parses source now, for all requests; a nil source means that each request brings its own.
+func NewParsed[T any](source fs.FS, parse func(fs.FS) (T, error)) (*Parsed[T], error) {
+	if source == nil {
+		return &Parsed[T]{parse: parse, kept: lru.New(keptSources)}, nil
+	}
+	fixed, err := parse(source)
+	if err != nil {
+		return nil, err
+	}
+	return &Parsed[T]{fixed: &fixed}, nil
+}
+
+// For returns the parsed source for a request. A source of a request is parsed once for its digest, or each time where it has none.
+func (p *Parsed[T]) For(req generator.Request) (T, error) {
+	if p.fixed != nil {
+		return *p.fixed, nil
+	}
+	if req.Source == nil {
+		var none T
+		return none, errors.New("no source: neither the generator nor the component names the manifests to render")
+	}
+	if req.SourceDigest == "" {
+		return p.parse(req.Source)
+	}
+	parsed, err := p.keep(req.SourceDigest, req.Source)()
+	if err != nil {
+		// The reason may be the file system, not the content.
+		p.kept.Remove(req.SourceDigest)
+	}
+	return parsed, err
+}
+
+// keep returns what parses a source once, for all who ask for its digest.
+func (p *Parsed[T]) keep(digest string, source fs.FS) func() (T, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if kept, found := p.kept.Get(digest); found {
+		if once, ok := kept.(func() (T, error)); ok {
+			return once
+		}
+	}
+	once := sync.OnceValues(func() (T, error) { return p.parse(source) })
+	p.kept.Add(digest, once)
+	return once
+}

@@ -1,0 +1,28 @@
+package kustomize_test
+
+import (
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
+	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
+)
+
+func TestGolden(t *testing.T) {
+	generatortest.Golden(t, "testdata/golden", func(source fs.FS) (generator.Generator, error) {
+		return kustomize.New(source, kustomize.Options{})
+	})
+}
+
+// The source of a component renders like one that the generator was built with.
+func TestGoldenFromTheRequest(t *testing.T) {
+	shared, err := kustomize.New(nil, kustomize.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	generatortest.Golden(t, "testdata/golden", func(source fs.FS) (generator.Generator, error) {
+		return generatortest.WithSource(shared, source, fmt.Sprint(source)), nil
+	})
+}

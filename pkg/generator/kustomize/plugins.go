@@ -1,0 +1,105 @@
+package kustomize
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+)
+
+// plugin checks an entry of generators, transformers or validators: a configuration, or a file of them. kustomize would also take a
+// folder, whose configurations exist only after a build; those cannot be checked before it.
+func (r *references) plugin(file, entry string) {
+	configurations, err := parseConfigurations([]byte(entry))
+	if err == nil {
+		r.configurations(file, configurations)
+		return
+	}
+	target, ok := r.resolve(file, "plugins", entry)
+	if !ok {
+		return
+	}
+	content, isFile := r.files[target]
+	if !isFile {
+		const advice = "write the configuration here or in a file; folders of configurations are not supported"
+		r.errs = append(r.errs, fmt.Errorf("%s: %q is neither the configuration of a plugin nor a file of them: %s", file, entry, advice))
+		return
+	}
+	if configurations, err = parseConfigurations(content); err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", target, err))
+		return
+	}
+	// A path in a configuration counts from the kustomization file that uses it.
+	r.configurations(file, configurations)
+}
+
+// parseConfigurations reads configurations as kustomize does.
+func parseConfigurations(text []byte) ([]*resource.Resource, error) {
+	resources, err := resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()).NewResMapFromBytes(text)
+	if err != nil {
+		return nil, err
+	}
+	return resources.Resources(), nil
+}
+
+func (r *references) configurations(file string, configurations []*resource.Resource) {
+	for _, configuration := range configurations {
+		gvk := configuration.GetGvk()
+		name := fmt.Sprintf("%s %s", configuration.GetKind(), configuration.GetName())
+		switch {
+		case gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion:
+			r.errs = append(r.errs, fmt.Errorf("%s: %s is a plugin that runs a program or a container, which is not supported: only plugins with apiVersion %s are",
+				file, name, konfig.BuiltinPluginApiVersion))
+		case gvk.Kind == "HelmChartInflationGenerator":
+			r.errs = append(r.errs, fmt.Errorf("%s: %s runs helm, which is not supported: render the chart with the Helm engine", file, name))
+		default:
+			fields, err := configuration.Map()
+			if err != nil {
+				r.errs = append(r.errs, fmt.Errorf("%s: %s: %w", file, name, err))
+				continue
+			}
+			r.pathsIn(file, name, fields)
+		}
+	}
+}
+
+// pathsIn checks the fields of a built-in plugin's configuration that kustomize may load files from. Some hold the path of a field instead,
+// so only what looks remote is refused; kustomize keeps the others in the source.
+func (r *references) pathsIn(file, name string, fields any) {
+	switch fields := fields.(type) {
+	case map[string]any:
+		for key, field := range fields {
+			switch strings.ToLower(key) {
+			case "path", "paths", "env", "envs", "files", "targetfilepath":
+				for _, entry := range stringsIn(field) {
+					r.local(file, name+"."+key, sourceOfFile(entry))
+				}
+			default:
+				r.pathsIn(file, name, field)
+			}
+		}
+	case []any:
+		for _, element := range fields {
+			r.pathsIn(file, name, element)
+		}
+	}
+}
+
+// stringsIn returns a string, or the strings in a list.
+func stringsIn(field any) []string {
+	switch field := field.(type) {
+	case string:
+		return []string{field}
+	case []any:
+		var texts []string
+		for _, element := range field {
+			texts = append(texts, stringsIn(element)...)
+		}
+		return texts
+	default:
+		return nil
+	}
+}
