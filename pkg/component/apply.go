@@ -1,0 +1,166 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// apply takes a component from its spec to its dependents.
+func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error) {
+	if v, ok := any(component).(Validator); ok {
+		if err := v.Validate(); err != nil {
+			return Outcome{}, invalidSpec(err)
+		}
+	}
+	inputs, err := r.readInputs(ctx, component)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if inputs.observing {
+		return Outcome{Observing: true}, nil
+	}
+	owner, inventory, err := r.recorded(ctx, component)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := checkPlacement(component.GetStatus(), inputs, len(inventory)); err != nil {
+		return Outcome{}, err
+	}
+	desired, err := r.render(ctx, component, owner, inputs)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := checkSelf(owner, desired); err != nil {
+		return Outcome{}, err
+	}
+	if err := checkEmpty(len(desired), len(inventory)); err != nil {
+		return Outcome{}, err
+	}
+	pass := r.newPass(component, owner, inventory)
+	r.begin(component.GetStatus(), inputs)
+	pass.Desired, pass.Revision = desired, component.GetStatus().Revision
+	outcome, err := r.engine.Apply(ctx, pass)
+	if err == nil && outcome.Applied {
+		component.GetStatus().AppliedDigest = inputs.digest
+	}
+	return outcome, err
+}
+
+// recorded returns who owns the dependents, and their record. Where there is one, our finalizer guards it, also when somebody removed it.
+func (r *Reconciler[T]) recorded(ctx context.Context, component T) (manifests.Owner, []metav1alpha1.InventoryEntry, error) {
+	owner, err := r.owner(ctx, component)
+	if err != nil {
+		return owner, nil, err
+	}
+	inventory, err := r.inventory(ctx, component, owner)
+	if err == nil && len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
+		err = r.hold(ctx, component)
+	}
+	return owner, inventory, err
+}
+
+// newPass returns what applying and deleting have in common.
+func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) Pass {
+	// Watches wake while the component is written to, and what it is called is not to be read then.
+	name := client.ObjectKeyFromObject(component)
+	return Pass{
+		Owner: owner, Inventory: inventory, Now: r.clock.Now(),
+		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
+			return r.record(ctx, component, inventory)
+		},
+		Wake: func() { r.wake(name) },
+	}
+}
+
+// checkSelf refuses a component that is its own dependent: it could never be deleted.
+func checkSelf(owner manifests.Owner, desired []manifests.Object) error {
+	self := manifests.Key{Group: owner.Group, Kind: owner.Kind, Namespace: owner.Namespace, Name: owner.Name}
+	if !slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Key == self }) {
+		return nil
+	}
+	return &problem{
+		reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
+		message: fmt.Sprintf("%s: the component itself is among its dependents; rename it, or remove it from the manifests", self),
+	}
+}
+
+// checkEmpty refuses to prune everything: more often than not an empty rendering is a mistake.
+func checkEmpty(desired, dependents int) error {
+	if desired > 0 || dependents == 0 {
+		return nil
+	}
+	return &problem{
+		reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
+		message: fmt.Sprintf("nothing is rendered, although there are dependents (%d); delete the component to delete them", dependents),
+	}
+}
+
+// checkPlacement refuses to move dependents silently.
+func checkPlacement(status *metav1alpha1.Status, in inputs, dependents int) error {
+	moved := status.TargetNamespace != in.namespace || status.TargetName != in.name
+	if status.Revision == 0 || dependents == 0 || !moved {
+		return nil
+	}
+	return invalidSpec(fmt.Errorf("target %s/%s cannot change to %s/%s while %d dependents exist; change it back, or delete the component first",
+		status.TargetNamespace, status.TargetName, in.namespace, in.name, dependents))
+}
+
+// begin enters new inputs into the status: a revision of their own, and a new time-out.
+func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs) {
+	status.Reconciler, status.TargetNamespace, status.TargetName = r.name, in.namespace, in.name
+	if status.InputDigest == in.digest {
+		return
+	}
+	status.InputDigest = in.digest
+	status.Revision++
+	now := metav1.NewTime(r.clock.Now())
+	status.ProgressingSince = &now
+}
+
+// record persists an inventory, behind the finalizer: without it a deletion could outrun us. The resource version fences operators of
+// the same name.
+func (r *Reconciler[T]) record(ctx context.Context, component T, inventory []metav1alpha1.InventoryEntry) error {
+	if err := r.hold(ctx, component); err != nil {
+		return err
+	}
+	status := component.GetStatus()
+	if err := setInventory(status, inventory); err != nil {
+		return err
+	}
+	status.Waiting = nil
+	summarise(status, component.GetGeneration(), verdict{
+		state: metav1alpha1.StateProgressing, reason: metav1alpha1.ReasonDependentsNotReady, message: "applying dependents",
+	}, r.clock.Now())
+	return r.writeStatus(ctx, component)
+}
+
+// hold makes sure that the component carries our finalizer.
+func (r *Reconciler[T]) hold(ctx context.Context, component T) error {
+	if controllerutil.ContainsFinalizer(component, r.Finalizer()) {
+		return nil
+	}
+	return r.changeFinalizers(ctx, component, controllerutil.AddFinalizer)
+}
+
+// changeFinalizers adds or removes our finalizer, with the resource version as precondition. The status in memory survives.
+func (r *Reconciler[T]) changeFinalizers(ctx context.Context, component T, change func(client.Object, string) bool) error {
+	status := component.GetStatus().DeepCopy()
+	base, ok := component.DeepCopyObject().(T)
+	if !ok || !change(component, r.Finalizer()) {
+		return nil
+	}
+	if err := r.client.Patch(ctx, component, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	r.remember(component)
+	*component.GetStatus() = *status
+	return nil
+}

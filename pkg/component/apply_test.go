@@ -1,0 +1,79 @@
+package component_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var _ = Describe("Applying", func() {
+	It("creates what is rendered, in n + 4 requests at the most", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "first", configMaps("cm", 20, "a"))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("20/20"))
+		w := writes(ctx, operatorName, namespace)
+		Expect(w.Resource("configmaps")).To(HaveLen(20))
+		Expect(w.Resource("gadgets")).To(HaveLen(3), "finalizer, record, status")
+	})
+})
+
+var _ = Describe("An engine without a controller", func() {
+	It("plans without writing, applies, shows and deletes a set", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		const name = "engine.test.fairlead.io"
+		lifetime, stop := context.WithCancel(context.Background())
+		defer stop()
+		engine, err := component.NewEngine(lifetime, name, cluster.Config(), component.EngineOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
+		decoded, err := manifests.Decode("set", []byte(configMaps("cm", 3, "a")))
+		Expect(err).NotTo(HaveOccurred())
+		desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
+			Reconciler: name, Namespace: namespace, Owner: owner,
+			ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
+		})
+		Expect(err).NotTo(HaveOccurred())
+		var recorded []metav1alpha1.InventoryEntry
+		pass := component.Pass{
+			Owner: owner, Desired: desired, Revision: 1, Wake: func() {}, Now: time.Now(),
+			Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
+				recorded = inventory
+				return nil
+			},
+		}
+
+		var outcome component.Outcome
+		Eventually(ctx, func() (bool, error) {
+			outcome, err = engine.Plan(ctx, pass)
+			return outcome.Observing, err
+		}).Should(BeFalse())
+		Expect(outcome.Changes).To(HaveLen(3))
+		Expect(recorded).To(BeEmpty())
+		_, err = get(ctx, "v1", "ConfigMap", namespace, "cm-0")
+		Expect(err).To(HaveOccurred(), "a plan writes nothing")
+
+		outcome, err = engine.Apply(ctx, pass)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(outcome.Done()).To(BeTrue())
+		Expect(recorded).To(HaveLen(3), "before the first write")
+		nodes, err := engine.Tree(ctx, k8s, outcome.Inventory)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(nodes).To(HaveEach(HaveField("State", component.NodeReady)))
+
+		pass.Inventory = outcome.Inventory
+		outcome, err = engine.Delete(ctx, pass)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(outcome.Done()).To(BeTrue())
+		Expect(outcome.Inventory).To(BeEmpty())
+		_, err = get(ctx, "v1", "ConfigMap", namespace, "cm-0")
+		Expect(err).To(HaveOccurred())
+	})
+})

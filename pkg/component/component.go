@@ -1,0 +1,63 @@
+package component
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// Component is the custom resource that a Reconciler reconciles. T in Reconciler[T] is a pointer to a struct.
+type Component interface {
+	client.Object
+	// GetParameters returns what the generator renders with, usually the spec as plain data. An error is the user's: it stalls the
+	// component with reason InvalidSpec.
+	GetParameters() (map[string]any, error)
+	// GetStatus returns a pointer into the object, never nil.
+	GetStatus() *metav1alpha1.Status
+}
+
+// The interfaces below are optional; a component implements those it wants.
+
+// Placer says where, and as what, a component is deployed. By default that is its own namespace and name.
+type Placer interface {
+	Placement() (namespace, name string)
+}
+
+// Validator checks what the CRD cannot. An error stalls the component with reason InvalidSpec; nothing is touched.
+type Validator interface {
+	Validate() error
+}
+
+// Suspender says that a component is suspended: nothing is written or polled for it, deletion still works.
+type Suspender interface {
+	Suspended() bool
+}
+
+// ReferenceHolder lists the Secrets and ConfigMaps of its own namespace whose content is an input of the rendering. The generator gets
+// their data; a change wakes the component.
+type ReferenceHolder interface {
+	References() []metav1alpha1.Reference
+}
+
+// Resyncer sets the interval of the resync; zero or less turns it off.
+type Resyncer interface {
+	ResyncInterval() time.Duration
+}
+
+// Retrier sets how long to wait after an error that does not go away by itself.
+type Retrier interface {
+	RetryInterval() time.Duration
+}
+
+// Timeouter sets how long a component may be on its way before it is Stalled with reason Timeout. It restarts when the inputs change.
+type Timeouter interface {
+	Timeout() time.Duration
+}
+
+// InputSelector says which part of a component is an input of the rendering; it must be plain data. By default that is the whole spec:
+// a component that implements this interface can change its interval, say, without a new revision.
+type InputSelector interface {
+	RenderInputs() any
+}

@@ -1,0 +1,142 @@
+package component
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// contents asks the API server what is in a namespace that nothing else would delete: neither we, for it is no dependent that is to go,
+// nor Kubernetes itself. A type that cannot be listed may have objects there.
+func (e *Engine) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
+	resources, err := e.resources(ctx, "list", "create")
+	if err != nil {
+		return plan.Contents{Failure: unlisted(err)}
+	}
+	resources = slices.DeleteFunc(resources, func(r resource) bool { return !r.namespaced || bookkeeping[r.gvr.GroupResource()] })
+	found, err := gather(resources, func(r resource) ([]inspect.Instance, error) {
+		list, err := e.metadata.Resource(r.gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
+		}
+		var instances []inspect.Instance
+		for i := range list.Items {
+			if !goesByItself(r, &list.Items[i]) {
+				instances = append(instances, inspect.InstanceOf(r.gk(), &list.Items[i]))
+			}
+		}
+		return instances, nil
+	})
+	if err != nil {
+		return plan.Contents{Failure: unlisted(err)}
+	}
+	// Of what is ours only that is deleted which is not desired, and which its policy does not keep.
+	f.Inventory = plan.NewInventory(slices.DeleteFunc(plan.Victims(f.Inventory, f.Desired), plan.Keeps))
+	rest := foreign(f, found)
+	return plan.Contents{Count: rest.Count, Names: rest.Names}
+}
+
+// unlisted says why the contents of a namespace are not known.
+func unlisted(err error) *plan.Failure {
+	failure := execute.Classify(err)
+	failure.Message = "it is not known what would go with it: " + failure.Message
+	if failure.Class == plan.Terminal {
+		failure.Message += "; allow to list all types in it, or delete it yourself"
+	}
+	return failure
+}
+
+// bookkeeping are the types whose objects Kubernetes writes about others; nobody misses them.
+var bookkeeping = map[schema.GroupResource]bool{
+	{Resource: "events"}:                                    true,
+	{Resource: "endpoints"}:                                 true,
+	{Group: "events.k8s.io", Resource: "events"}:            true,
+	{Group: "discovery.k8s.io", Resource: "endpointslices"}: true,
+	{Group: "coordination.k8s.io", Resource: "leases"}:      true,
+}
+
+// goesByItself says of an object that it is there in every namespace, that it follows another one that counts itself, or that it is being
+// deleted anyway.
+func goesByItself(r resource, m *metav1.PartialObjectMetadata) bool {
+	switch {
+	case m.DeletionTimestamp != nil, metav1.GetControllerOfNoCopy(m) != nil:
+		return true
+	case r.gvr.Group != "":
+		return false
+	}
+	_, token := m.Annotations["kubernetes.io/service-account.name"]
+	switch r.kind {
+	case "ConfigMap":
+		return m.Name == "kube-root-ca.crt"
+	case "ServiceAccount":
+		return m.Name == "default"
+	case "Secret":
+		return token
+	}
+	return false
+}
+
+// resource is a type as the API server serves it.
+type resource struct {
+	gvr        schema.GroupVersionResource
+	kind       string
+	namespaced bool
+}
+
+func (r resource) gk() schema.GroupKind { return schema.GroupKind{Group: r.gvr.Group, Kind: r.kind} }
+
+// resources returns the types that support some verbs, each in its preferred version. A group that does not answer is an error: nothing
+// can be said of its objects.
+func (e *Engine) resources(ctx context.Context, verbs ...string) ([]resource, error) {
+	lists, err := e.discovery.ServerPreferredResourcesWithContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []resource
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			unsupported := func(verb string) bool { return !slices.Contains(r.Verbs, verb) }
+			if !strings.Contains(r.Name, "/") && !slices.ContainsFunc(verbs, unsupported) {
+				found = append(found, resource{gv.WithResource(r.Name), r.Kind, r.Namespaced})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b resource) int {
+		return cmp.Or(strings.Compare(a.gvr.Group, b.gvr.Group), strings.Compare(a.gvr.Resource, b.gvr.Resource))
+	})
+	return found, nil
+}
+
+// parallelLists bounds the lists that are under way for one component.
+const parallelLists = 8
+
+// gather asks for each resource, some at a time, and returns the answers in the order of the resources. All errors are joined.
+func gather[T any](resources []resource, ask func(resource) ([]T, error)) ([]T, error) {
+	answers, errs := make([][]T, len(resources)), make([]error, len(resources))
+	slots := make(chan struct{}, parallelLists)
+	var wg sync.WaitGroup
+	for i, r := range resources {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			answers[i], errs[i] = ask(r)
+		})
+	}
+	wg.Wait()
+	return slices.Concat(answers...), errors.Join(errs...)
+}

@@ -1,0 +1,146 @@
+package component
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Engine applies and deletes sets of dependents in one target. It is the Reconciler without a controller: it keeps no state but what
+// its watches tell, and a caller persists the inventory. It is safe for concurrent use, for different owners.
+type Engine struct {
+	name      string
+	defaults  plan.Policies
+	mapper    *forgetfulMapper
+	discovery *discovery.DiscoveryClient
+	dynamic   dynamic.Interface
+	metadata  metadata.Interface
+	observer  *observe.Observer
+	executor  *execute.Executor
+}
+
+// EngineOptions configure an Engine.
+type EngineOptions struct {
+	// UpdatePolicy of dependents that name none; replace by default.
+	UpdatePolicy metav1alpha1.UpdatePolicy
+	// Writers bounds the requests under way; 16 by default.
+	Writers int
+}
+
+// NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in the cluster.
+// config is used without a rate limit on the client's side; the API server has its own.
+func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*Engine, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.RateLimiter = -1, nil
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := newForgetfulMapper(func() (meta.RESTMapper, error) { return apiutil.NewDynamicRESTMapper(config, httpClient) }, clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{name: name, mapper: mapper, defaults: plan.Policies{Update: o.UpdatePolicy, Adoption: metav1alpha1.AdoptIfUnowned}}
+	if e.defaults.Update == "" || e.defaults.Update == metav1alpha1.UpdateDefault {
+		e.defaults.Update = metav1alpha1.UpdateReplace
+	}
+	if o.Writers <= 0 {
+		o.Writers = 16
+	}
+	if e.dynamic, err = dynamic.NewForConfigAndClient(config, httpClient); err != nil {
+		return nil, err
+	}
+	if e.metadata, err = metadata.NewForConfigAndClient(config, httpClient); err != nil {
+		return nil, err
+	}
+	if e.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, httpClient); err != nil {
+		return nil, err
+	}
+	e.observer = observe.New(ctx, observe.Options{Reconciler: name, Dynamic: e.dynamic, Metadata: e.metadata, Mapper: mapper})
+	e.executor = execute.New(execute.Options{
+		Reconciler: name, Dynamic: e.dynamic, REST: e.discovery.RESTClient(), Mapper: mapper, Journal: e.observer, Writers: o.Writers,
+	})
+	return e, nil
+}
+
+// Apply brings the dependents closer to the apply set, as far as that goes without waiting.
+func (e *Engine) Apply(ctx context.Context, p Pass) (Outcome, error) {
+	return e.run(ctx, p, plan.ForApply)
+}
+
+// Delete deletes what is in the inventory, as far as that goes without waiting.
+func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
+	p.Desired = nil
+	return e.run(ctx, p, plan.ForDelete)
+}
+
+// Plan returns what Apply would begin with, and does nothing: Changes are the writes of the stage that may run now. Record is not called.
+// While Observing is set nothing can be said yet.
+func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
+	facts, ok := e.facts(ctx, p)
+	if !ok {
+		return Outcome{Inventory: p.Inventory, Observing: true}, nil
+	}
+	decided := plan.ForApply(facts)
+	var changes []Change
+	for _, a := range decided.Actions {
+		if a.Verb != plan.VerbRead {
+			changes = append(changes, changeOf(a))
+		}
+	}
+	return outcome(decided, changes), nil
+}
+
+// Tree reads the dependents of an inventory; see the function Tree.
+func (e *Engine) Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
+	return Tree(ctx, reader, inventory)
+}
+
+// Forget ends the watches that serve an owner alone.
+func (e *Engine) Forget(owner manifests.Owner) { e.observer.Release(owner.ID()) }
+
+// run plans and executes by turns, until a plan has no actions left.
+func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.Plan) (Outcome, error) {
+	facts, ok := e.facts(ctx, p)
+	if !ok {
+		return Outcome{Inventory: p.Inventory, Observing: true}, nil
+	}
+	var changes []Change
+	checked, record := map[manifests.Key]bool{}, false
+	for {
+		decided := planner(facts)
+		facts.Inventory, record = decided.Inventory, record || decided.Record
+		if len(decided.Actions) == 0 {
+			return outcome(decided, changes), nil
+		}
+		if e.check(ctx, facts, decided, checked) {
+			continue
+		}
+		if record {
+			if err := p.Record(ctx, sortedEntries(decided.Inventory)); err != nil {
+				return Outcome{}, fmt.Errorf("record the inventory: %w", err)
+			}
+			record = false
+		}
+		clear(checked)
+		for i, result := range e.executor.Run(ctx, decided.Actions) {
+			changes = fold(facts.Results, decided.Actions[i], result, changes)
+		}
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, err
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package component
+
+import (
+	"context"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// facts starts the watches that a pass needs, and collects what is known. It returns false while a first list is under way.
+func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
+	ownerID, inventory := p.Owner.ID(), plan.NewInventory(p.Inventory)
+	kinds := inventory.GroupKinds()
+	for _, o := range p.Desired {
+		kinds[o.Key.GroupKind()] = o.Version
+	}
+	defined := definitionsAmong(plan.Victims(inventory, p.Desired))
+	e.observer.Retain(ownerID, kinds, p.Wake)
+	e.observer.RetainTypes(ownerID, definedBy(defined))
+	if !e.observer.Synced(ownerID) {
+		return plan.Facts{}, false
+	}
+	results := map[manifests.Key]plan.Result{}
+	facts := plan.Facts{
+		Owner: ownerID, Defaults: e.defaults, Desired: p.Desired, Revision: p.Revision, Now: p.Now,
+		Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
+		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },
+	}
+	facts.Foreign = e.watchedForeign(ctx, facts, defined)
+	return facts, true
+}
+
+// check asks the API server, right before anything is deleted that holds other objects, what it holds, and enters it into the facts. It
+// returns whether there was anything to ask. What a watch said may be late by a moment, and Kubernetes deletes all instances with their
+// definition, and all objects with their namespace.
+func (e *Engine) check(ctx context.Context, f plan.Facts, p plan.Plan, checked map[manifests.Key]bool) bool {
+	fresh := unchecked(p, checked)
+	for _, d := range definitionsAmong(fresh) {
+		f.Foreign[manifests.ManagedType{GroupKind: d.GroupKind}] = e.listedForeign(ctx, f, d)
+	}
+	for _, entry := range fresh {
+		if plan.IsNamespace(plan.KeyOf(entry)) {
+			f.Contents[entry.Name] = e.contents(ctx, f, entry.Name)
+		}
+	}
+	return len(fresh) > 0
+}
+
+// latest chooses between what the watches know of an object and what this pass was told. Both may be late: the watch by nature, an answer
+// because somebody wrote after it. An absent object's version is the one that it was last known in.
+func latest(watched plan.Observed, r plan.Result) plan.Observed {
+	switch {
+	case r.Observed == nil:
+		return watched
+	case watched.Presence != plan.Present:
+		return *r.Observed
+	case r.Observed.Presence == plan.Absent && watched.UID == r.Observed.UID:
+		// The watch lags behind: an object that is gone does not come back under its UID.
+		return *r.Observed
+	case inspect.Newer(watched.ResourceVersion, r.Observed.ResourceVersion):
+		return watched
+	}
+	return *r.Observed
+}
+
+// fold enters a result, and returns the changes with what it wrote.
+func fold(results map[manifests.Key]plan.Result, a plan.Action, r plan.Result, changes []Change) []Change {
+	r.Attempts = results[a.Key].Attempts + 1
+	if r.Observed == nil && r.Failure == nil {
+		r.Observed = results[a.Key].Observed
+	}
+	results[a.Key] = r
+	if r.Failure == nil && r.Verb == a.Verb && a.Verb != plan.VerbRead {
+		return append(changes, changeOf(a))
+	}
+	return changes
+}

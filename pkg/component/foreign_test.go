@@ -1,0 +1,139 @@
+package component_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("Foreign instances of a type that a component brings", func() {
+	var namespace, elsewhere, group string
+	var g *gadget.Gadget
+	var mark auditMark
+
+	BeforeEach(func(ctx SpecContext) {
+		namespace, elsewhere, group = newNamespace(ctx), newNamespace(ctx), newGroup()
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own"), configMap("settings", "a")))
+		expectReady(ctx, g)
+		mark = markAudit(ctx)
+	})
+
+	inElsewhere := func(name string) string {
+		return strings.Replace(widget(group, name), "{name:", "{namespace: "+elsewhere+", name:", 1)
+	}
+	deletes := func(ctx context.Context) testcluster.Events {
+		GinkgoHelper()
+		return requestsSince(ctx, mark, operatorName).Verb("delete", "deletecollection").Where(func(e testcluster.Event) bool {
+			return e.Namespace == namespace || strings.HasSuffix(e.Name, group)
+		})
+	}
+	definition := func(ctx context.Context) (*unstructured.Unstructured, error) {
+		return get(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
+	}
+
+	It("forbid its deletion until they are gone, and nothing is touched", func(ctx SpecContext) {
+		foreign := create(ctx, inElsewhere("theirs"))
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs"), Not(ContainSubstring("own"))))
+		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeletionBlocked))
+		Expect(verbs(deletes(ctx))).To(BeEmpty())
+
+		remove(ctx, foreign[0])
+		lifted := time.Now()
+		expectGone(ctx, g)
+		Expect(time.Since(lifted)).To(BeNumerically("<", 4*time.Second))
+		_, err := definition(ctx)
+		Expect(err).To(HaveOccurred())
+		Expect(deletes(ctx)[0].Resource).To(Equal("widgets"), "its own instance goes first")
+	})
+
+	It("are named up to ten, and counted", func(ctx SpecContext) {
+		for i := range 12 {
+			create(ctx, inElsewhere(fmt.Sprintf("theirs-%02d", i)))
+		}
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			ContainSubstring("12 foreign instances"), ContainSubstring("theirs-09"), Not(ContainSubstring("theirs-10"))))
+	})
+
+	It("include copies that carry the component's labels", func(ctx SpecContext) {
+		copied := mustGet(ctx, group+"/v1", "Widget", namespace, "own")
+		copied.SetName("copied")
+		copied.SetResourceVersion("")
+		copied.SetUID("")
+		copied.SetManagedFields(nil)
+		Expect(k8s.Create(ctx, copied)).To(Succeed())
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(namespace+"/copied"))
+		Expect(verbs(deletes(ctx))).To(BeEmpty())
+	})
+
+	It("include an object that took the place of a dependent", func(ctx SpecContext) {
+		// The component forgets its instance without a deletion, and somebody else makes one of that name.
+		changeManifests(ctx, g, together(widgetDefinition(group), configMap("settings", "a")))
+		expectReady(ctx, g)
+		create(ctx, strings.Replace(widget(group, "own"), "{name:", "{namespace: "+namespace+", name:", 1))
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(namespace+"/own"))
+	})
+
+	It("forbid to prune the definition, too", func(ctx SpecContext) {
+		foreign := create(ctx, inElsewhere("theirs"))
+		changeManifests(ctx, g, configMap("settings", "b"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring("theirs")))
+		Expect(verbs(deletes(ctx))).To(BeEmpty())
+		remove(ctx, foreign[0])
+		expectReady(ctx, g)
+		Eventually(ctx, func() error { _, err := definition(ctx); return err }).ShouldNot(Succeed())
+	})
+
+	It("may come and go while the deletion waits for them", func(ctx SpecContext) {
+		first := create(ctx, inElsewhere("first"))
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("first"))
+		second := create(ctx, inElsewhere("second"))
+		remove(ctx, first[0])
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(ContainSubstring("second"), Not(ContainSubstring("first"))))
+		Expect(verbs(deletes(ctx))).To(BeEmpty())
+		remove(ctx, second[0])
+		expectGone(ctx, g)
+	})
+
+	It("do not hold up a deletion whose definition somebody else deleted", func(ctx SpecContext) {
+		create(ctx, inElsewhere("theirs"))
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("theirs"))
+		crd, err := definition(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		remove(ctx, crd)
+		expectGone(ctx, g)
+	})
+
+	It("forbid it, too, while no version of their type is served", func(ctx SpecContext) {
+		foreign := create(ctx, inElsewhere("theirs"))
+		changeManifests(ctx, g, together(configMap("settings", "a"), strings.Replace(widgetDefinition(group), "served: true", "served: false", 1)))
+		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", elsewhere, "theirs"); return err }).ShouldNot(Succeed())
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring("serve a version")))
+		crd, err := definition(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(crd.GetDeletionTimestamp()).To(BeNil())
+
+		Expect(k8s.Patch(ctx, crd, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/versions/0/served","value":true}]`)))).To(Succeed())
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(elsewhere+"/theirs"))
+		remove(ctx, foreign[0])
+		expectGone(ctx, g)
+	})
+})

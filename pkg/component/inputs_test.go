@@ -1,0 +1,204 @@
+package component_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// copyReferences renders the manifests, and a ConfigMap that holds all values of all references.
+var copyReferences = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	objects, err := gadget.Generate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	data := map[string]any{}
+	for ref, values := range req.References {
+		for key, value := range values {
+			data[string(ref.Kind)+"-"+ref.Name+"-"+key] = string(value)
+		}
+	}
+	copied := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "copy"}, "data": data,
+	}}
+	return append(objects, copied), nil
+})
+
+var _ = Describe("The inputs of a component", func() {
+	var namespace, operator string
+	copied := func(ctx context.Context) any {
+		o, err := get(ctx, "v1", "ConfigMap", namespace, "copy")
+		if err != nil {
+			return err
+		}
+		return o.Object["data"]
+	}
+	references := func(refs ...metav1alpha1.Reference) func(*gadget.Gadget) {
+		return func(g *gadget.Gadget) { g.Spec.References = refs }
+	}
+	BeforeEach(func(ctx SpecContext) {
+		namespace, operator = newNamespace(ctx), newOperatorName()
+	})
+
+	Describe("that are referenced", func() {
+		BeforeEach(func() {
+			runOperator(operator, operatorOptions{generate: copyReferences})
+		})
+
+		It("render again when they change, and never show their secrets", func(ctx SpecContext) {
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: %s}\nstringData: {k: hush-1}", namespace))
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: %s}\ndata: {k: one}", namespace))
+			g := newGadget(ctx, namespace, "app", "", servedBy(operator), references(
+				metav1alpha1.Reference{Kind: "Secret", Name: "s"}, metav1alpha1.Reference{Kind: "ConfigMap", Name: "c"}))
+			expectReady(ctx, g)
+			Expect(copied(ctx)).To(Equal(map[string]any{"Secret-s-k": "hush-1", "ConfigMap-c-k": "one"}))
+			Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "c"), `{"data":{"k":"two"}}`)
+			Eventually(ctx, func() any { return copied(ctx) }).Should(HaveKeyWithValue("ConfigMap-c-k", "two"))
+			patch(ctx, mustGet(ctx, "v1", "Secret", namespace, "s"), `{"stringData":{"k":"hush-2"}}`)
+			Eventually(ctx, func() any { return copied(ctx) }).Should(HaveKeyWithValue("Secret-s-k", "hush-2"))
+			Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(3)))
+
+			By("leaving the revision alone when only their metadata change")
+			settle(ctx, operator)
+			mark := markAudit(ctx)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "c"), `{"metadata":{"labels":{"a":"b"}}}`)
+			settle(ctx, operator)
+			Expect(current(ctx, g).Status.Revision).To(Equal(int64(3)))
+			Expect(verbs(requestsSince(ctx, mark, operator).Writes())).To(BeEmpty())
+			Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("hush"))
+			events := &corev1.EventList{}
+			Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
+			Expect(fmt.Sprint(events.Items)).NotTo(ContainSubstring("hush"))
+		})
+
+		It("stall the component while one is missing, and heal it when it is created", func(ctx SpecContext) {
+			g := newGadget(ctx, namespace, "app", "", servedBy(operator), references(
+				metav1alpha1.Reference{Kind: "Secret", Name: "needed"}, metav1alpha1.Reference{Kind: "Secret", Name: "wanted", Optional: true},
+				metav1alpha1.Reference{Kind: "ConfigMap", Name: "also"}))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+				HavePrefix("True ReferenceNotFound"), ContainSubstring("Secret "+namespace+"/needed"), ContainSubstring("ConfigMap "+namespace+"/also"),
+				Not(ContainSubstring("wanted"))))
+			for _, kind := range []string{"Secret\nmetadata: {name: needed,", "ConfigMap\nmetadata: {name: also,"} {
+				create(ctx, "apiVersion: v1\nkind: "+kind+" namespace: "+namespace+"}")
+			}
+			expectReady(ctx, g)
+			create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: wanted, namespace: "+namespace+"}\nstringData: {k: v}")
+			Eventually(ctx, func() any { return copied(ctx) }).Should(HaveKeyWithValue("Secret-wanted-k", "v"))
+		})
+
+		It("may be among the dependents", func(ctx SpecContext) {
+			g := newGadget(ctx, namespace, "app", configMap("c", "one"), servedBy(operator), references(
+				metav1alpha1.Reference{Kind: "ConfigMap", Name: "c", Optional: true}))
+			expectReady(ctx, g)
+			Eventually(ctx, func() any { return copied(ctx) }).Should(HaveKeyWithValue("ConfigMap-c-value", "one"))
+			settle(ctx, operator)
+		})
+	})
+
+	It("change nothing while the component is suspended", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = true, configMap("settings", "b") })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
+		settle(ctx, operator)
+		mark := markAudit(ctx)
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))
+		settle(ctx, operator)
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "b"))
+	})
+
+	It("give a stalled component a new time-out when they change", func(ctx SpecContext) {
+		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(1) })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Timeout"), ContainSubstring("not ready within 1s"), ContainSubstring("web")))
+		change(ctx, g, func(g *gadget.Gadget) {
+			g.Spec.Timeout, g.Spec.Manifests = seconds(60), heldDeployment("web")+"\n  revisionHistoryLimit: 3"
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True DependentsNotReady")
+		Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).To(BeEmpty())
+		changeManifests(ctx, g, deployment("web"))
+		expectReady(ctx, g)
+	})
+
+	It("never leave the component ready for an older generation", func(ctx SpecContext) {
+		g := newGadget(ctx, namespace, "app", deployment("web"))
+		expectReady(ctx, g)
+		for i := range 3 {
+			changeManifests(ctx, g, together(deployment("web")+fmt.Sprintf("\n  revisionHistoryLimit: %d", i+3), configMap("later", fmt.Sprint(i), order(1))))
+			Eventually(ctx, func(a Gomega) {
+				now := current(ctx, g)
+				if condition(now, metav1alpha1.ConditionReady) != "" && strings.HasPrefix(condition(now, metav1alpha1.ConditionReady), "True") {
+					later := mustGet(ctx, "v1", "ConfigMap", namespace, "later")
+					Expect(later.Object["data"]).To(HaveKeyWithValue("value", fmt.Sprint(i)))
+				}
+				a.Expect(condition(now, metav1alpha1.ConditionReady)).To(HavePrefix("True"))
+			}).WithPolling(5 * time.Millisecond).Should(Succeed())
+		}
+	})
+
+	It("make passes with one event each", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), configMap("later", "a", fmt.Sprintf("%s/order: %q", operator, "1"))), servedBy(operator))
+		expectReady(ctx, g)
+		notes := func() []string {
+			events := &corev1.EventList{}
+			Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
+			var texts []string
+			for _, e := range events.Items {
+				texts = append(texts, e.Type+" "+e.Reason+" "+e.Message)
+			}
+			return texts
+		}
+		Eventually(ctx, notes).Should(HaveLen(1))
+		Expect(notes()[0]).To(HavePrefix("Normal Ready create 10 in wave 0, create 1 in wave 1"))
+	})
+
+	It("include what an author watches", func(ctx SpecContext) {
+		requests := make(chan event.TypedGenericEvent[client.Object], 1)
+		target := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: "app"}}
+		toApp := func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{target} }
+		named := func(name string) predicate.Predicate {
+			return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetNamespace() == namespace && o.GetName() == name })
+		}
+		runOperator(operator, operatorOptions{component: component.Options{Watches: []component.Watch{
+			{Object: &corev1.ServiceAccount{}, Map: toApp, Predicates: []predicate.Predicate{named("watched")}},
+			{Source: source.Channel(requests, handler.EnqueueRequestsFromMapFunc(toApp))},
+		}}})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		before := passes(operator)
+		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: other, namespace: "+namespace+"}")
+		settle(ctx, operator)
+		Expect(passes(operator)).To(Equal(before), "the predicate keeps it out")
+		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: watched, namespace: "+namespace+"}")
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+		settle(ctx, operator)
+		before = passes(operator)
+		requests <- event.TypedGenericEvent[client.Object]{Object: g}
+		Eventually(ctx, func() int { return passes(operator) }).Should(Equal(before + 1))
+	})
+})

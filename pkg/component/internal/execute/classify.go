@@ -1,0 +1,154 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// isConflict says that an object is not as it was observed. A server-side apply that is bound to another UID is answered as an attempt to
+// change an immutable field.
+func isConflict(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || isOtherUID(err)
+}
+
+func isOtherUID(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && len(details.Causes) > 0 &&
+		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Field != "metadata.uid" })
+}
+
+// isNotFound says that an object does not exist. That its type is not served is another matter, although it is a 404 too.
+func isNotFound(err error) bool {
+	return apierrors.IsNotFound(err) && !isNotServed(err)
+}
+
+func isNotServed(err error) bool {
+	return meta.IsNoMatchError(err) ||
+		apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// Classify says what becomes of an error: whether it goes away by itself, and what to tell people.
+func Classify(err error) *plan.Failure {
+	var status apierrors.APIStatus
+	switch {
+	case isNotServed(err):
+		return &plan.Failure{Class: plan.Transient, Reason: plan.WaitNotServed, Message: "the API server does not serve its type"}
+	case !errors.As(err, &status):
+		return unreachable(err)
+	}
+	s := status.Status()
+	reason := string(s.Reason)
+	if reason == "" {
+		reason = "APIError"
+	}
+	switch {
+	case s.Reason == metav1.StatusReasonNotFound:
+		return missing(s)
+	case s.Reason == metav1.StatusReasonInvalid:
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}
+	case isUntyped(s):
+		return &plan.Failure{Class: plan.Terminal, Reason: string(metav1.StatusReasonInvalid), Message: s.Message}
+	case refused(s) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: s.Message}
+	}
+	return &plan.Failure{Class: plan.Transient, Reason: reason, Message: s.Message}
+}
+
+// isUntyped says that a manifest does not fit the schema of its type. Server-side apply answers so with a bare internal error, which nothing
+// but its text tells from others.
+func isUntyped(s metav1.Status) bool {
+	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
+		strings.HasPrefix(s.Message, "failed to create typed patch object")
+}
+
+// withheld replaces the message of a failure that may quote a Secret; what the API server says of the fields is kept.
+func withheld(f *plan.Failure, err error) *plan.Failure {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return f
+	}
+	var fields []string
+	if details := status.Status().Details; details != nil {
+		for _, c := range details.Causes {
+			fields = append(fields, c.Field)
+		}
+	}
+	f.Message = "the API server refused it; what it says is withheld, because it may quote the Secret"
+	if len(fields) > 0 {
+		f.Message += "; it concerns " + strings.Join(fields, ", ")
+	}
+	return f
+}
+
+// refused says by the status code that the request will not do, whenever it comes. Conflicts, quotas of requests, time-outs, webhooks
+// that do not serve yet, and internal errors go away; a webhook that refuses may give any reason.
+func refused(s metav1.Status) bool {
+	switch s.Code {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError
+}
+
+// invalid names the fields that the API server refused.
+func invalid(s metav1.Status) string {
+	if s.Details == nil || len(s.Details.Causes) == 0 {
+		return s.Message
+	}
+	var causes []string
+	for _, c := range s.Details.Causes {
+		// A refused pod template is quoted as a whole.
+		text := shorten(c.Message)
+		if c.Field != "" {
+			text = c.Field + ": " + text
+		}
+		if strings.Contains(c.Message, "immutable") {
+			text += " (the field cannot change; keep it, set the update policy recreate, or delete the object first)"
+		}
+		causes = append(causes, text)
+	}
+	return strings.Join(causes, "; ")
+}
+
+func shorten(text string) string {
+	const head, tail = 160, 80
+	if len(text) <= head+tail {
+		return text
+	}
+	return strings.ToValidUTF8(text[:head], "") + " … " + strings.ToValidUTF8(text[len(text)-tail:], "")
+}
+
+// missing explains a 404 to a write: the object itself cannot be meant.
+func missing(s metav1.Status) *plan.Failure {
+	if s.Details != nil && s.Details.Kind == "namespaces" {
+		return &plan.Failure{
+			Class: plan.Transient, Reason: "NamespaceMissing",
+			Message: fmt.Sprintf("namespace %s does not exist; create it, or add it to the manifests", s.Details.Name),
+		}
+	}
+	return &plan.Failure{Class: plan.Transient, Reason: string(metav1.StatusReasonNotFound), Message: s.Message}
+}
+
+func unreachable(err error) *plan.Failure {
+	var netErr net.Error
+	if errors.As(err, &netErr) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return &plan.Failure{Class: plan.Transient, Reason: "Unreachable", Message: err.Error()}
+	}
+	return &plan.Failure{Class: plan.Transient, Reason: "Error", Message: err.Error()}
+}

@@ -1,0 +1,191 @@
+package execute
+
+import (
+	"context"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Journal is told of every write: the returned function gets what the answer said of the object, nil where the outcome is not known.
+type Journal interface {
+	Writing(key manifests.Key) (done func(answer *plan.Observed))
+}
+
+// Executor writes the dependents of one reconciler in one target. It is safe for concurrent use.
+type Executor struct {
+	reconciler string
+	dynamic    dynamic.Interface
+	rest       rest.Interface
+	mapper     meta.RESTMapper
+	journal    Journal
+	slots      chan struct{}
+}
+
+// Options are what an Executor needs.
+type Options struct {
+	// Reconciler is the reconciler's name: the field manager of all writes.
+	Reconciler string
+	Dynamic    dynamic.Interface
+	// REST sends what the dynamic client cannot; only its absolute paths are used.
+	REST    rest.Interface
+	Mapper  meta.RESTMapper
+	Journal Journal
+	// Writers bounds the requests under way, over all components.
+	Writers int
+}
+
+// New returns an Executor.
+func New(o Options) *Executor {
+	return &Executor{
+		reconciler: o.Reconciler, dynamic: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal,
+		slots: make(chan struct{}, max(1, o.Writers)),
+	}
+}
+
+// Run carries out the actions in parallel and returns a result for each, in the same order. An action that did not run because ctx
+// ended is a transient failure.
+func (e *Executor) Run(ctx context.Context, actions []plan.Action) []plan.Result {
+	results := make([]plan.Result, len(actions))
+	var wg sync.WaitGroup
+	for i, a := range actions {
+		select {
+		case e.slots <- struct{}{}:
+		case <-ctx.Done():
+			results[i] = plan.Result{Verb: a.Verb, Failure: Classify(ctx.Err())}
+			continue
+		}
+		wg.Go(func() {
+			defer func() { <-e.slots }()
+			results[i] = e.run(ctx, a)
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+// run carries out one action. A conflict is not a failure: the object is read, and the next plan decides with what was found.
+func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
+	done := e.journal.Writing(a.Key)
+	observed, err := e.do(ctx, a)
+	if isConflict(err) {
+		done(nil)
+		observed, err = e.read(ctx, a)
+		result := plan.Result{Verb: plan.VerbRead, Observed: dated(observed, a)}
+		if err != nil {
+			result.Failure = failure(err, a)
+		}
+		return result
+	}
+	done(journaled(observed, a))
+	if err != nil {
+		return plan.Result{Verb: a.Verb, Failure: failure(err, a)}
+	}
+	return plan.Result{Verb: a.Verb, Observed: dated(observed, a)}
+}
+
+// dated gives an object that is gone the version that it was last known in, so that a watch which shows an older object of its name can
+// be told from one which shows its successor.
+func dated(observed *plan.Observed, a plan.Action) *plan.Observed {
+	if observed != nil && observed.Presence == plan.Absent && observed.UID == a.UID {
+		observed.ResourceVersion = a.ResourceVersion
+	}
+	return observed
+}
+
+// failure classifies an error. What the API server says of a manifest may quote it, which must not happen to a Secret.
+func failure(err error, a plan.Action) *plan.Failure {
+	f := Classify(err)
+	if a.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && f.Class == plan.Terminal && f.Reason != string(metav1.StatusReasonForbidden) {
+		return withheld(f, err)
+	}
+	return f
+}
+
+// journaled returns what the watch of our label may know of an answer: an object without our label is none of its business.
+func journaled(observed *plan.Observed, a plan.Action) *plan.Observed {
+	if observed == nil || observed.Presence == plan.Present && observed.Owner != a.Owner {
+		return nil
+	}
+	return observed
+}
+
+// do carries out an action, and once more where the path was wrong because a version is served no more, or the type was defined anew.
+func (e *Executor) do(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	observed, err := e.try(ctx, a)
+	m, ok := e.mapper.(meta.ResettableRESTMapper)
+	if !ok || !isUnknownPath(err) {
+		return observed, err
+	}
+	m.Reset()
+	return e.try(ctx, a)
+}
+
+// isUnknownPath says that the API server serves nothing at the path of a request: not that an object is missing there.
+func isUnknownPath(err error) bool { return isNotServed(err) && apierrors.IsNotFound(err) }
+
+func (e *Executor) try(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	switch a.Verb {
+	case plan.VerbCreate:
+		return e.create(ctx, a)
+	case plan.VerbApply:
+		return e.apply(ctx, a)
+	case plan.VerbReplace:
+		return e.replace(ctx, a)
+	case plan.VerbDelete:
+		return e.delete(ctx, a)
+	case plan.VerbOrphan:
+		return e.orphan(ctx, a)
+	case plan.VerbRead:
+		return e.read(ctx, a)
+	}
+	return nil, &unknownVerbError{a}
+}
+
+// unknownVerbError is a plan that this executor cannot carry out.
+type unknownVerbError struct{ action plan.Action }
+
+func (e *unknownVerbError) Error() string {
+	return "no such verb: " + string(e.action.Verb) + " " + e.action.Key.String()
+}
+
+// mapping finds the resource of an action. Where there is no manifest to write, any served version will do.
+func (e *Executor) mapping(a plan.Action) (*meta.RESTMapping, error) {
+	gk := schema.GroupKind{Group: a.Key.Group, Kind: a.Key.Kind}
+	mapping, err := e.mapper.RESTMapping(gk, a.Version)
+	if err != nil && a.Object == nil {
+		return e.mapper.RESTMapping(gk)
+	}
+	return mapping, err
+}
+
+// resource returns the client of the type of an action.
+func (e *Executor) resource(a plan.Action) (dynamic.ResourceInterface, error) {
+	mapping, err := e.mapping(a)
+	if err != nil {
+		return nil, err
+	}
+	if a.Key.Namespace == "" {
+		return e.dynamic.Resource(mapping.Resource), nil
+	}
+	return e.dynamic.Resource(mapping.Resource).Namespace(a.Key.Namespace), nil
+}
+
+// observe reduces an answer to facts, compared with the manifest where the action has one.
+func (e *Executor) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Observed {
+	o := inspect.Object(obj, e.reconciler)
+	if a.Object != nil {
+		o = inspect.Compare(o, obj, *a.Object, a.Policy, e.reconciler)
+	}
+	return &o
+}

@@ -1,0 +1,198 @@
+package execute
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+)
+
+// merge puts the values of a manifest into a live object, and takes out what we own and the manifest no longer names; what others or
+// the server set stays. owned are our fields in the form of FieldsV1. Neither argument is changed. It says whether the result differs
+// from the live object.
+func merge(live *unstructured.Unstructured, manifest, owned map[string]any) (merged map[string]any, changed bool) {
+	merged = mergeMap(live.Object, manifest, node{owned: owned, shape: shapeOf(live), known: true})
+	return merged, !equality.Semantic.DeepEqual(live.Object, merged)
+}
+
+// node is what the managed fields say of a value.
+type node struct {
+	// owned are the fields below it that are ours.
+	owned map[string]any
+	// shape are the fields below it that are anybody's: it shows which values are taken apart, and by which keys the items of a list are
+	// told apart.
+	shape map[string]any
+	// known says that somebody owns the value or something below it.
+	known bool
+}
+
+func (n node) child(name string) node {
+	shape, known := n.shape[name]
+	return node{owned: fieldsBelow(n.owned[name]), shape: fieldsBelow(shape), known: known}
+}
+
+// atomic says that a value is owned as a whole: then it is replaced as a whole, too.
+func (n node) atomic() bool { return n.known && len(n.shape) == 0 }
+
+func fieldsBelow(value any) map[string]any {
+	fields, _ := value.(map[string]any)
+	return fields
+}
+
+// shapeOf is the shape of a live object. Finalizers and owner references have an identity even where no entry tells of them.
+func shapeOf(live *unstructured.Unstructured) map[string]any {
+	shape := inspect.Shape(live.GetManagedFields())
+	for _, f := range live.GetFinalizers() {
+		addElement(shape, "f:finalizers", "v:", f)
+	}
+	for _, ref := range live.GetOwnerReferences() {
+		addElement(shape, "f:ownerReferences", "k:", map[string]any{"uid": ref.UID})
+	}
+	return shape
+}
+
+func addElement(shape map[string]any, list, prefix string, identity any) {
+	name, err := json.Marshal(identity)
+	if err != nil {
+		return
+	}
+	at := shape
+	for _, step := range []string{"f:metadata", list, prefix + string(name)} {
+		below := fieldsBelow(at[step])
+		if below == nil {
+			below = map[string]any{}
+			at[step] = below
+		}
+		at = below
+	}
+}
+
+// mergeMap merges field by field. A null in the manifest names nothing.
+func mergeMap(live, manifest map[string]any, n node) map[string]any {
+	out := maps.Clone(live)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name := range n.owned {
+		field, isField := strings.CutPrefix(name, "f:")
+		if isField && manifest[field] == nil {
+			removeField(out, field, n.child(name))
+		}
+	}
+	for name, value := range manifest {
+		if value != nil {
+			out[name] = mergeValue(live[name], value, n.child("f:"+name))
+		}
+	}
+	return out
+}
+
+// removeField takes out of a map what we own of a field: the field itself where it is owned as a whole, or what lies below it.
+func removeField(out map[string]any, field string, n node) {
+	switch value := out[field].(type) {
+	case map[string]any:
+		if rest := mergeMap(value, nil, n); !n.atomic() && len(rest) > 0 {
+			out[field] = rest
+			return
+		}
+	case []any:
+		if rest := mergeList(value, nil, n); len(rest) > 0 {
+			out[field] = rest
+			return
+		}
+	}
+	delete(out, field)
+}
+
+func mergeValue(live, value any, n node) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if l, ok := live.(map[string]any); ok && !n.atomic() {
+			return mergeMap(l, v, n)
+		}
+	case []any:
+		if l, ok := live.([]any); ok {
+			return mergeList(l, v, n)
+		}
+	}
+	return value
+}
+
+// mergeList merges item by item where the items have an identity, and replaces the list otherwise. The items of others keep their place
+// as far as the manifest's own order allows.
+func mergeList(live, manifest []any, n node) []any {
+	elements := inspect.Elements(n.shape)
+	if len(elements) == 0 {
+		return manifest
+	}
+	places, taken := pair(live, manifest, elements)
+	out := make([]any, 0, len(live)+len(manifest))
+	next := 0
+	keepOthers := func(end int) {
+		for ; next < end; next++ {
+			if !taken[next] && !ownsItem(live[next], n.owned) {
+				out = append(out, live[next])
+			}
+		}
+	}
+	for i, item := range manifest {
+		p := places[i]
+		if p.index < 0 {
+			out = append(out, item)
+			continue
+		}
+		keepOthers(p.index)
+		out = append(out, mergeValue(live[p.index], item, n.child(p.element)))
+	}
+	keepOthers(len(live))
+	return out
+}
+
+// place is where an item of a manifest is in the live list, and the element that names it.
+type place struct {
+	index   int
+	element string
+}
+
+// pair finds for each item of a manifest the live item that is the same; index -1 says that there is none.
+func pair(live, manifest []any, elements []string) (places []place, taken []bool) {
+	taken = make([]bool, len(live))
+	for _, item := range manifest {
+		p := findItem(live, item, elements)
+		if p.index >= 0 && taken[p.index] {
+			p.index = -1
+		}
+		if p.index >= 0 {
+			taken[p.index] = true
+		}
+		places = append(places, p)
+	}
+	return places, taken
+}
+
+func findItem(live []any, item any, elements []string) place {
+	for _, e := range elements {
+		if !inspect.Matches(item, e) {
+			continue
+		}
+		for i, l := range live {
+			if inspect.Matches(l, e) {
+				return place{index: i, element: e}
+			}
+		}
+	}
+	return place{index: -1}
+}
+
+func ownsItem(item any, owned map[string]any) bool {
+	for _, e := range inspect.Elements(owned) {
+		if inspect.Matches(item, e) {
+			return true
+		}
+	}
+	return false
+}

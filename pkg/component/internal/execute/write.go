@@ -1,0 +1,195 @@
+package execute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/csaupgrade"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// create never adopts: a POST, or a server-side apply that is bound to a resource version which no object has, so that it is refused
+// where the object exists. The policies of server-side apply do not create by POST, because the fields would be listed under the
+// operation Update, and stay ours when a later manifest drops them.
+func (e *Executor) create(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := e.resource(a)
+	if err != nil {
+		return nil, err
+	}
+	var obj *unstructured.Unstructured
+	if a.Policy == metav1alpha1.UpdateReplace {
+		obj, err = resource.Create(ctx, a.Object.Body, metav1.CreateOptions{FieldManager: e.reconciler})
+	} else {
+		obj, err = e.patch(ctx, resource, a, map[string]any{"resourceVersion": "1"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.observe(obj, a), nil
+}
+
+// apply updates by server-side apply. The UID in the body is a precondition; so is the resource version of an object that nobody owned
+// when it was observed: somebody else may be about to adopt it, too.
+func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := e.resource(a)
+	if err != nil {
+		return nil, err
+	}
+	preconditions := map[string]any{"uid": string(a.UID)}
+	version := a.ResourceVersion
+	if a.Migrate || a.TakeOver {
+		if version, err = e.migrate(ctx, resource, a); err != nil {
+			return nil, err
+		}
+	}
+	if a.Reason == plan.ReasonAdopted || a.Reason == plan.ReasonUnlabelled {
+		preconditions["resourceVersion"] = version
+	}
+	obj, err := e.patch(ctx, resource, a, preconditions)
+	if err != nil {
+		return nil, err
+	}
+	return e.observe(obj, a), nil
+}
+
+// predecessors are the managers that leave their fields behind when an object is adopted: those of kubectl and of Helm 3.
+var predecessors = []string{
+	"before-first-apply", "helm", "kubectl", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit", "kubectl-patch",
+	"kubectl-replace", "kubectl-set",
+}
+
+// migrate lists under Apply the fields that regular updates left as ours, or that become ours. Where they stay listed under a regular
+// update, a later manifest that drops one cannot remove it. It returns the resource version that this leaves.
+func (e *Executor) migrate(ctx context.Context, resource dynamic.ResourceInterface, a plan.Action) (resourceVersion string, err error) {
+	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if isNotFound(err) {
+		return "", overtaken(a)
+	}
+	if err != nil {
+		return "", err
+	}
+	if found := e.observe(live, a); found.UID != a.UID || !inSameHands(found, a) {
+		return "", overtaken(a)
+	}
+	managers := sets.New(e.reconciler)
+	if a.TakeOver {
+		managers.Insert(predecessors...)
+	}
+	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, e.reconciler)
+	if err != nil || len(data) == 0 {
+		return live.GetResourceVersion(), err
+	}
+	patched, err := resource.Patch(ctx, a.Key.Name, types.JSONPatchType, data, metav1.PatchOptions{FieldManager: e.reconciler})
+	if err != nil {
+		return "", err
+	}
+	return patched.GetResourceVersion(), nil
+}
+
+// patch sends the manifest, with some metadata added, as an apply configuration.
+func (e *Executor) patch(ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any) (*unstructured.Unstructured, error) {
+	data, err := applyConfiguration(a.Object.Body.Object, extra)
+	if err != nil {
+		return nil, err
+	}
+	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: e.reconciler, Force: new(true)})
+}
+
+// applyConfiguration encodes a manifest with some metadata added. The manifest is shared: only its outer maps are copied.
+func applyConfiguration(body, extra map[string]any) ([]byte, error) {
+	metadata := map[string]any{}
+	if m, ok := body["metadata"].(map[string]any); ok {
+		maps.Copy(metadata, m)
+	}
+	maps.Copy(metadata, extra)
+	top := maps.Clone(body)
+	top["metadata"] = metadata
+	return json.Marshal(top)
+}
+
+// replace reads the object, merges the manifest into it, and updates it with the resource version that was read. Where the object has
+// all the values of the manifest already, and our fields are recorded, nothing is written.
+func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := e.resource(a)
+	if err != nil {
+		return nil, err
+	}
+	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if isNotFound(err) {
+		return nil, overtaken(a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := e.observe(live, a)
+	if found.UID != a.UID || !inSameHands(found, a) {
+		return nil, overtaken(a)
+	}
+	merged, changed := merge(live, a.Object.Body.Object, e.dropped(live, found, a))
+	if !changed && found.Coverage == plan.CoverageFull {
+		return found, nil
+	}
+	updated := &unstructured.Unstructured{Object: merged}
+	if err := claim(updated, a.Object.Body, e.reconciler); err != nil {
+		return nil, err
+	}
+	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: e.reconciler})
+	if err != nil {
+		return nil, err
+	}
+	return e.observe(obj, a), nil
+}
+
+// dropped returns our fields of a live object, among which are those that the manifest has dropped; nil where the object was written from
+// this very manifest. Then there are none, and those that the manifest does not name are ours only because the API server gave them
+// defaults: to reset them would undo what others, such as an autoscaler, have set since.
+func (e *Executor) dropped(live *unstructured.Unstructured, found *plan.Observed, a plan.Action) map[string]any {
+	if found.Digest == a.Object.Digest {
+		return nil
+	}
+	return inspect.Shape(slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager != e.reconciler || entry.Subresource != ""
+	}))
+}
+
+// overtaken is the answer that the API server would give if it knew of our preconditions.
+func overtaken(a plan.Action) error {
+	resource := schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}
+	return apierrors.NewConflict(resource, a.Key.Name, errors.New("it is not the object that the plan was made with"))
+}
+
+// inSameHands says that the owner of an object is still the one that the plan was made with.
+func inSameHands(found *plan.Observed, a plan.Action) bool {
+	return found.Owner == "" || found.Owner == a.Owner
+}
+
+// read asks for the object itself. Where its type is not served, it asks what defines the type.
+func (e *Executor) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := e.resource(a)
+	if err != nil {
+		return e.unserved(ctx, a, err)
+	}
+	obj, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	switch {
+	case isNotServed(err):
+		return e.unserved(ctx, a, err)
+	case isNotFound(err):
+		return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.UID}, nil
+	case err != nil:
+		return nil, err
+	}
+	return e.observe(obj, a), nil
+}

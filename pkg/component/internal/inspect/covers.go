@@ -1,0 +1,157 @@
+package inspect
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// covers says whether a set of fields, in the form of FieldsV1, names every field that a manifest sets. The form is that of KEP-555: a
+// key f:name is a field, k:{…} an item of a list by its keys, v:… an item of a set; a node without children owns all below it.
+func covers(manifest map[string]any, fields map[string]any) bool {
+	for name, value := range manifest {
+		switch name {
+		case "apiVersion", "kind":
+			continue
+		case "metadata":
+			metadata, _ := value.(map[string]any)
+			node, _ := fields["f:metadata"].(map[string]any)
+			if !coversMap(metadata, node, "name", "namespace") {
+				return false
+			}
+		default:
+			if !coversField(value, fields["f:"+name]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func coversMap(value, node map[string]any, except ...string) bool {
+	for name, child := range value {
+		if !slices.Contains(except, name) && !coversField(child, node["f:"+name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// coversField compares one field. An empty value claims nothing.
+func coversField(value, node any) bool {
+	if isEmpty(value) {
+		return true
+	}
+	children, ok := node.(map[string]any)
+	if !ok {
+		return false
+	}
+	if len(children) == 0 {
+		return true
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return coversMap(v, children)
+	case []any:
+		for _, item := range v {
+			if !coversItem(item, children) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// coversItem finds the node of a list item.
+func coversItem(item any, children map[string]any) bool {
+	fields, ok := item.(map[string]any)
+	if !ok {
+		_, owned := children["v:"+encode(item)]
+		return owned
+	}
+	for key, node := range children {
+		if !matchesKey(fields, key) {
+			continue
+		}
+		if coversField(fields, node) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyDefaults are the values that the API server gives to keys of list items: ports are told apart by number and protocol.
+var keyDefaults = map[string]any{"protocol": "TCP"}
+
+// matchesKey says whether an item has the keys of a k:{…} element. A key that the item does not name was defaulted; where the default is
+// not known, it may be any.
+func matchesKey(item map[string]any, element string) bool {
+	text, ok := strings.CutPrefix(element, "k:")
+	if !ok {
+		return false
+	}
+	var keys map[string]any
+	if json.Unmarshal([]byte(text), &keys) != nil {
+		return false
+	}
+	for name, want := range keys {
+		got, known := item[name]
+		if !known {
+			got, known = keyDefaults[name]
+		}
+		if known && encode(got) != encode(want) {
+			return false
+		}
+	}
+	return true
+}
+
+func encode(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// project keeps of a live value what the manifest names with a value; what is empty claims nothing. Lists are compared item by item where they have the same length, and as a
+// whole otherwise.
+func project(live, manifest any) any {
+	switch m := manifest.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok {
+			return live
+		}
+		out := make(map[string]any, len(m))
+		for name, value := range m {
+			if !isEmpty(value) {
+				out[name] = project(l[name], value)
+			}
+		}
+		return out
+	case []any:
+		l, ok := live.([]any)
+		if !ok || len(l) != len(m) {
+			return live
+		}
+		out := make([]any, len(l))
+		for i := range l {
+			out[i] = project(l[i], m[i])
+		}
+		return out
+	}
+	return live
+}

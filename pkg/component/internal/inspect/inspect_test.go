@@ -1,0 +1,229 @@
+package inspect
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	apply  = metav1.ManagedFieldsOperationApply
+	update = metav1.ManagedFieldsOperationUpdate
+)
+
+const live = `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+  namespace: shop
+  uid: u1
+  resourceVersion: "7"
+  generation: 2
+  labels: {shop.example.com/owner-id: 5e4e05c0d30c259094021acc4c92c01a05dece06}
+  annotations: {shop.example.com/owner-id: c/shop.example.com/g/K/ns/n, shop.example.com/digest: d1}
+data: {a: x}
+`
+
+func TestObjectAndMetadataAgree(t *testing.T) {
+	deleted := metav1.NewTime(time.Unix(1000, 0))
+	for _, c := range []struct {
+		name string
+		edit func(*unstructured.Unstructured)
+	}{
+		{"an object of ours", func(o *unstructured.Unstructured) {
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:data: {f:a: {}, f:<b>: {}}}`), entry(t, "kubectl", update, `{f:data: {}}`)})
+		}},
+		{"one of a regular update", func(o *unstructured.Unstructured) {
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, update, `{f:data: {f:a: {}}}`)})
+		}},
+		{"one that is being deleted", func(o *unstructured.Unstructured) {
+			o.SetDeletionTimestamp(&deleted)
+			o.SetFinalizers([]string{"a/b"})
+		}},
+		{"one with a controller", func(o *unstructured.Unstructured) {
+			o.SetLabels(nil)
+			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
+		}},
+		{"one that nobody owns", func(o *unstructured.Unstructured) { o.SetLabels(nil) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			whole := object(t, live)
+			c.edit(whole)
+			partial := &metav1.PartialObjectMetadata{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(whole.Object, partial); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(Object(whole, reconciler), Metadata(partial, reconciler)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	want := plan.Observed{
+		Presence: plan.Present, UID: "u1", ResourceVersion: "7", Generation: 2, Owner: "5e4e05c0d30c259094021acc4c92c01a05dece06", OwnerName: "c/shop.example.com/g/K/ns/n", Digest: "d1",
+		Readiness: ready.Result{State: ready.Ready},
+	}
+	if diff := cmp.Diff(want, Metadata(object(t, live), reconciler)); diff != "" {
+		t.Error(diff)
+	}
+	t.Run("a controller owns what carries no label", func(t *testing.T) {
+		o := object(t, live)
+		o.SetLabels(nil)
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
+		if got := Metadata(o, reconciler); got.Owner != "Boss b" || got.OwnerName != "Boss b" {
+			t.Errorf("got %q, %q", got.Owner, got.OwnerName)
+		}
+	})
+	t.Run("an object with a deletion timestamp is terminating", func(t *testing.T) {
+		o := object(t, live)
+		o.SetDeletionTimestamp(new(metav1.NewTime(time.Unix(1000, 0))))
+		if got := Metadata(o, reconciler); !got.Terminating || got.Readiness.State != ready.Terminating {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestFinished(t *testing.T) {
+	for _, c := range []struct {
+		name, object string
+		want         bool
+	}{
+		{"a Job that succeeded and asks to be removed", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, true},
+		{"not one that failed", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Failed, status: "True"}]}}`, false},
+		{"not one that runs", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "False"}]}}`, false},
+		{"not one that stays", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}, status: {conditions: [{type: Complete, status: "True"}]}}`, false},
+		{"no other kind", `{apiVersion: example.com/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 10}, status: {conditions: [{type: Complete, status: "True"}]}}`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Object(object(t, c.object), reconciler).Finished; got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestHashesOfManagedFields(t *testing.T) {
+	base := entry(t, reconciler, apply, `{f:data: {f:a: {}, f:b: {}}}`)
+	hashes := func(entries ...metav1.ManagedFieldsEntry) [2]string {
+		o := object(t, live)
+		o.SetManagedFields(entries)
+		got := Metadata(o, reconciler)
+		return [2]string{got.Applied, got.Updated}
+	}
+	want := hashes(base)[0]
+	if want == "" {
+		t.Fatal("there is no hash")
+	}
+	edited := func(edit func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
+		e := *base.DeepCopy()
+		edit(&e)
+		return e
+	}
+	for _, c := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    [2]string
+	}{
+		{"the time does not matter", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })}, [2]string{want, ""}},
+		{"the order of keys does not matter", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
+			e.FieldsV1.SetRawBytes([]byte(`{ "f:data" : {"f:b":{},"f:a":{}}}`))
+		})}, [2]string{want, ""}},
+		{"the entries of others do not matter", []metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base}, [2]string{want, ""}},
+		{"subresources do not matter", []metav1.ManagedFieldsEntry{base, edited(func(e *metav1.ManagedFieldsEntry) {
+			e.Subresource = "status"
+			e.FieldsV1.SetRawBytes([]byte(`{"f:status":{}}`))
+		})}, [2]string{want, ""}},
+		{"updates under our name are kept apart", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })}, [2]string{"", want}},
+		{"no entry of ours has no hash", []metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`)}, [2]string{"", ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := hashes(c.entries...); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+	t.Run("fields and apiVersion matter", func(t *testing.T) {
+		lost := edited(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`)) })
+		converted := edited(func(e *metav1.ManagedFieldsEntry) { e.APIVersion = "v2" })
+		if hashes(lost)[0] == want || hashes(converted)[0] == want {
+			t.Error("the hash is the same")
+		}
+	})
+}
+
+func TestCompare(t *testing.T) {
+	desired := func(text string) manifests.Object { return manifests.Object{Body: object(t, text)} }
+	const manifest = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: x}}`
+	compared := func(o *unstructured.Unstructured, policy metav1alpha1.UpdatePolicy) plan.Observed {
+		return Compare(plan.Observed{}, o, desired(manifest), policy, reconciler)
+	}
+	covering := func(operation metav1.ManagedFieldsOperationType) *unstructured.Unstructured {
+		o := object(t, live)
+		o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, operation, `{f:data: {f:a: {}}}`)})
+		return o
+	}
+	for _, c := range []struct {
+		name   string
+		object *unstructured.Unstructured
+		policy metav1alpha1.UpdatePolicy
+		want   plan.Coverage
+	}{
+		{"an Apply entry covers under server-side apply", covering(apply), metav1alpha1.UpdateSSAOverride, plan.CoverageFull},
+		{"an Apply entry covers where changes recreate", covering(apply), metav1alpha1.UpdateRecreate, plan.CoverageFull},
+		{"an Update entry is somebody else's there", covering(update), metav1alpha1.UpdateSSAMerge, plan.CoveragePartial},
+		{"an Update entry covers under replace", covering(update), metav1alpha1.UpdateReplace, plan.CoverageFull},
+		{"an Apply entry is somebody else's there", covering(apply), metav1alpha1.UpdateReplace, plan.CoveragePartial},
+		{"no entry covers nothing", object(t, live), metav1alpha1.UpdateSSAOverride, plan.CoveragePartial},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := compared(c.object, c.policy).Coverage; got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	t.Run("values are those of the fields that the manifest names", func(t *testing.T) {
+		added, changed := object(t, live), object(t, live)
+		if err := unstructured.SetNestedField(added.Object, "y", "data", "b"); err != nil {
+			t.Fatal(err)
+		}
+		if err := unstructured.SetNestedField(changed.Object, "y", "data", "a"); err != nil {
+			t.Fatal(err)
+		}
+		want := compared(object(t, live), "").Values
+		if want == "" || compared(added, "").Values != want || compared(changed, "").Values == want {
+			t.Errorf("got %s, %s, %s", want, compared(added, "").Values, compared(changed, "").Values)
+		}
+	})
+}
+
+func TestNewer(t *testing.T) {
+	for _, c := range []struct {
+		name, a, b string
+		want       bool
+	}{
+		{"a higher number", "10", "9", true},
+		{"a lower number", "9", "10", false},
+		{"the same", "9", "9", false},
+		{"what cannot be compared", "x", "9", true},
+		{"the same that cannot be compared", "x", "x", false},
+		{"something against nothing", "9", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Newer(c.a, c.b); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Shape is the union of the fields of all managers, in the form of FieldsV1. It shows how the API server takes an object apart.
+func Shape(managed []metav1.ManagedFieldsEntry) map[string]any {
+	shape := map[string]any{}
+	for _, e := range managed {
+		if e.FieldsV1 != nil {
+			unite(shape, decodeFields(e.FieldsV1))
+		}
+	}
+	return shape
+}
+
+func unite(into, from map[string]any) {
+	for name, node := range from {
+		child, _ := node.(map[string]any)
+		have, ok := into[name].(map[string]any)
+		if !ok {
+			have = map[string]any{}
+			into[name] = have
+		}
+		unite(have, child)
+	}
+}
+
+// FieldsOf returns the fields that a manifest sets, as far as the shape shows them, in the form of FieldsV1.
+func FieldsOf(manifest, shape map[string]any) map[string]any {
+	content := make(map[string]any, len(manifest))
+	for name, value := range manifest {
+		switch name {
+		case "apiVersion", "kind":
+		case "metadata":
+			content[name] = withoutIdentity(value)
+		default:
+			content[name] = value
+		}
+	}
+	return fieldsOfMap(content, shape)
+}
+
+func withoutIdentity(metadata any) any {
+	m, ok := metadata.(map[string]any)
+	if !ok {
+		return metadata
+	}
+	out := make(map[string]any, len(m))
+	for name, value := range m {
+		if name != "name" && name != "namespace" {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func fieldsOfMap(value, shape map[string]any) map[string]any {
+	fields := map[string]any{}
+	if _, ok := shape["."]; ok {
+		fields["."] = map[string]any{}
+	}
+	for name, child := range value {
+		node, ok := shape["f:"+name].(map[string]any)
+		if !ok || isEmpty(child) {
+			continue
+		}
+		// A node without children would stand for all below it.
+		if below := fieldsOfValue(child, node); len(below) > 0 || len(node) == 0 {
+			fields["f:"+name] = below
+		}
+	}
+	return fields
+}
+
+func fieldsOfValue(value any, shape map[string]any) map[string]any {
+	if len(shape) == 0 {
+		return map[string]any{}
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return fieldsOfMap(v, shape)
+	case []any:
+		fields := map[string]any{}
+		for _, item := range v {
+			for _, element := range Elements(shape) {
+				if Matches(item, element) {
+					node, _ := shape[element].(map[string]any)
+					fields[element] = fieldsOfValue(item, node)
+					break
+				}
+			}
+		}
+		return fields
+	}
+	return map[string]any{}
+}
+
+// Elements returns the names, among the children of a node, that stand for items of a list, in order.
+func Elements(node map[string]any) []string {
+	var elements []string
+	for name := range node {
+		if strings.HasPrefix(name, "k:") || strings.HasPrefix(name, "v:") {
+			elements = append(elements, name)
+		}
+	}
+	slices.Sort(elements)
+	return elements
+}
+
+// Matches says whether an item of a list is the one that an element names.
+func Matches(item any, element string) bool {
+	if fields, ok := item.(map[string]any); ok {
+		return matchesKey(fields, element)
+	}
+	return element == "v:"+encode(item)
+}

@@ -1,0 +1,105 @@
+package inspect
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestShape(t *testing.T) {
+	got := Shape([]metav1.ManagedFieldsEntry{
+		entry(t, "a", metav1.ManagedFieldsOperationApply, `{f:spec: {f:replicas: {}, f:containers: {'k:{"name":"a"}': {f:image: {}}}}}`),
+		entry(t, "b", metav1.ManagedFieldsOperationUpdate, `{f:spec: {f:containers: {'k:{"name":"a"}': {f:args: {}}, 'k:{"name":"b"}': {}}}, f:status: {f:x: {}}}`),
+		{Manager: "c"},
+	})
+	want := parse(t, `
+f:spec:
+  f:replicas: {}
+  f:containers:
+    'k:{"name":"a"}': {f:image: {}, f:args: {}}
+    'k:{"name":"b"}': {}
+f:status: {f:x: {}}
+`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFieldsOf(t *testing.T) {
+	for _, c := range []struct {
+		name, manifest, shape, want string
+	}{
+		{"a Deployment as it was applied", deployment, deploymentFields, `
+f:metadata: {f:labels: {f:app: {}}}
+f:spec:
+  f:replicas: {}
+  f:selector: {}
+  f:template:
+    f:metadata: {f:labels: {f:app: {}}}
+    f:spec:
+      f:nodeSelector: {}
+      f:containers:
+        'k:{"name":"app"}':
+          .: {}
+          f:name: {}
+          f:image: {}
+          f:args: {}
+          f:ports: {'k:{"containerPort":8080,"protocol":"TCP"}': {.: {}, f:containerPort: {}}}
+          f:env: {'k:{"name":"MODE"}': {.: {}, f:name: {}, f:value: {}}}
+`},
+		{"leaves out what others set", `{spec: {replicas: 2}}`, `{f:spec: {f:replicas: {}, f:paused: {}}, f:status: {f:x: {}}}`, `{f:spec: {f:replicas: {}}}`},
+		{
+			"leaves out identity", `{apiVersion: v1, kind: X, metadata: {name: a, namespace: b, labels: {x: y}}}`,
+			`{f:metadata: {f:name: {}, f:namespace: {}, f:labels: {.: {}, f:x: {}}}}`, `{f:metadata: {f:labels: {.: {}, f:x: {}}}}`,
+		},
+		{"leaves out what nobody owns yet", `{spec: {replicas: 2}}`, `{f:spec: {f:paused: {}}}`, `{}`},
+		{"does not claim a map as a whole where nothing in it is known", `{spec: {template: {a: b}}}`, `{f:spec: {f:template: {f:c: {}}}}`, `{}`},
+		{"does not claim a list as a whole where no item is known", `{l: [{name: a}]}`, `{f:l: {'k:{"name":"b"}': {.: {}}}}`, `{}`},
+		{
+			"picks the items of a list", `{l: [{name: a, x: 1}]}`, `{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}, f:y: {}}, 'k:{"name":"b"}': {.: {}}}}`,
+			`{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}}}}`,
+		},
+		{"picks the items of a set, not the set", `{l: [a]}`, `{f:l: {.: {}, 'v:"a"': {}, 'v:"b"': {}}}`, `{f:l: {'v:"a"': {}}}`},
+		{
+			"tells ports of two protocols apart", `{l: [{port: 53, protocol: UDP}, {port: 53, name: tcp}]}`,
+			`{f:l: {'k:{"port":53,"protocol":"TCP"}': {f:port: {}, f:name: {}}, 'k:{"port":53,"protocol":"UDP"}': {f:port: {}, f:protocol: {}, f:name: {}}}}`,
+			`{f:l: {'k:{"port":53,"protocol":"TCP"}': {f:port: {}, f:name: {}}, 'k:{"port":53,"protocol":"UDP"}': {f:port: {}, f:protocol: {}}}}`,
+		},
+		{"claims an atomic list whole", `{l: [a]}`, `{f:l: {}}`, `{f:l: {}}`},
+		{"claims nothing for what is empty", `{a: null, b: {}, c: []}`, `{f:a: {}, f:b: {}, f:c: {}}`, `{}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := FieldsOf(parse(t, c.manifest), parse(t, c.shape))
+			if diff := cmp.Diff(parse(t, c.want), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		item    any
+		element string
+		want    bool
+	}{
+		{"an item by its key", map[string]any{"name": "a", "x": "y"}, `k:{"name":"a"}`, true},
+		{"not another item", map[string]any{"name": "b"}, `k:{"name":"a"}`, false},
+		{"a number by its value", map[string]any{"port": int64(80), "protocol": "TCP"}, `k:{"port":80,"protocol":"TCP"}`, true},
+		{"a port without protocol is TCP", map[string]any{"port": int64(80)}, `k:{"port":80,"protocol":"TCP"}`, true},
+		{"a port without protocol is not UDP", map[string]any{"port": int64(80)}, `k:{"port":80,"protocol":"UDP"}`, false},
+		{"a scalar by its value", "a", `v:"a"`, true},
+		{"not another scalar", "a", `v:"b"`, false},
+		{"a scalar is no item with keys", "a", `k:{"name":"a"}`, false},
+		{"an item with keys is no scalar", map[string]any{"name": "a"}, `v:"a"`, false},
+		{"nothing by what cannot be read", map[string]any{"name": "a"}, `k:{`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Matches(c.item, c.element); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package observe
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// newObserver returns an Observer whose types are fed by the test, instead of by watches.
+func newObserver(t *testing.T) *Observer {
+	t.Helper()
+	o := New(t.Context(), Options{Reconciler: reconciler})
+	o.followDefinitions = func(context.Context) {}
+	return o
+}
+
+func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
+	o := newObserver(t)
+	k := &kind{observer: o, gk: schema.GroupKind{Group: "example.com", Kind: "Widget"}, kick: make(chan struct{}, 1)}
+	o.kinds[k.gk] = k
+	for _, step := range []struct {
+		reason string
+		want   bool
+	}{{"", false}, {plan.WaitNotServed, true}, {plan.WaitForbidden, false}, {plan.WaitNotServed, true}, {"", false}} {
+		k.tell(step.reason, "")
+		if watched := o.stopDefinitions != nil; watched != step.want {
+			t.Errorf("reason %q: watched %t, want %t", step.reason, watched, step.want)
+		}
+	}
+}
+
+func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		event  func(definitions) error
+		want   bool
+	}{
+		"a type that is not served, when a definition comes":    {plan.WaitNotServed, func(d definitions) error { return d.Add(nil) }, true},
+		"a type that is not served, when a definition changes":  {plan.WaitNotServed, func(d definitions) error { return d.Update(nil) }, true},
+		"a type that is not served, when the watch begins":      {plan.WaitNotServed, func(d definitions) error { return d.Replace(nil, "1") }, true},
+		"not a type that is served":                             {"", func(d definitions) error { return d.Add(nil) }, false},
+		"not a type that may not be listed":                     {plan.WaitForbidden, func(d definitions) error { return d.Add(nil) }, false},
+		"not a type that is not served, when a definition goes": {plan.WaitNotServed, func(d definitions) error { return d.Delete(nil) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newObserver(t)
+			gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
+			k := &kind{observer: o, gk: gk, reason: c.reason, kick: make(chan struct{}, 1)}
+			i := &instances{observer: o, gk: gk, reason: c.reason, kick: make(chan struct{}, 1)}
+			o.kinds[gk], o.types[gk] = k, i
+			if err := c.event(definitions{o}); err != nil {
+				t.Fatal(err)
+			}
+			if len(k.kick) == 1 != c.want || len(i.kick) == 1 != c.want {
+				t.Errorf("tried again: %t and %t, want %t", len(k.kick) == 1, len(i.kick) == 1, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,237 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// kind holds what a watch tells about the objects of one type that carry our owner label. It is the store beneath a reflector: it
+// keeps facts, never bodies. The observer's lock guards all of it.
+type kind struct {
+	observer *Observer
+	gk       schema.GroupKind
+	// version is the one to prefer at the next attempt to list.
+	version string
+	cancel  context.CancelFunc
+	kick    chan struct{}
+
+	// users are the owners that have dependents of the type.
+	users map[string]bool
+
+	progress progress
+	// reason and message say why nothing is known; empty once the first list was answered, and the watch is open.
+	reason, message string
+	records         map[manifests.Key]*plan.Observed
+}
+
+// seen is an object as it travels from the reflector to the store: its facts and its name.
+type seen struct {
+	plan.Observed
+	namespace, name string
+}
+
+// GetObjectMeta lets the reflector find the name.
+func (s *seen) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: s.namespace, Name: s.name}
+}
+
+func (o *Observer) startKind(gk schema.GroupKind, version string) *kind {
+	ctx, cancel := context.WithCancel(o.lifetime)
+	k := &kind{
+		observer: o, gk: gk, version: version, cancel: cancel, kick: make(chan struct{}, 1),
+		reason: plan.WaitObserving, message: "its type is listed for the first time",
+		records: map[manifests.Key]*plan.Observed{}, users: map[string]bool{},
+	}
+	selector := o.reconciler + "/" + manifests.LabelOwnerID
+	go loop{
+		source: func() (*cache.ListWatch, error) { return o.source(gk, k.preferred(), selector, !hasStatus(gk)) },
+		mapper: o.mapper, store: k, kick: k.kick, name: "dependents of type " + gk.String(),
+	}.run(ctx)
+	return k
+}
+
+// preferred returns the version that an owner asked for last.
+func (k *kind) preferred() string {
+	k.observer.mu.Lock()
+	defer k.observer.mu.Unlock()
+	return k.version
+}
+
+// retry makes a failed watch try again now. The caller holds the lock.
+func (k *kind) retry() {
+	if k.reason == "" {
+		return
+	}
+	select {
+	case k.kick <- struct{}{}:
+	default:
+	}
+}
+
+// failed notes why a list failed. A type that was known stays known through a network failure.
+func (k *kind) failed(f listFailure) {
+	k.observer.mu.Lock()
+	defer k.observer.mu.Unlock()
+	if k.progress.fail(f); k.progress.known() {
+		f = listFailure{}
+	}
+	k.tell(f.reason, f.message)
+}
+
+// watched notes that a watch is open.
+func (k *kind) watched() {
+	k.observer.mu.Lock()
+	defer k.observer.mu.Unlock()
+	k.progress.watch = true
+	k.settle()
+}
+
+// settle makes the type known as soon as it was listed and is watched. The caller holds the lock.
+func (k *kind) settle() {
+	if k.progress.known() {
+		k.tell("", "")
+	}
+}
+
+// tell says why nothing is known, and wakes all users when that changes.
+func (k *kind) tell(reason, message string) {
+	changed := k.reason != reason
+	k.reason, k.message = reason, message
+	if changed {
+		k.observer.watchDefinitions()
+		k.observer.wakeAll(k.users)
+	}
+}
+
+// Transformer reduces objects as soon as they arrive.
+func (k *kind) Transformer() cache.TransformFunc {
+	return func(obj any) (any, error) { return k.reduce(obj), nil }
+}
+
+func (k *kind) reduce(obj any) *seen {
+	switch x := obj.(type) {
+	case *seen:
+		return x
+	case *unstructured.Unstructured:
+		return &seen{Observed: inspect.Object(x, k.observer.reconciler), namespace: x.GetNamespace(), name: x.GetName()}
+	case metav1.Object:
+		return &seen{Observed: inspect.Metadata(x, k.observer.reconciler), namespace: x.GetNamespace(), name: x.GetName()}
+	}
+	return nil
+}
+
+func (k *kind) key(s *seen) manifests.Key {
+	return manifests.Key{Group: k.gk.Group, Kind: k.gk.Kind, Namespace: s.namespace, Name: s.name}
+}
+
+// Add stores an object and wakes its owner.
+func (k *kind) Add(obj any) error { return k.Update(obj) }
+
+// Update stores an object and wakes its owner, and the one it had before.
+func (k *kind) Update(obj any) error {
+	s := k.reduce(obj)
+	if s == nil {
+		return nil
+	}
+	k.observer.mu.Lock()
+	defer k.observer.mu.Unlock()
+	k.put(k.key(s), s.Observed)
+	return nil
+}
+
+func (k *kind) put(key manifests.Key, o plan.Observed) {
+	old := k.records[key]
+	if old != nil && !inspect.Newer(o.ResourceVersion, old.ResourceVersion) {
+		return
+	}
+	k.records[key] = &o
+	k.observer.event(key, pendingEvent{owner: o.Owner, resourceVersion: o.ResourceVersion})
+	if old != nil && old.Owner != o.Owner {
+		k.observer.event(key, pendingEvent{owner: old.Owner, resourceVersion: o.ResourceVersion})
+	}
+}
+
+// learn enters the answer of our own read or write. It is as good as an event, and wakes nobody but the owner that lost the object.
+func (k *kind) learn(key manifests.Key, o plan.Observed) {
+	old := k.records[key]
+	switch {
+	case o.Presence == plan.Absent:
+		if old != nil && (o.UID == "" || o.UID == old.UID) {
+			delete(k.records, key)
+		}
+	case o.Presence == plan.Present && (old == nil || !inspect.Newer(old.ResourceVersion, o.ResourceVersion)):
+		k.records[key] = &o
+		if old != nil && old.Owner != o.Owner {
+			k.observer.wake(old.Owner)
+		}
+	}
+}
+
+// Delete removes an object and wakes its owner. Of one that went because its work was done, that much is remembered.
+func (k *kind) Delete(obj any) error {
+	s := k.reduce(obj)
+	if s == nil {
+		return nil
+	}
+	k.observer.mu.Lock()
+	defer k.observer.mu.Unlock()
+	key := k.key(s)
+	if old := k.records[key]; old != nil && old.UID == s.UID && !inspect.Newer(old.ResourceVersion, s.ResourceVersion) {
+		delete(k.records, key)
+		if s.Finished {
+			k.remember(key, &s.Observed)
+		}
+		k.observer.event(key, pendingEvent{owner: old.Owner, resourceVersion: s.ResourceVersion, removal: true})
+	}
+	return nil
+}
+
+// finishedLife is how long it is remembered of an object that its work was done when it went. The pass that its end wakes records it; the
+// time is for passes that fail, or are suspended.
+const finishedLife = time.Hour
+
+func (k *kind) remember(key manifests.Key, o *plan.Observed) {
+	o.Presence = plan.Absent
+	k.records[key] = o
+	time.AfterFunc(finishedLife, func() {
+		k.observer.mu.Lock()
+		defer k.observer.mu.Unlock()
+		if k.records[key] == o {
+			delete(k.records, key)
+		}
+	})
+}
+
+// Replace takes over a complete list. What it does not name is gone, unless we wrote it after the list was made.
+func (k *kind) Replace(list []any, resourceVersion string) error {
+	k.observer.mu.Lock()
+	defer k.observer.mu.Unlock()
+	listed := make(map[manifests.Key]bool, len(list))
+	for _, obj := range list {
+		if s := k.reduce(obj); s != nil {
+			listed[k.key(s)] = true
+			k.put(k.key(s), s.Observed)
+		}
+	}
+	for key, old := range k.records {
+		if !listed[key] && !inspect.Newer(old.ResourceVersion, resourceVersion) {
+			delete(k.records, key)
+			k.observer.event(key, pendingEvent{owner: old.Owner, resourceVersion: resourceVersion, removal: true})
+		}
+	}
+	k.progress.list = true
+	k.settle()
+	return nil
+}
+
+// Resync does nothing: nothing is polled.
+func (k *kind) Resync() error { return nil }

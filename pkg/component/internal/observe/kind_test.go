@@ -1,0 +1,530 @@
+package observe
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const reconciler = "shop.example.com"
+
+var (
+	configMaps = schema.GroupKind{Kind: "ConfigMap"}
+	settings   = manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+)
+
+// store is a kind that was listed, without a watch beneath it. It notes who is woken.
+type store struct {
+	*kind
+	woken []string
+}
+
+func newStore(t *testing.T) *store {
+	t.Helper()
+	o := newObserver(t)
+	s := &store{kind: &kind{
+		observer: o, gk: configMaps, records: map[manifests.Key]*plan.Observed{}, cancel: func() {}, kick: make(chan struct{}, 1),
+		progress: progress{list: true, watch: true}, users: map[string]bool{"us": true, "them": true},
+	}}
+	o.kinds[configMaps] = s.kind
+	for _, name := range []string{"us", "them"} {
+		o.owners[name] = &owner{kinds: map[schema.GroupKind]string{configMaps: "v1"}, wake: func() { s.woken = append(s.woken, name) }}
+	}
+	return s
+}
+
+// take returns who was woken since it was asked last.
+func (s *store) take() string {
+	woken := strings.Join(s.woken, ", ")
+	s.woken = nil
+	return woken
+}
+
+// at is a ConfigMap in a resource version, as the watch on metadata shows it.
+func at(version, ownerID string, uid types.UID) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: settings.Namespace, Name: settings.Name, UID: uid, ResourceVersion: version,
+		Labels: map[string]string{reconciler + "/owner-id": ownerID},
+	}}
+}
+
+// answer is what a write of ours is answered.
+func answer(version string) *plan.Observed {
+	return &plan.Observed{Presence: plan.Present, UID: "u1", ResourceVersion: version, Owner: "us", Values: "v"}
+}
+
+func goneAnswer(uid types.UID) *plan.Observed {
+	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: uid}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKindKeepsStepWithEvents(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(t *testing.T, s *store)
+		// woken are the owners that are woken, version what is known of the object in the end; "" says that it is absent.
+		woken, version string
+	}{
+		{"a new object wakes its owner", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("5", "us", "u1")))
+		}, "us", "5"},
+		{"a newer version wakes its owner", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("9", "us", "u1")))
+			s.take()
+			must(t, s.Update(at("10", "us", "u1")))
+		}, "us", "10"},
+		{"an older version is ignored", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("10", "us", "u1")))
+			s.take()
+			must(t, s.Update(at("9", "us", "u1")))
+		}, "", "10"},
+		{"what cannot be compared wakes", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("x", "us", "u1")))
+			s.take()
+			must(t, s.Update(at("y", "us", "u1")))
+		}, "us", "y"},
+		{"a change of hands wakes both owners", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("5", "us", "u1")))
+			s.take()
+			must(t, s.Update(at("6", "them", "u1")))
+		}, "them, us", "6"},
+		{"a deletion wakes the owner", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("5", "us", "u1")))
+			s.take()
+			must(t, s.Delete(at("6", "us", "u1")))
+		}, "us", ""},
+		{"an object without its label wakes the owner it had", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("5", "us", "u1")))
+			s.take()
+			must(t, s.Delete(at("6", "", "u1")))
+		}, "us", ""},
+		{"the end of an older object of the same name is ignored", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("7", "us", "u2")))
+			s.take()
+			must(t, s.Delete(at("6", "us", "u1")))
+		}, "", "7"},
+		{"the end of another object is ignored, whatever its version", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("7", "us", "u2")))
+			s.take()
+			must(t, s.Delete(at("8", "us", "u1")))
+		}, "", "7"},
+		{"the end of an object in an older version is ignored", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("7", "us", "u1")))
+			s.take()
+			must(t, s.Delete(at("6", "us", "u1")))
+		}, "", "7"},
+		{"the end of what is not known wakes nobody", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Delete(at("6", "us", "u1")))
+		}, "", ""},
+		{"a list drops what it does not name", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("5", "us", "u1")))
+			s.take()
+			must(t, s.Replace(nil, "8"))
+		}, "us", ""},
+		{"a list keeps what was written after it was made", func(t *testing.T, s *store) {
+			t.Helper()
+			s.observer.Writing(settings)(answer("9"))
+			must(t, s.Replace(nil, "8"))
+		}, "", "9"},
+		{"a list that tells nothing new wakes nobody", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("5", "us", "u1")))
+			s.take()
+			must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
+		}, "", "5"},
+		{"a list with a change wakes", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Add(at("5", "us", "u1")))
+			s.take()
+			must(t, s.Replace([]any{at("7", "us", "u1")}, "8"))
+		}, "us", "7"},
+		{"the first list wakes all who wait for the type", func(t *testing.T, s *store) {
+			t.Helper()
+			delete(s.observer.owners, "them")
+			s.unlisted(plan.WaitObserving)
+			s.watched()
+			must(t, s.Replace(nil, "8"))
+		}, "us", ""},
+		{"what is no object is ignored", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Update("text"))
+			must(t, s.Delete("text"))
+		}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			c.do(t, s)
+			s.expect(t, c.woken, c.version)
+		})
+	}
+}
+
+func (s *store) expect(t *testing.T, woken, version string) {
+	t.Helper()
+	if got := s.take(); got != woken {
+		t.Errorf("woken: %q, want %q", got, woken)
+	}
+	live := s.observer.Live(settings)
+	if live.ResourceVersion != version || (live.Presence == plan.Present) != (version != "") {
+		t.Errorf("known: %s %q, want %q", live.Presence, live.ResourceVersion, version)
+	}
+}
+
+func TestOwnWrites(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// before is what the watch showed before the write, during what it shows until the answer, after what it shows then.
+		before        func(s *store) error
+		during        func(s *store) error
+		answer        *plan.Observed
+		after         func(s *store) error
+		woken, latest string
+	}{
+		{name: "the answer is known at once", answer: answer("5"), latest: "5"},
+		{name: "the echo of a write wakes nobody", answer: answer("5"), after: show("5"), latest: "5"},
+		{name: "nor does an echo that overtakes the answer", during: show("5"), answer: answer("5"), latest: "5"},
+		{name: "a write by somebody else after the echo wakes", answer: answer("5"), after: show("6"), woken: "us", latest: "6"},
+		{name: "a write by somebody else during ours wakes", before: show("3"), during: show("4"), answer: answer("5"), woken: "us", latest: "5"},
+		{name: "one that comes after ours, and before the answer, wakes", during: show("6"), answer: answer("5"), woken: "us", latest: "6"},
+		{name: "what happens during a write whose outcome is not known wakes", during: show("5"), woken: "us", latest: "5"},
+		{
+			name: "an object that is deleted before the answer comes stays gone",
+			during: func(s *store) error {
+				if err := s.Add(at("5", "us", "u1")); err != nil {
+					return err
+				}
+				return s.Delete(at("6", "us", "u1"))
+			}, answer: answer("5"), woken: "us",
+		},
+		{
+			name: "an object that a list misses before the answer comes stays gone", before: show("4"),
+			during: func(s *store) error { return s.Replace(nil, "6") }, answer: answer("5"), woken: "us",
+		},
+		{
+			name: "an object that lost its label before we wrote it again is known", before: show("3"),
+			during: func(s *store) error { return s.Delete(at("4", "", "u1")) }, answer: answer("5"), woken: "us", latest: "5",
+		},
+		{
+			name: "an older object that goes while the new one is created does not take it along", before: show("3"),
+			during: func(s *store) error { return s.Delete(at("4", "us", "u1")) }, answer: answer("5"), after: show("5"), woken: "us", latest: "5",
+		},
+		{name: "a delete of ours is known at once", before: show("4"), answer: goneAnswer("u1")},
+		{name: "the echo of a delete wakes nobody", before: show("4"), answer: goneAnswer("u1"), after: remove("5")},
+		{name: "nor does one that overtakes the answer", before: show("4"), during: remove("5"), answer: goneAnswer("u1")},
+		{name: "a delete of another object leaves the new one", before: show("4"), answer: goneAnswer("u0"), latest: "4"},
+		{name: "an answer that is older than what is known is not taken over", before: show("6"), answer: answer("5"), latest: "6"},
+		{
+			name: "the owner that lost an object to us is woken", before: func(s *store) error { return s.Add(at("4", "them", "u1")) },
+			answer: answer("5"), after: show("5"), woken: "them", latest: "5",
+		},
+		{
+			name: "also where the event overtakes the answer", before: func(s *store) error { return s.Add(at("4", "them", "u1")) },
+			during: show("5"), answer: answer("5"), woken: "them", latest: "5",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			if c.before != nil {
+				must(t, c.before(s))
+				s.take()
+			}
+			done := s.observer.Writing(settings)
+			if c.during != nil {
+				must(t, c.during(s))
+				if got := s.take(); got != "" {
+					t.Errorf("woken before the answer: %q", got)
+				}
+			}
+			done(c.answer)
+			if c.after != nil {
+				must(t, c.after(s))
+			}
+			s.expect(t, c.woken, c.latest)
+			if len(s.observer.writing) > 0 {
+				t.Error("the write is still under way")
+			}
+		})
+	}
+}
+
+func show(version string) func(*store) error {
+	return func(s *store) error { return s.Update(at(version, "us", "u1")) }
+}
+
+func remove(version string) func(*store) error {
+	return func(s *store) error { return s.Delete(at(version, "us", "u1")) }
+}
+
+func TestTwoWritesAtATime(t *testing.T) {
+	s := newStore(t)
+	first, second := s.observer.Writing(settings), s.observer.Writing(settings)
+	must(t, show("5")(s))
+	first(answer("5"))
+	if got := s.take(); got != "" {
+		t.Errorf("woken before the second answer: %q", got)
+	}
+	second(answer("6"))
+	s.expect(t, "us", "6")
+}
+
+func TestAnswersKeepWhatTheWatchDoesNotTell(t *testing.T) {
+	s := newStore(t)
+	must(t, s.Add(at("5", "us", "u1")))
+	s.observer.Writing(settings)(answer("5"))
+	if got := s.observer.Live(settings).Values; got != "v" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestFinishedJobsAreRemembered(t *testing.T) {
+	job := func(condition string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "batch/v1", "kind": "Job",
+			"metadata": map[string]any{"namespace": "shop", "name": "settings", "uid": "u1", "resourceVersion": "5"},
+			"spec":     map[string]any{"ttlSecondsAfterFinished": int64(1)},
+			"status":   map[string]any{"conditions": []any{map[string]any{"type": condition, "status": "True"}}},
+		}}
+	}
+	for condition, want := range map[string]bool{"Complete": true, "Failed": false} {
+		t.Run(condition, func(t *testing.T) {
+			s := newStore(t)
+			must(t, s.Add(job(condition)))
+			must(t, s.Delete(job(condition)))
+			if live := s.observer.Live(settings); live.Presence != plan.Absent || live.Finished != want {
+				t.Errorf("got %s, finished %v", live.Presence, live.Finished)
+			}
+		})
+	}
+	t.Run("for a while", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore(t)
+			must(t, s.Add(job("Complete")))
+			must(t, s.Delete(job("Complete")))
+			time.Sleep(finishedLife + time.Second)
+			synctest.Wait()
+			if live := s.observer.Live(settings); live.Presence != plan.Absent || live.Finished || len(s.records) > 0 {
+				t.Errorf("got %s, finished %v, %d records", live.Presence, live.Finished, len(s.records))
+			}
+		})
+	})
+	t.Run("but not instead of one that was created since", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore(t)
+			must(t, s.Add(job("Complete")))
+			must(t, s.Delete(job("Complete")))
+			must(t, s.Add(at("9", "us", "u2")))
+			time.Sleep(finishedLife + time.Second)
+			synctest.Wait()
+			s.take()
+			s.expect(t, "", "9")
+		})
+	})
+}
+
+func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
+	widgets := schema.GroupKind{Group: "example.com", Kind: "Widget"}
+	s := newStore(t)
+	o := s.observer
+	var ended []string
+	s.cancel = func() { ended = append(ended, "kind") }
+	o.types[widgets] = &instances{
+		observer: o, gk: widgets, users: map[string]bool{}, kick: make(chan struct{}, 1), cancel: func() { ended = append(ended, "type") },
+	}
+	both := map[schema.GroupKind]string{configMaps: "v1"}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"all use all", func() {
+			for _, name := range []string{"us", "them"} {
+				o.Retain(name, maps.Clone(both), func() {})
+				o.RetainTypes(name, []schema.GroupKind{widgets})
+			}
+		}, ""},
+		{"the same again", func() {
+			o.Retain("us", maps.Clone(both), func() {})
+			o.RetainTypes("us", []schema.GroupKind{widgets})
+		}, ""},
+		{"one needs neither any more", func() {
+			o.Retain("us", nil, func() {})
+			o.RetainTypes("us", nil)
+		}, ""},
+		{"and ends", func() { o.Release("us") }, ""},
+		{"one that was never known ends", func() { o.Release("nobody") }, ""},
+		{"the last one needs the type no more", func() { o.RetainTypes("them", nil) }, "type"},
+		{"the last one ends", func() { o.Release("them") }, "type, kind"},
+	} {
+		step.do()
+		if got := strings.Join(ended, ", "); got != step.want {
+			t.Errorf("%s: ended %q, want %q", step.name, got, step.want)
+		}
+	}
+	if len(o.kinds)+len(o.types)+len(o.owners) > 0 {
+		t.Errorf("%v, %v and %v are left", o.kinds, o.types, o.owners)
+	}
+}
+
+// BenchmarkRetain is what each pass does under the lock. It must not depend on how many other components there are.
+func BenchmarkRetain(b *testing.B) {
+	for _, owners := range []int{10, 10000} {
+		b.Run(strconv.Itoa(owners), func(b *testing.B) {
+			o := New(b.Context(), Options{Reconciler: reconciler})
+			o.kinds[configMaps] = &kind{observer: o, users: map[string]bool{}, cancel: func() {}}
+			kinds := map[schema.GroupKind]string{configMaps: "v1"}
+			for i := range owners {
+				o.Retain(strconv.Itoa(i), kinds, func() {})
+			}
+			for b.Loop() {
+				o.Retain("1", maps.Clone(kinds), func() {})
+			}
+		})
+	}
+}
+
+func TestFailedLists(t *testing.T) {
+	refused := listFailure{reason: "Forbidden", message: "no", definite: true}
+	unreachable := listFailure{reason: "ListFailed", message: "no answer"}
+	for _, c := range []struct {
+		name    string
+		reason  string
+		failure listFailure
+		want    string
+		woken   bool
+	}{
+		{"a refusal makes a type unknown that was known", "", refused, "Forbidden", true},
+		{"a lack of answers does not", "", unreachable, "", false},
+		{"a lack of answers is told of a type that was never known", plan.WaitObserving, unreachable, "ListFailed", true},
+		{"the same again wakes nobody", "Forbidden", refused, "Forbidden", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			delete(s.observer.owners, "them")
+			if c.reason != "" {
+				s.unlisted(c.reason)
+			}
+			s.failed(c.failure)
+			if live := s.observer.Live(settings); live.Reason != c.want || (live.Presence == plan.Unknown) != (c.want != "") {
+				t.Errorf("got %s %q", live.Presence, live.Reason)
+			}
+			if got := s.take(); (got == "us") != c.woken {
+				t.Errorf("woken: %q", got)
+			}
+		})
+	}
+}
+
+// unlisted makes a type one of which nothing is known.
+func (s *store) unlisted(reason string) { s.progress, s.reason = progress{}, reason }
+
+func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
+	refused := listFailure{reason: plan.WaitForbidden, definite: true}
+	s := newStore(t)
+	delete(s.observer.owners, "them")
+	s.failed(refused)
+	s.take()
+	for range 3 {
+		must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
+		s.take() // The object is new the first time.
+		s.failed(refused)
+		if got := s.take(); got != "" {
+			t.Errorf("woken by the same refusal: %q", got)
+		}
+		if live := s.observer.Live(settings); live.Presence != plan.Unknown || live.Reason != plan.WaitForbidden {
+			t.Errorf("got %s %q", live.Presence, live.Reason)
+		}
+	}
+	s.failed(listFailure{reason: "ListFailed"})
+	must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
+	s.failed(listFailure{reason: "ListFailed", message: "this type cannot be watched at all"})
+	if live := s.observer.Live(settings); live.Presence != plan.Present {
+		t.Errorf("it was listed, and nobody refused the watch: got %s %q", live.Presence, live.Reason)
+	}
+}
+
+func TestUnknownUntilListed(t *testing.T) {
+	s := newStore(t)
+	s.unlisted(plan.WaitObserving)
+	if s.observer.Synced("us") || s.observer.Live(settings).Presence != plan.Unknown {
+		t.Error("it is known")
+	}
+	must(t, s.Replace(nil, "1"))
+	if s.observer.Synced("us") || s.observer.Live(settings).Presence != plan.Unknown {
+		t.Error("it is known before it is watched")
+	}
+	s.watched()
+	if !s.observer.Synced("us") || s.observer.Live(settings).Presence != plan.Absent {
+		t.Error("it is not known")
+	}
+	other := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "x"}
+	if s.observer.Live(other).Presence != plan.Unknown {
+		t.Error("a type that nobody watches is known")
+	}
+	if s.observer.Synced("nobody") {
+		t.Error("an owner that retained nothing is synced")
+	}
+}
+
+// TestConcurrentUse is for the race detector; at the end, what is known must be what was shown last.
+func TestConcurrentUse(t *testing.T) {
+	s := newStore(t)
+	for _, own := range s.observer.owners {
+		own.wake = func() {}
+	}
+	const rounds = 300
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range rounds {
+			version := strconv.Itoa(2*i + 1)
+			if err := s.Update(at(version, "us", "u1")); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for i := range rounds {
+			done := s.observer.Writing(settings)
+			done(answer(strconv.Itoa(2*i + 2)))
+		}
+	})
+	wg.Go(func() {
+		for range rounds {
+			s.observer.Live(settings)
+			s.observer.Synced("us")
+		}
+	})
+	wg.Wait()
+	if got := s.observer.Live(settings).ResourceVersion; got != strconv.Itoa(2*rounds) {
+		t.Errorf("got %s", got)
+	}
+}

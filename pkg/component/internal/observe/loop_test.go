@@ -1,0 +1,126 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// TestKicks lets passes kick a loop all the time, whose attempts fail in one way, and counts the attempts of a minute.
+func TestKicks(t *testing.T) {
+	widgets := schema.GroupKind{Group: "example.com", Kind: "Widget"}
+	for _, c := range []struct {
+		name        string
+		err         error
+		least, most int32
+	}{
+		{"a refused type is asked for every few seconds", apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", nil), 12, 20},
+		{"a type that is not served is asked for about twice a second", &meta.NoKindMatchError{GroupKind: widgets}, 60, 150},
+		{"a server that does not answer is asked every second", context.DeadlineExceeded, 50, 65},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				attempts := atomic.Int32{}
+				s := newStore(t)
+				s.unlisted(plan.WaitObserving)
+				go loop{
+					source: func() (*cache.ListWatch, error) {
+						attempts.Add(1)
+						return nil, c.err
+					},
+					store: s.kind, kick: s.kick, name: c.name,
+				}.run(ctx)
+				for range 600 {
+					time.Sleep(100 * time.Millisecond)
+					s.observer.mu.Lock()
+					s.retry()
+					s.observer.mu.Unlock()
+				}
+				if got := attempts.Load(); got < c.least || got > c.most {
+					t.Errorf("%d attempts", got)
+				}
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// TestAKickAfterALongPause is what happens when a definition is established that nobody had for long.
+func TestAKickAfterALongPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		attempts := atomic.Int32{}
+		s := newStore(t)
+		s.unlisted(plan.WaitObserving)
+		go loop{
+			source: func() (*cache.ListWatch, error) {
+				attempts.Add(1)
+				return nil, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Widget"}}
+			},
+			store: s.kind, kick: s.kick, name: "widgets",
+		}.run(ctx)
+		time.Sleep(10*time.Minute + 30*time.Second)
+		before := attempts.Load()
+		s.observer.mu.Lock()
+		s.retry()
+		s.observer.mu.Unlock()
+		synctest.Wait()
+		if got := attempts.Load() - before; got != 1 {
+			t.Errorf("%d attempts at once", got)
+		}
+		time.Sleep(time.Second)
+		if got := attempts.Load() - before; got < 3 {
+			t.Errorf("%d attempts in the second after: discovery may be late by a moment", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// resettable counts how often it is told to forget.
+type resettable struct {
+	meta.RESTMapper
+	resets int
+}
+
+func (r *resettable) Reset() { r.resets++ }
+
+func TestMappingsAreForgotten(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"after a 404", fmt.Errorf("list: %w", apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "", "", 0, true)), 1},
+		{"not where the mapper itself knows nothing", &meta.NoKindMatchError{}, 0},
+		{"not after a refusal", apierrors.NewForbidden(schema.GroupResource{}, "", nil), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &resettable{}
+			loop{mapper: m}.forget(c.err)
+			if m.resets != c.want {
+				t.Errorf("%d times", m.resets)
+			}
+		})
+	}
+}
+
+func TestTheVersionAskedForLastIsPreferred(t *testing.T) {
+	s := newStore(t)
+	s.observer.Retain("us", map[schema.GroupKind]string{configMaps: "v2"}, func() {})
+	if got := s.preferred(); got != "v2" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,128 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestReferences(t *testing.T) {
+	values := Reference{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: "shop", Name: "values"}
+	other := values
+	other.Name = "other"
+	named := func(name, version string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, ResourceVersion: version}}
+	}
+	unreachable, refused := listFailure{message: "no answer"}, listFailure{message: "forbidden", definite: true}
+	for _, c := range []struct {
+		name string
+		do   func(w *referenced) error
+		// woken are those who use values (a) or other (b).
+		woken, version, failure string
+	}{
+		{"a change wakes those who use the object", func(w *referenced) error { return w.Update(named("values", "2")) }, "a", "2", ""},
+		{"the same version wakes nobody", func(w *referenced) error { return w.Update(named("values", "1")) }, "", "1", ""},
+		{"the end of an object wakes those who use it", func(w *referenced) error { return w.Delete(named("values", "2")) }, "a", "", ""},
+		{"an object that nobody uses wakes nobody", func(w *referenced) error { return w.Add(named("unused", "2")) }, "", "1", ""},
+		{"a list wakes those whose object changed", func(w *referenced) error {
+			return w.Replace([]any{named("values", "2"), named("other", "1")}, "9")
+		}, "a", "2", ""},
+		{"a list wakes those whose object went", func(w *referenced) error { return w.Replace([]any{named("other", "1")}, "9") }, "a", "", ""},
+		{"a list that tells nothing new wakes nobody", func(w *referenced) error {
+			return w.Replace([]any{named("values", "1"), named("other", "1")}, "9")
+		}, "", "1", ""},
+		{"a list wakes those whose object came", func(w *referenced) error {
+			if err := w.Replace([]any{named("values", "1")}, "9"); err != nil {
+				return err
+			}
+			return w.Replace([]any{named("values", "1"), named("other", "2")}, "10")
+		}, "b, b", "1", ""},
+		{"a lack of answers leaves known what was", func(w *referenced) error {
+			w.failed(unreachable)
+			return nil
+		}, "", "1", ""},
+		{"a refusal is told to all", func(w *referenced) error {
+			w.failed(refused)
+			return nil
+		}, "a, b", "1", "forbidden"},
+		{"the same refusal is told once", func(w *referenced) error {
+			w.failed(refused)
+			w.failed(refused)
+			return nil
+		}, "a, b", "1", "forbidden"},
+		{"the end of a refusal is told to all", func(w *referenced) error {
+			w.failed(refused)
+			must(t, w.Replace([]any{named("values", "1"), named("other", "1")}, "9"))
+			w.watched()
+			return nil
+		}, "a, a, b, b", "1", ""},
+		{"a list without a watch does not end a refusal", func(w *referenced) error {
+			w.failed(refused)
+			must(t, w.Replace([]any{named("values", "1"), named("other", "1")}, "9"))
+			w.failed(refused)
+			return nil
+		}, "a, b", "1", "forbidden"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := NewReferences(t.Context(), nil)
+			var woken []string
+			w := &referenced{references: r, scope: scope{values.Resource, "shop"}, cancel: func() {}, versions: map[string]string{}}
+			r.scopes[w.scope] = w
+			r.Retain("a", []Reference{values}, func() { woken = append(woken, "a") })
+			r.Retain("b", []Reference{other}, func() { woken = append(woken, "b") })
+			w.watched()
+			must(t, w.Replace([]any{named("values", "1"), named("other", "1")}, "5"))
+			woken = nil
+
+			must(t, c.do(w))
+			slices.Sort(woken)
+			if got := strings.Join(woken, ", "); got != c.woken {
+				t.Errorf("woken: %q, want %q", got, c.woken)
+			}
+			version, known, failure := r.Version(values)
+			if version != c.version || !known || failure != c.failure {
+				t.Errorf("got %q, %v, %q", version, known, failure)
+			}
+		})
+	}
+
+	t.Run("nothing is known before the first list, and all are woken by it", func(t *testing.T) {
+		r := NewReferences(t.Context(), nil)
+		w := &referenced{references: r, scope: scope{values.Resource, "shop"}, cancel: func() {}, versions: map[string]string{}}
+		r.scopes[w.scope] = w
+		woken := 0
+		r.Retain("a", []Reference{values}, func() { woken++ })
+		if _, known, _ := r.Version(values); known {
+			t.Error("it is known")
+		}
+		w.failed(unreachable)
+		if _, _, failure := r.Version(values); failure != "no answer" || woken != 1 {
+			t.Errorf("got %q, woken %d times", failure, woken)
+		}
+		w.watched()
+		must(t, w.Replace(nil, "5"))
+		if _, known, failure := r.Version(values); !known || failure != "" || woken != 2 {
+			t.Errorf("known %v, %q, woken %d times", known, failure, woken)
+		}
+	})
+
+	t.Run("a watch that nobody needs any more ends", func(t *testing.T) {
+		r := NewReferences(t.Context(), nil)
+		ended := false
+		w := &referenced{references: r, scope: scope{values.Resource, "shop"}, cancel: func() { ended = true }, versions: map[string]string{}}
+		r.scopes[w.scope] = w
+		r.Retain("a", []Reference{values}, func() {})
+		r.Retain("b", []Reference{other}, func() {})
+		r.Release("a")
+		if ended {
+			t.Error("it ended although somebody needs it")
+		}
+		r.Release("b")
+		if !ended {
+			t.Error("it goes on")
+		}
+	})
+}

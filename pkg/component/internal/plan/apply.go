@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"maps"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// ForApply plans towards the apply set: repairs first where nothing stands in their way, then the stages of the waves in order, and,
+// once all of it is ready, what is to be pruned.
+func ForApply(f Facts) Plan {
+	p := Plan{Inventory: maps.Clone(f.Inventory), Desired: len(f.Desired), Applied: true}
+	if p.Inventory == nil {
+		p.Inventory = Inventory{}
+	}
+	var g gate
+	for group := range stages(f.Desired) {
+		g.enter(group[0])
+		var actions []Action
+		for i := range group {
+			c := newCandidate(f, &group[i])
+			d := decide(applyRules, c)
+			p.note(c, d)
+			g.note(d)
+			if d.action != nil && (d.repair || g.open()) {
+				actions = append(actions, *d.action)
+			}
+		}
+		if len(actions) > 0 && len(p.Actions) == 0 {
+			p.Actions = actions
+		}
+	}
+	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
+		p = planPrune(f, p)
+	}
+	return p
+}
+
+// note enters a decision into the plan: the inventory knows every desired object before it is written.
+func (p *Plan) note(c candidate, d decision) {
+	if c.object.Scope != manifests.ScopeUnknown {
+		if _, recorded := p.Inventory[c.object.Key]; !recorded {
+			p.Record = true
+			p.Inventory[c.object.Key] = c.newEntry()
+		}
+	}
+	if d.entry != nil {
+		p.Inventory[c.object.Key] = *d.entry
+	}
+	if d.action == nil && (d.waiting == nil || d.applied) {
+		e := p.Inventory[c.object.Key]
+		e.Revision = c.revision
+		p.Inventory[c.object.Key] = e
+	}
+	switch {
+	case d.action != nil:
+		p.Applied = false
+	case d.waiting != nil:
+		p.Waiting = append(p.Waiting, *d.waiting)
+		p.Applied = p.Applied && d.applied
+	default:
+		p.Ready++
+	}
+}
+
+// stages yields the objects of one wave and stage after the other.
+func stages(desired []manifests.Object) func(yield func([]manifests.Object) bool) {
+	return func(yield func([]manifests.Object) bool) {
+		for start := 0; start < len(desired); {
+			end := start + 1
+			for end < len(desired) && sameStage(desired[start], desired[end]) {
+				end++
+			}
+			if !yield(desired[start:end]) {
+				return
+			}
+			start = end
+		}
+	}
+}
+
+func sameStage(a, b manifests.Object) bool {
+	return a.Settings.Order == b.Settings.Order && a.Stage == b.Stage
+}
+
+// gate says whether the objects of the stage it stands at may be written.
+type gate struct {
+	wave    int
+	stage   manifests.Stage
+	started bool
+	// earlier says that an earlier wave is not ready.
+	earlier bool
+	// unapplied and unready say it of the stages of this wave.
+	unapplied, unready [manifests.StageInstances + 1]bool
+}
+
+// enter moves the gate to the stage of o.
+func (g *gate) enter(o manifests.Object) {
+	if g.started && o.Settings.Order != g.wave {
+		for s := range g.unready {
+			g.earlier = g.earlier || g.unready[s] || g.unapplied[s]
+		}
+		g.unapplied, g.unready = [len(g.unapplied)]bool{}, [len(g.unready)]bool{}
+	}
+	g.started, g.wave, g.stage = true, o.Settings.Order, o.Stage
+}
+
+// note records the decision on an object of this stage.
+func (g *gate) note(d decision) {
+	if d.action != nil || d.waiting != nil && !d.applied {
+		g.unapplied[g.stage] = true
+	}
+	if d.action != nil || d.waiting != nil {
+		g.unready[g.stage] = true
+	}
+}
+
+// open says whether everything is there that the stage depends on.
+func (g *gate) open() bool {
+	if g.earlier {
+		return false
+	}
+	for s := range g.stage {
+		if g.unapplied[s] || g.unready[s] && g.stage.NeedsReady(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// newEntry is the record of an object that was never written.
+func (c candidate) newEntry() metav1alpha1.InventoryEntry {
+	o := c.object
+	e := metav1alpha1.InventoryEntry{
+		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
+		Revision: c.revision, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder, UpdatePolicy: o.Settings.UpdatePolicy,
+		DeletePolicy: o.Settings.DeletePolicy,
+	}
+	for _, t := range o.Types {
+		e.Types = append(e.Types, t.String())
+	}
+	return e
+}

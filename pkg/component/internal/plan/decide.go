@@ -1,0 +1,130 @@
+package plan
+
+import (
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// candidate is one desired object with what is known of it.
+type candidate struct {
+	owner      string
+	revision   int64
+	sameInputs bool
+	object     *manifests.Object
+	policy     metav1alpha1.UpdatePolicy
+	adoption   metav1alpha1.AdoptionPolicy
+	entry      metav1alpha1.InventoryEntry
+	live       Observed
+	result     Result
+}
+
+func newCandidate(f Facts, o *manifests.Object) candidate {
+	c := candidate{
+		owner: f.Owner, revision: f.Revision, object: o,
+		policy: o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy,
+		entry: f.Inventory[o.Key], live: f.Live(o.Key), result: f.Results[o.Key],
+	}
+	c.sameInputs = c.entry.Digest != "" && c.entry.Revision != 0 && c.entry.Revision == f.Revision
+	if c.policy == "" {
+		c.policy = f.Defaults.Update
+	}
+	if c.adoption == "" {
+		c.adoption = f.Defaults.Adoption
+	}
+	return c
+}
+
+// decision is what a rule says of an object: an action, or waiting, or neither. Neither means of a candidate that it is in sync and ready,
+// and of a victim that its entry is forgotten.
+type decision struct {
+	action *Action
+	// repair says of an action that it restores what was applied already, so that it need not wait for its wave.
+	repair  bool
+	waiting *Waiting
+	// applied says of a waiting object that the API server has its manifest.
+	applied bool
+	// entry replaces the record.
+	entry *metav1alpha1.InventoryEntry
+}
+
+// rule decides on a candidate or a victim, or leaves it to the next rule.
+type rule[S any] struct {
+	name   string
+	decide func(S) (decision, bool)
+}
+
+// decide asks the rules in order; the first that decides wins.
+func decide[S any](rules []rule[S], subject S) decision {
+	for _, r := range rules {
+		if d, ok := r.decide(subject); ok {
+			return d
+		}
+	}
+	return decision{}
+}
+
+// applyRules decide on desired objects.
+var applyRules = []rule[candidate]{
+	{"an object that failed in this pass is left alone until the next", ruleFailed},
+	{"an object of a type that nobody serves waits", ruleNotServed},
+	{"an object of which nothing is known waits", ruleUnknown},
+	{"an object that is applied once is left alone after that", ruleOnce},
+	{"an object that did its work and went is complete", ruleCompleted},
+	{"an absent object is created", ruleAbsent},
+	{"an object that is being deleted is waited for", ruleTerminating},
+	{"an object that somebody else owns is a conflict", ruleOwned},
+	{"an object of ours without its label is labelled again", ruleUnlabelled},
+	{"an object that nobody owns is adopted by policy", ruleUnowned},
+	{"an object that lives in the cluster with another manifest is updated", ruleChanged},
+	{"an object whose record is incomplete is verified", ruleUnverified},
+	{"an object that drifted is repaired", ruleDrifted},
+	{"an object in sync is ready, or waited for", ruleInSync},
+}
+
+func (c candidate) wait(reason, message string) decision {
+	return decision{waiting: &Waiting{Key: c.object.Key, Wave: c.object.Settings.Order, Reason: reason, Message: message}}
+}
+
+func (c candidate) fail(f Failure) decision {
+	d := c.wait(f.Reason, f.Message)
+	d.waiting.Failure = &f
+	return d
+}
+
+// applied says that the manifest was applied before; so was one that differs only because it was rendered again from the same inputs.
+func (c candidate) applied() bool {
+	return c.entry.Digest != "" && (c.entry.Digest == c.object.Digest || c.sameInputs)
+}
+
+// act takes an action under the preconditions of what was observed. It is a repair where the manifest was applied before.
+func (c candidate) act(verb Verb, reason Reason) decision {
+	return decision{
+		repair: c.applied(),
+		action: &Action{
+			Verb: verb, Key: c.object.Key, Reason: reason, Wave: c.object.Settings.Order, Version: c.object.Version,
+			Object: c.object, Policy: c.policy, Owner: c.owner, UID: c.live.UID, ResourceVersion: c.live.ResourceVersion,
+		},
+	}
+}
+
+// update brings a live object to its manifest. Recreating is for a real change only: drift is repaired in place. What holds other
+// objects, or data, is never recreated: Kubernetes deletes all instances with their definition, and all objects with their namespace.
+func (c candidate) update(reason Reason) decision {
+	holder := len(c.object.Types) > 0 || c.object.Stage == manifests.StageNamespaces || Keeps(c.newEntry())
+	switch {
+	case c.sameInputs && c.entry.Digest != c.object.Digest:
+		return c.fail(Failure{
+			Class: Terminal, Reason: "NotDeterministic",
+			Message: "it drifted, and is not repaired, because it renders differently each time, as random values do; make the rendering " +
+				"deterministic, or change the inputs",
+		})
+	case c.policy == metav1alpha1.UpdateReplace:
+		return c.act(VerbReplace, reason)
+	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !holder:
+		return c.act(VerbDelete, reason)
+	}
+	d := c.act(VerbApply, reason)
+	d.action.Migrate = c.live.Updated != ""
+	d.action.TakeOver = c.policy == metav1alpha1.UpdateSSAOverride && reason == ReasonAdopted
+	return d
+}

@@ -1,0 +1,328 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// row is a scene and what is decided about its object.
+type row struct {
+	name  string
+	scene []func(*scene)
+	want  string
+}
+
+// applyRows show each of the applyRules.
+var applyRows = []row{
+	// An object that failed in this pass is left alone until the next.
+	{
+		"fails as the API server said, without another try in this pass", edits(newManifest, failed(Terminal, "Invalid")),
+		"fails (Terminal), Invalid: the API server refused it",
+	},
+	{
+		"keeps the class of a failure that goes away", edits(absent, failed(Transient, "InternalError")),
+		"fails (Transient), InternalError: the API server refused it",
+	},
+	{
+		"gives up for this pass against somebody who writes all the time", edits(drifted, attempts(5)),
+		"fails (Transient), Contended: it changed 5 times while it was being written",
+	},
+	{"tries a fifth time", edits(drifted, attempts(4)), "Apply: it drifted (uid u1, version 7) [repair]"},
+
+	// An object of a type that nobody serves waits.
+	{
+		"waits for the type, even if a watch says that nothing is there", edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
+		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install what defines it",
+	},
+
+	// An object of which nothing is known waits.
+	{"does not create what it cannot see", edits(unrecorded, unknown), "fails (Terminal), Forbidden: it cannot be watched"},
+	{"does not update what it cannot see", edits(newManifest, unknown), "fails (Terminal), Forbidden: it cannot be watched"},
+	{"takes no presence at all for unknown", edits(newManifest, func(s *scene) { s.live = Observed{Reason: "Observing"} }), "waits, Observing: "},
+
+	// An object that is applied once is left alone after that.
+	{"applies for the first time what is applied once", edits(once, unrecorded, absent), "Create: it is new"},
+	{"keeps a once-dependent that drifted", edits(once, drifted), "done"},
+	{"keeps a once-dependent whose manifest changed", edits(once, newManifest), "done"},
+	{"does not create a once-dependent again", edits(once, absent), "done"},
+	{"leaves alone what somebody created in place of a once-dependent", edits(once, recreatedByOthers), "done"},
+	{"does not wait for a once-dependent to go", edits(once, terminating), "done"},
+
+	// An object that did its work and went is complete.
+	{
+		"does not run a Job again that finished and was removed", edits(job, finishedAndGone),
+		"done [record u=u1 d=d1 c=true]",
+	},
+	{"does not run a Job again that is recorded as completed", edits(job, completedEntry, absent), "done"},
+	{"does not wait for a completed Job to go", edits(job, completedEntry, terminating), "done"},
+	{"does not run a completed Job again because it was rendered again", edits(job, completedEntry, absent, renderedAgain), "done"},
+	{"runs a completed Job again when its manifest changed", edits(job, completedEntry, absent, newManifest), "Create: its manifest changed"},
+	{"runs a Job again that was removed before it finished", edits(job, absent), "Create: somebody deleted it [repair]"},
+	{
+		"does not take the end of another run for the end of this one", edits(job, newManifest, finishedAndGone),
+		"Create: its manifest changed (uid u1, version )",
+	},
+	{"creates again what is no Job, whatever is said of it", edits(finishedAndGone), "Create: somebody deleted it (uid u1, version ) [repair]"},
+
+	// An absent object is created.
+	{"creates what is new", edits(unrecorded, absent), "Create: it is new"},
+	{"creates what was recorded, but never written", edits(neverWritten, absent), "Create: it is new"},
+	{"creates at once what somebody deleted", edits(absent), "Create: somebody deleted it [repair]"},
+	{"creates what is gone with its new manifest, in its wave", edits(absent, newManifest), "Create: its manifest changed"},
+	{"repairs with a second rendering where nothing is left to keep", edits(absent, renderedAgain), "Create: somebody deleted it [repair]"},
+
+	// An object that is being deleted is waited for.
+	{"waits until a deleted object is gone", edits(terminating), "waits, Terminating: it is being deleted; it is created again once it is gone"},
+	{"does not update what is being deleted", edits(terminating, newManifest), "waits, Terminating: it is being deleted; it is created again once it is gone"},
+	{
+		"comes back by itself to what others delete, because no watch tells when it is gone", edits(terminating, ownedByOthers),
+		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
+	},
+
+	// An object that somebody else owns is a conflict.
+	{
+		"does not take what another component owns", edits(unrecorded, ownedByOthers),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it, or remove it there",
+	},
+	{
+		"does not take back what another component took over", edits(ownedByOthers),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it, or remove it there",
+	},
+
+	// An object of ours without its label is labelled again.
+	{"labels again what is known by its UID", edits(unowned), "Apply: somebody removed its owner label (uid u1, version 7) [repair]"},
+	{
+		"labels again even if it must not adopt", edits(unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
+		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
+	},
+
+	// An object that nobody owns is adopted by policy.
+	{"adopts what nobody owns", edits(unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)"},
+	{"adopts what somebody created in place of ours", edits(unowned, recreatedByOthers), "Apply: it exists and nobody owns it (uid u2, version 7) [repair]"},
+	{"adopts by a regular update where that is the policy", edits(replacing, unrecorded, unowned), "Replace: it exists and nobody owns it (uid u1, version 7)"},
+	{"adopts in place, also where changes recreate", edits(recreating, unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)"},
+	{
+		"does not adopt where the policy is never", edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete or rename it, or change the policy",
+	},
+	{
+		"does not adopt where never is the default", edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete or rename it, or change the policy",
+	},
+
+	// An object that lives in the cluster with another manifest is updated.
+	{"updates what changed, in its wave", edits(newManifest), "Apply: its manifest changed (uid u1, version 7)"},
+	{"updates by a regular update where that is the default", edits(newManifest, replacing), "Replace: its manifest changed (uid u1, version 7)"},
+	{
+		"prefers the policy of the object to the default", edits(newManifest, replacing, func(s *scene) { s.object.Settings.UpdatePolicy = metav1alpha1.UpdateSSAMerge }),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+	{"deletes what changed where the policy recreates", edits(newManifest, recreating), "Delete: its manifest changed (uid u1, version 7)"},
+	{
+		"never recreates a definition", edits(newManifest, recreating, func(s *scene) { s.object.Types = make([]manifests.ManagedType, 1) }),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+	{
+		"never recreates a namespace", edits(newManifest, recreating, func(s *scene) { s.object.Stage = manifests.StageNamespaces }),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+	{"never recreates a claim, for it holds data", edits(newManifest, recreating, claim), "Apply: its manifest changed (uid u1, version 7)"},
+	{"recreates a claim whose manifest says that it may be deleted", edits(newManifest, recreating, deletableClaim), "Delete: its manifest changed (uid u1, version 7)"},
+	{"repairs at once a digest that somebody changed", edits(func(s *scene) { s.live.Digest = "forged" }), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{"keeps what was applied where the inputs are the same", edits(renderedAgain), "done"},
+	{
+		"does not repair drift with another rendering of the same inputs", edits(renderedAgain, drifted),
+		"fails (Terminal), NotDeterministic: it drifted, and is not repaired, because it renders differently each time, as random values do; " +
+			"make the rendering deterministic, or change the inputs",
+	},
+	{
+		"does not keep what never was applied", edits(renderedAgain, neverWritten, func(s *scene) { s.live.Digest = "" }),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
+
+	// An object whose record is incomplete is verified.
+	{"reads what a crash left unrecorded", edits(neverWritten), "Read: it is not known whether it drifted since it was applied (uid u1, version 7)"},
+	{"reads what was created again with our label", edits(recreatedByOthers), "Read: it is not known whether it drifted since it was applied (uid u2, version 7) [repair]"},
+	{
+		"reads what is recorded without a hash", edits(func(s *scene) { s.entry.Fields = "" }),
+		"Read: it is not known whether it drifted since it was applied (uid u1, version 7) [repair]",
+	},
+	{"records what was read, if all of it is ours", edits(neverWritten, answered(VerbRead), coverage(CoverageFull)), "done [record u=u1 d=d1 f=f1]"},
+	{
+		"writes what was read, if not all of it is ours", edits(neverWritten, answered(VerbRead), coverage(CoveragePartial)),
+		"Apply: it is not known whether it drifted since it was applied (uid u1, version 7)",
+	},
+	{"records fields after a create that covers the manifest", edits(neverWritten, answered(VerbCreate), coverage(CoverageFull)), "done [record u=u1 d=d1 f=f1]"},
+	{
+		"records values after a create that does not", edits(neverWritten, answered(VerbCreate), coverage(CoveragePartial), values("v1")),
+		"done [record u=u1 d=d1 v=v1]",
+	},
+	{
+		"records values after an apply that does not cover the manifest", edits(neverWritten, answered(VerbApply), coverage(CoveragePartial), values("v1")),
+		"done [record u=u1 d=d1 v=v1]",
+	},
+	{
+		"records values after a replace that does not", edits(replacing, neverWritten, answered(VerbReplace), coverage(CoveragePartial), values("v1")),
+		"done [record u=u1 d=d1 v=v1]",
+	},
+	{
+		"records the entry of a regular update where that is the policy", edits(replacing, neverWritten, answered(VerbReplace), coverage(CoverageFull)),
+		"done [record u=u1 d=d1 f=f1]",
+	},
+	{
+		"records what is written, and waits for it", edits(neverWritten, answered(VerbCreate), coverage(CoverageFull), readiness(ready.InProgress, "0 of 1 replicas")),
+		"waits, InProgress: 0 of 1 replicas [applied] [record u=u1 d=d1 f=f1]",
+	},
+
+	// An object that drifted is repaired.
+	{"repairs what somebody changed", edits(drifted), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{"repairs in place, also where changes recreate", edits(drifted, recreating), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{"repairs by a regular update where that is the policy", edits(drifted, replacing), "Replace: it drifted (uid u1, version 7) [repair]"},
+	{"looks at the entry of server-side apply under its policies", edits(func(s *scene) { s.live.Updated = "f2" }), "done"},
+	{"looks at the entry of updates under replace", edits(replacing, func(s *scene) { s.live.Applied = "f2" }), "done"},
+	{"records what a repair left, and does not repeat it", edits(drifted, answered(VerbApply), coverage(CoverageFull)), "done [record u=u1 d=d1 f=f2]"},
+	{
+		"changes to values where a repair is not covered", edits(drifted, answered(VerbApply), coverage(CoveragePartial), values("v2")),
+		"done [record u=u1 d=d1 v=v2]",
+	},
+	{"repairs drift that comes after our write in the same pass", edits(drifted, answered(VerbApply)), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{"repairs what a read confirms to have drifted", edits(drifted, answered(VerbRead), coverage(CoverageFull)), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{"reads what is compared by value", edits(comparedByValue), "Read: it is not known whether it drifted since it was applied (uid u1, version 7) [repair]"},
+	{"leaves equal values alone, whatever became of the fields", edits(comparedByValue, drifted, values("v1")), "done"},
+	{"repairs other values", edits(comparedByValue, answered(VerbRead), values("v2"), coverage(CoveragePartial)), "Apply: it drifted (uid u1, version 7) [repair]"},
+	{
+		"records the values that the server insists on", edits(comparedByValue, answered(VerbApply), values("v2"), coverage(CoveragePartial)),
+		"done [record u=u1 d=d1 v=v2]",
+	},
+
+	// An object in sync is ready, or waited for.
+	{"is done with what is ready", nil, "done"},
+	{"waits for what is on its way", edits(readiness(ready.InProgress, "0 of 1 replicas")), "waits, InProgress: 0 of 1 replicas [applied]"},
+	{"waits for what cannot be understood", edits(readiness(ready.Unknown, "no conditions")), "waits, Unknown: no conditions [applied]"},
+	{"fails with what failed", edits(readiness(ready.Failed, "deadline exceeded")), "fails (Terminal), DependentFailed: deadline exceeded [applied]"},
+	{"notes of a Job that is ready that it may go", edits(job), "done [record u=u1 d=d1 f=f1 c=true]"},
+	{"notes that once", edits(job, completedEntry), "done"},
+	{"notes nothing of a Job that runs", edits(job, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]"},
+}
+
+func TestApplyRules(t *testing.T) {
+	for _, r := range applyRows {
+		t.Run(r.name, func(t *testing.T) {
+			if got := decide(applyRules, newScene(r.scene).candidate()).text(); got != r.want {
+				t.Errorf("got  %s\nwant %s", got, r.want)
+			}
+		})
+	}
+}
+
+// deleteRows show each of the deleteRules.
+var deleteRows = []row{
+	// An object that failed in this pass is left alone until the next.
+	{"fails as the API server said", edits(failed(Terminal, "Forbidden")), "fails (Terminal), Forbidden: the API server refused it"},
+	{
+		"gives up for this pass against somebody who writes all the time", edits(attempts(5)),
+		"fails (Transient), Contended: it changed 5 times while it was being deleted",
+	},
+	{"tries a fifth time", edits(attempts(4)), "Delete: it is no longer rendered (uid u1, version 7)"},
+
+	// An object that is confirmed gone is forgotten.
+	{"forgets what is confirmed gone", edits(confirmedAbsent), "done"},
+
+	// An object that is not ours any more is forgotten and not touched.
+	{"forgets what another component owns by now", edits(ownedByOthers), "done"},
+	{"forgets another object of the same name", edits(unowned, recreatedByOthers), "done"},
+	{"forgets what is unlabelled and was never written by us", edits(neverWritten, unowned), "done"},
+	{"forgets what is not ours, even while it is being deleted", edits(ownedByOthers, terminating), "done"},
+
+	// An object that a watch does not show is read.
+	{"confirms by a read that an object is gone", edits(absent), "Read: it must be confirmed that it is gone"},
+	{"confirms it for what was never written, too", edits(neverWritten, absent), "Read: it must be confirmed that it is gone"},
+
+	// An object of a type that nobody serves is read.
+	{"asks what became of a type that is not served", edits(notServed), "Read: it must be confirmed that it is gone"},
+
+	// An object of a type that keeps no objects is forgotten.
+	{"forgets what never was an object", edits(neverWritten, notListable), "done"},
+	{"does not forget what was one", edits(notListable), "waits, NotListable: its type cannot be listed"},
+
+	// An object of which nothing is known waits.
+	{"waits where nothing is known", edits(unknown), "waits, Forbidden: it cannot be watched"},
+	{"takes no presence at all for unknown", edits(func(s *scene) { s.live = Observed{Reason: "Observing"} }), "waits, Observing: "},
+
+	// An object that is kept is released, and forgotten once nobody owns it.
+	{"releases a claim", edits(claim), "Orphan: claims are deleted only where their delete policy says so (uid u1, version 7)"},
+	{"releases a claim that somebody is deleting, and waits for nobody", edits(claim, terminating), "Orphan: claims are deleted only where their delete policy says so (uid u1, version 7)"},
+	{"forgets a claim that was released", edits(claim, unowned, answered(VerbOrphan)), "done"},
+	{"forgets a claim whose release a crash kept from being recorded", edits(claim, unowned), "done"},
+	{"does not release what somebody else owns", edits(claim, ownedByOthers), "done"},
+	{"reads a claim that the watch does not show", edits(claim, absent), "Read: it must be confirmed that it is gone"},
+	{"says why a claim cannot be released", edits(claim, failed(Terminal, "Forbidden")), "fails (Terminal), Forbidden: the API server refused it"},
+	{"deletes a claim whose manifest says so", edits(deletableClaim), "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"deletes a claim whose manifest says so, and that lost its label", edits(deletableClaim, unowned), "Delete: it is no longer rendered (uid u1, version 7)"},
+
+	// A namespace stays while it holds what nothing else deletes.
+	{
+		"keeps a namespace that holds objects of others", edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
+		"fails (Terminal), NamespaceNotEmpty: objects would go with it that nothing else deletes (12): ConfigMap shop/a, Secret shop/b and more; " +
+			"delete them, or move them elsewhere",
+	},
+	{
+		"keeps a namespace whose contents are not known", edits(namespace(Contents{Failure: &Failure{Class: Transient, Reason: "Unreachable", Message: "no answer"}})),
+		"fails (Transient), Unreachable: no answer",
+	},
+	{"deletes a namespace that holds nothing", edits(namespace(Contents{})), "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"waits for a namespace that somebody else deletes, whatever it holds", edits(namespace(Contents{Count: 1}), terminating), "waits, NotGone: it is being deleted; finalizers or pods may hold it"},
+	{"looks at the contents of namespaces only", edits(func(s *scene) { s.contents.Count = 1 }), "Delete: it is no longer rendered (uid u1, version 7)"},
+
+	// An object that is being deleted is waited for.
+	{"waits until a deleted object is gone", edits(terminating), "waits, NotGone: it is being deleted; finalizers or pods may hold it"},
+
+	{
+		"comes back by itself to what lost its label, because no watch tells when it is gone", edits(terminating, unowned),
+		"fails (Transient), NotGone: it is being deleted; finalizers or pods may hold it",
+	},
+
+	// An object of ours is deleted.
+	{"deletes what is ours", nil, "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"deletes what lost its label, known by its UID", edits(unowned), "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"deletes what carries our label, although its UID was not recorded", edits(neverWritten), "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"deletes what was created again with our label", edits(recreatedByOthers), "Delete: it is no longer rendered (uid u2, version 7)"},
+	{"deletes what drifted or failed all the same", edits(drifted, readiness(ready.Failed, "")), "Delete: it is no longer rendered (uid u1, version 7)"},
+}
+
+func TestDeleteRules(t *testing.T) {
+	for _, r := range deleteRows {
+		t.Run(r.name, func(t *testing.T) {
+			if got := decide(deleteRules, newScene(r.scene).victim()).text(); got != r.want {
+				t.Errorf("got  %s\nwant %s", got, r.want)
+			}
+		})
+	}
+}
+
+// TestEveryRuleMatters drops one rule after the other: a row must notice.
+func TestEveryRuleMatters(t *testing.T) {
+	expectNoticed(t, "applying", applyRules, applyRows, scene.candidate)
+	expectNoticed(t, "deleting", deleteRules, deleteRows, scene.victim)
+}
+
+func expectNoticed[S any](t *testing.T, what string, rules []rule[S], rows []row, subject func(scene) S) {
+	t.Helper()
+	for i, dropped := range rules {
+		rest := slices.Delete(slices.Clone(rules), i, i+1)
+		noticed := slices.ContainsFunc(rows, func(r row) bool { return decide(rest, subject(newScene(r.scene))).text() != r.want })
+		if !noticed {
+			t.Errorf("%s: no row fails without the rule %q", what, dropped.name)
+		}
+	}
+}
+
+func once(s *scene) { s.object.Settings.ReconcilePolicy = metav1alpha1.ReconcileOnce }
+
+func notListable(s *scene) {
+	s.live = Observed{Presence: Unknown, Reason: WaitNotListable, Message: "its type cannot be listed"}
+}

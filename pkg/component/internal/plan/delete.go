@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// ForDelete plans the deletion of everything in the inventory. While foreign instances of managed types exist it is blocked, and
+// nothing is touched.
+func ForDelete(f Facts) Plan {
+	p := Plan{Inventory: maps.Clone(f.Inventory)}
+	return planDeletion(f, p, slices.Collect(maps.Values(f.Inventory)), ReasonDeleted)
+}
+
+// planPrune deletes what is recorded and no longer desired.
+func planPrune(f Facts, p Plan) Plan {
+	return planDeletion(f, p, Victims(p.Inventory, f.Desired), ReasonPruned)
+}
+
+// ManagedTypes returns the types that recorded dependents define. Only readable entries count: they are validated when recorded.
+func ManagedTypes(entries []metav1alpha1.InventoryEntry) []manifests.ManagedType {
+	var types []manifests.ManagedType
+	for _, e := range entries {
+		for _, text := range e.Types {
+			if t, err := manifests.ParseManagedType(text); err == nil {
+				types = append(types, t)
+			}
+		}
+	}
+	return types
+}
+
+// Victims returns the recorded dependents that are not desired.
+func Victims(inv Inventory, desired []manifests.Object) []metav1alpha1.InventoryEntry {
+	keep := make(map[manifests.Key]bool, len(desired))
+	for _, o := range desired {
+		keep[o.Key] = true
+	}
+	var victims []metav1alpha1.InventoryEntry
+	for key, e := range inv {
+		if !keep[key] {
+			victims = append(victims, e)
+		}
+	}
+	return victims
+}
+
+// Keeps says of a recorded object that it is released where others are deleted. A claim holds data, and goes only where its manifest
+// says so.
+func Keeps(e metav1alpha1.InventoryEntry) bool {
+	return KeyOf(e).GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"} && e.DeletePolicy != metav1alpha1.DeleteDelete
+}
+
+// IsNamespace says that everything goes with the object that is in the namespace of its name.
+func IsNamespace(key manifests.Key) bool {
+	return key.GroupKind() == schema.GroupKind{Kind: "Namespace"}
+}
+
+// planDeletion deletes victims stage by stage; the next stage begins when this one is gone.
+func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason Reason) Plan {
+	if p.Actions = confirmations(f, victims); len(p.Actions) > 0 {
+		return p
+	}
+	if p.Blocked = blockers(f, victims); len(p.Blocked) > 0 {
+		return p
+	}
+	types := ManagedTypes(slices.Collect(maps.Values(f.Inventory)))
+	slices.SortFunc(victims, func(a, b metav1alpha1.InventoryEntry) int { return compareDelete(a, b, types) })
+	for start := 0; start < len(victims); {
+		end := start + 1
+		for end < len(victims) && sameDeleteStage(victims[start], victims[end], types) {
+			end++
+		}
+		for _, e := range victims[start:end] {
+			p.remove(newVictim(f, e, reason))
+		}
+		if len(p.Actions) > 0 || len(p.Waiting) > 0 {
+			return p
+		}
+		start = end
+	}
+	return p
+}
+
+// blockers returns the types whose foreign instances would go with their definition. A definition that is gone, or not ours any more,
+// takes nothing along.
+func blockers(f Facts, victims []metav1alpha1.InventoryEntry) []Blocker {
+	var found []Blocker
+	for _, v := range defining(f, victims) {
+		found = append(found, v.blockers(f)...)
+	}
+	sortBlockers(found)
+	return found
+}
+
+// confirmations reads the definitions that would block, although a watch does not show them: one that is gone, or that somebody else
+// created under that name, does not.
+func confirmations(f Facts, victims []metav1alpha1.InventoryEntry) []Action {
+	var reads []Action
+	for _, v := range defining(f, victims) {
+		untold := v.live.Presence == Absent && v.result.Failure == nil && v.result.Attempts < maxAttempts
+		if untold && len(v.blockers(f)) > 0 {
+			reads = append(reads, *v.act(VerbRead, ReasonConfirm).action)
+		}
+	}
+	slices.SortFunc(reads, func(a, b Action) int { return a.Key.Compare(b.Key) })
+	return reads
+}
+
+// defining returns the victims that define types, and that may exist and be ours.
+func defining(f Facts, victims []metav1alpha1.InventoryEntry) []victim {
+	var found []victim
+	for _, e := range victims {
+		if v := newVictim(f, e, ""); len(e.Types) > 0 && !v.gone() && !v.lost() {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// blockers returns the types that the victim defines and that have foreign instances.
+func (v victim) blockers(f Facts) []Blocker {
+	var found []Blocker
+	for _, t := range ManagedTypes([]metav1alpha1.InventoryEntry{v.entry}) {
+		if foreign := f.Foreign[t]; foreign.Count > 0 || foreign.Error != "" {
+			found = append(found, Blocker{Type: t, Foreign: foreign})
+		}
+	}
+	return found
+}
+
+// compareDelete orders victims as they are deleted: instances of managed types first, whatever their wave, for their controller is
+// among the rest; then by wave, and inside a wave by stage, backwards.
+func compareDelete(a, b metav1alpha1.InventoryEntry, types []manifests.ManagedType) int {
+	stageA, stageB := deleteStage(a, types), deleteStage(b, types)
+	return cmp.Or(
+		compareTrueFirst(stageA == manifests.StageInstances, stageB == manifests.StageInstances),
+		cmp.Compare(a.EffectiveDeleteOrder(), b.EffectiveDeleteOrder()),
+		cmp.Compare(stageB, stageA),
+		KeyOf(a).Compare(KeyOf(b)),
+	)
+}
+
+func compareTrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func sameDeleteStage(a, b metav1alpha1.InventoryEntry, types []manifests.ManagedType) bool {
+	return a.EffectiveDeleteOrder() == b.EffectiveDeleteOrder() && deleteStage(a, types) == deleteStage(b, types)
+}
+
+func deleteStage(e metav1alpha1.InventoryEntry, types []manifests.ManagedType) manifests.Stage {
+	return manifests.StageOf(KeyOf(e).GroupKind(), types)
+}

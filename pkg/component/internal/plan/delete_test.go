@@ -1,0 +1,241 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestPrune(t *testing.T) {
+	kept := desiredObject(0, manifests.StageWorkloads, "kept")
+	dropped := desiredObject(0, manifests.StageWorkloads, "dropped")
+	for _, c := range []struct {
+		name  string
+		state func(*component, manifests.Object)
+		want  string
+	}{
+		{"what is no longer rendered is deleted once all else is ready", applied, "delete dropped"},
+		{"not before what replaces it is ready", inProgress, "wait for kept"},
+		{"not before what replaces it is written", outdated, "apply kept"},
+		{"not before what replaces it exists", missing, "create kept"},
+		{"not when an apply failed", refused, "wait for kept"},
+		{"not when something desired failed", func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed }, "wait for kept"},
+		{"not while something desired cannot be seen", func(c *component, o manifests.Object) {
+			c.applied(o)
+			c.world.blind[o.Key] = true
+		}, "wait for kept"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := &component{world: newWorld(), desired: []manifests.Object{kept}}
+			x.applied(dropped)
+			c.state(x, kept)
+			if got := x.next(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDeletionOrder(t *testing.T) {
+	object := desiredObject
+	ordered := func(o manifests.Object, deleteOrder int) manifests.Object {
+		o.Settings.DeleteOrder = &deleteOrder
+		return o
+	}
+	for _, c := range []struct {
+		name    string
+		objects []manifests.Object
+		want    []string
+	}{
+		{"stages go backwards, one after the other", []manifests.Object{
+			object(0, manifests.StageNamespaces, "namespace"), object(0, manifests.StageDefinitions, "definition"),
+			object(0, manifests.StageConfiguration, "configuration"), object(0, manifests.StageWorkloads, "workload"),
+			object(0, manifests.StageBackends, "webhook"), object(0, manifests.StageInstances, "instance"),
+		}, []string{"instance", "webhook", "workload", "configuration", "definition", "namespace"}},
+		{"waves go backwards", []manifests.Object{
+			object(-1, manifests.StageWorkloads, "first"), object(0, manifests.StageWorkloads, "second"), object(5, manifests.StageWorkloads, "third"),
+		}, []string{"third", "second", "first"}},
+		{"a delete order of its own overrides the reverse", []manifests.Object{
+			ordered(object(0, manifests.StageWorkloads, "last"), 10), ordered(object(1, manifests.StageWorkloads, "first"), -10),
+			object(2, manifests.StageWorkloads, "between"),
+		}, []string{"first", "between", "last"}},
+		{"instances go before everything else, whatever their order: their controller is among the rest", []manifests.Object{
+			object(0, manifests.StageDefinitions, "definition"), object(9, manifests.StageWorkloads, "controller"),
+			ordered(object(9, manifests.StageInstances, "instance"), 100),
+		}, []string{"instance", "controller", "definition"}},
+		{"siblings go together", []manifests.Object{
+			object(0, manifests.StageWorkloads, "a"), object(0, manifests.StageWorkloads, "b"),
+		}, []string{"a+b"}},
+	} {
+		for _, deleting := range []bool{true, false} {
+			t.Run(c.name+map[bool]string{true: " in a deletion", false: " when pruned"}[deleting], func(t *testing.T) {
+				x := &component{world: newWorld(), deleting: deleting}
+				for _, o := range c.objects {
+					x.applied(o)
+				}
+				var got []string
+				p := x.pass(func(_ Facts, p Plan) {
+					var names []string
+					for _, a := range p.Actions {
+						names = append(names, a.Key.Name)
+					}
+					if len(names) > 0 {
+						got = append(got, strings.Join(names, "+"))
+					}
+				})
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Error(diff)
+				}
+				if !p.Done() || len(p.Inventory) > 0 {
+					t.Errorf("left: %v", p.Inventory)
+				}
+			})
+		}
+	}
+}
+
+func TestDeletionWaits(t *testing.T) {
+	controller, instance := desiredObject(0, manifests.StageWorkloads, "controller"), desiredObject(0, manifests.StageInstances, "instance")
+	definition := desiredObject(0, manifests.StageDefinitions, "definition")
+	for _, c := range []struct {
+		name  string
+		setUp func(*component)
+		want  string
+	}{
+		{"the next stage waits until this one is gone", func(c *component) { c.world.objects[instance.Key].terminating = true }, "wait for instance"},
+		{"the next stage waits for what cannot be seen", func(c *component) { c.world.blind[instance.Key] = true }, "wait for instance"},
+		{"the next stage waits until it is confirmed that this one is gone", func(c *component) { delete(c.world.objects, instance.Key) }, "read instance"},
+		{"what is not ours any more is passed over", func(c *component) { c.world.objects[instance.Key].owner = them }, "delete controller"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := &component{world: newWorld(), deleting: true}
+			for _, o := range []manifests.Object{definition, controller, instance} {
+				x.applied(o)
+			}
+			c.setUp(x)
+			if got := x.next(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestBlockers(t *testing.T) {
+	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageWorkloads, "controller")
+	for _, c := range []struct {
+		name     string
+		deleting bool
+		desired  []manifests.Object
+		foreign  ForeignInstances
+		setUp    func(*component)
+		want     string
+	}{
+		{name: "a deletion is blocked while foreign instances exist", deleting: true, foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
+		{name: "a deletion is blocked while instances cannot be listed", deleting: true, foreign: ForeignInstances{Error: "forbidden"}, want: "blocked by Widget.example.com"},
+		{name: "a deletion without foreign instances goes on", deleting: true, want: "delete controller"},
+		{name: "a prune is blocked, too", foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
+		{
+			name: "a definition that stays blocks nothing", desired: []manifests.Object{definition},
+			foreign: ForeignInstances{Count: 1}, want: "delete controller",
+		},
+		{
+			name: "a definition that somebody else owns by now blocks nothing", deleting: true, foreign: ForeignInstances{Count: 1},
+			setUp: func(c *component) { c.world.objects[definition.Key].owner = them }, want: "delete controller",
+		},
+		{
+			name: "a definition that lost its label blocks all the same", deleting: true, foreign: ForeignInstances{Count: 1},
+			setUp: func(c *component) { c.world.objects[definition.Key].owner = "" }, want: "blocked by Widget.example.com",
+		},
+		{
+			name: "a definition that the watch does not show is read before it blocks", deleting: true, foreign: ForeignInstances{Count: 1},
+			setUp: func(c *component) { c.world.objects[definition.Key].labelled = false }, want: "read definition",
+		},
+		{
+			name: "a definition that is gone blocks nothing, so that it need not be read first", deleting: true,
+			setUp: func(c *component) { delete(c.world.objects, definition.Key) }, want: "delete controller",
+		},
+		{
+			name: "a definition that cannot be seen blocks all the same", deleting: true, foreign: ForeignInstances{Count: 1},
+			setUp: func(c *component) { c.world.blind[definition.Key] = true }, want: "blocked by Widget.example.com",
+		},
+		{
+			name: "a definition that somebody is deleting blocks, so that the controller stays for its instances", deleting: true,
+			foreign: ForeignInstances{Count: 1},
+			setUp:   func(c *component) { c.world.objects[definition.Key].terminating = true }, want: "blocked by Widget.example.com",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := &component{
+				world: newWorld(), deleting: c.deleting, desired: c.desired,
+				foreign: map[manifests.ManagedType]ForeignInstances{widgets: c.foreign},
+			}
+			x.applied(definition)
+			x.applied(controller)
+			if c.setUp != nil {
+				c.setUp(x)
+			}
+			if got := x.next(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDefinitionsOfOthers(t *testing.T) {
+	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageWorkloads, "controller")
+	for _, c := range []struct {
+		name    string
+		setUp   func(*component)
+		blocked bool
+	}{
+		{"one that nobody owns, and that never was ours, blocks nothing", func(c *component) {
+			x := c.applied(definition)
+			x.owner, x.labelled = "", false
+			e := c.inventory[definition.Key]
+			e.UID, e.Digest, e.Fields = "", "", ""
+			c.inventory[definition.Key] = e
+		}, false},
+		{"one that took the place of ours blocks nothing", func(c *component) {
+			c.applied(definition)
+			c.world.add(definition.Key, "", "")
+		}, false},
+		{"one that is gone blocks nothing, though instances are listed", func(c *component) {
+			c.applied(definition)
+			delete(c.world.objects, definition.Key)
+		}, false},
+		{"ours without its label blocks", func(c *component) {
+			x := c.applied(definition)
+			x.owner, x.labelled = "", false
+		}, true},
+		{"ours blocks while it cannot be read", func(c *component) {
+			c.applied(definition).labelled = false
+			c.world.unreadable[definition.Key] = true
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := &component{world: newWorld(), deleting: true, foreign: map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1}}}
+			x.applied(controller)
+			c.setUp(x)
+			p := x.pass(func(_ Facts, p Plan) {
+				for _, a := range p.Actions {
+					if a.Verb == VerbDelete && a.Key == definition.Key {
+						t.Errorf("%s %s", a.Verb, a.Key)
+					}
+				}
+			})
+			if blocked := len(p.Blocked) > 0; blocked != c.blocked || p.Done() == c.blocked {
+				t.Errorf("blocked %v, waiting %v", p.Blocked, p.Waiting)
+			}
+		})
+	}
+}
+
+func TestDeletionOfNothingIsDone(t *testing.T) {
+	if p := ForDelete(Facts{Owner: us}); !p.Done() {
+		t.Errorf("got %+v", p)
+	}
+}

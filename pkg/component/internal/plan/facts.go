@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Facts are everything a plan is made from.
+type Facts struct {
+	// Owner is the owner id of the component.
+	Owner string
+	// Defaults are the policies of dependents that name none.
+	Defaults Policies
+	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise.
+	Desired []manifests.Object
+	// Revision counts the inputs that Desired was rendered from. Of the same inputs a second rendering that differs (random values) never
+	// replaces what was applied.
+	Revision int64
+	// Inventory is the persisted record.
+	Inventory Inventory
+	// Live says what is known of an object; it is asked for desired and recorded keys.
+	Live func(manifests.Key) Observed
+	// Results are the latest answers of this pass, by key.
+	Results map[manifests.Key]Result
+	// Foreign are the foreign instances of managed types that are about to be deleted.
+	Foreign map[manifests.ManagedType]ForeignInstances
+	// Contents say of a namespace that is about to be deleted, by its name, what would go with it.
+	Contents map[string]Contents
+	// Now is the time of the pass.
+	Now time.Time
+}
+
+// Policies are defaults.
+type Policies struct {
+	Update   metav1alpha1.UpdatePolicy
+	Adoption metav1alpha1.AdoptionPolicy
+}
+
+// Presence says whether an object exists.
+type Presence string
+
+// The presences. Unknown never yields a create, a delete, or an entry forgotten.
+const (
+	Unknown Presence = "Unknown"
+	Absent  Presence = "Absent"
+	Present Presence = "Present"
+)
+
+// Coverage says whether our entry in the managed fields names every field that the manifest sets.
+type Coverage string
+
+// The coverages. It is computed only where the manifest and the whole object are at hand: on the answer to a write or a read.
+const (
+	CoverageUnknown Coverage = ""
+	CoverageFull    Coverage = "Full"
+	CoveragePartial Coverage = "Partial"
+)
+
+// Observed is what is known of a live object.
+type Observed struct {
+	Presence Presence
+	// Confirmed says of an absent object that a read, or the answer to our delete, told so; a watch alone does not, for somebody may have
+	// removed the label by which it selects.
+	Confirmed bool
+	// Reason and Message say why an object is Unknown.
+	Reason, Message string
+
+	UID             types.UID
+	ResourceVersion string
+	Generation      int64
+	// Owner is the owner id found on the object, "" if nobody owns it; OwnerName is its readable form.
+	Owner, OwnerName string
+	// Digest is the digest annotation.
+	Digest string
+	// Applied and Updated are hashes of our entries in the managed fields, by operation; "" where there is none.
+	Applied, Updated string
+	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the values of the manifest's fields.
+	Coverage Coverage
+	Values   string
+	// Terminating says that it has a deletion timestamp.
+	Terminating bool
+	// Finished says that the object asks to be removed when its work is done, and that it is. It may be told of an Absent one.
+	Finished  bool
+	Readiness ready.Result
+}
+
+// fields returns the hash of our entry that the update policy looks at.
+func (o Observed) fields(p metav1alpha1.UpdatePolicy) string {
+	if p == metav1alpha1.UpdateReplace {
+		return o.Updated
+	}
+	return o.Applied
+}
+
+// Result is the latest answer for one key in this pass.
+type Result struct {
+	// Verb is what was done.
+	Verb Verb
+	// Observed is what the answer said of the object; nil where it said nothing.
+	Observed *Observed
+	// Failure is set where the action failed.
+	Failure *Failure
+	// Attempts counts the actions on this key in this pass.
+	Attempts int
+}
+
+// maxAttempts bounds the actions on one key in a pass; it ends a race against somebody who writes all the time.
+const maxAttempts = 5
+
+// FailureClass says what becomes of a failure.
+type FailureClass string
+
+// The failure classes.
+const (
+	// Transient failures go away by themselves; they are retried within seconds.
+	Transient FailureClass = "Transient"
+	// Terminal failures need a change; they are retried on change and at the retry interval.
+	Terminal FailureClass = "Terminal"
+)
+
+// Failure says why an action failed.
+type Failure struct {
+	Class FailureClass
+	// Reason is a CamelCase word.
+	Reason string
+	// Message says what is wrong, where, and what to do. It holds no data of Secrets.
+	Message string
+}
+
+// ForeignInstances are the instances of a managed type that do not belong to the component.
+type ForeignInstances struct {
+	// Error says why they could not be listed; then nothing may be deleted.
+	Error string
+	// Count is how many there are; Names are the first ones.
+	Count int
+	Names []string
+}
+
+// Contents are the objects in a namespace that would go with it, although nothing else deletes them.
+type Contents struct {
+	// Failure says why they could not be listed; then the namespace may not be deleted.
+	Failure *Failure
+	// Count is how many there are; Names are the first ones.
+	Count int
+	Names []string
+}
+
+// Inventory is the record of dependents by key.
+type Inventory map[manifests.Key]metav1alpha1.InventoryEntry
+
+// KeyOf returns the key of an entry.
+func KeyOf(e metav1alpha1.InventoryEntry) manifests.Key {
+	return manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+}
+
+// NewInventory indexes entries.
+func NewInventory(entries []metav1alpha1.InventoryEntry) Inventory {
+	inv := make(Inventory, len(entries))
+	for _, e := range entries {
+		inv[KeyOf(e)] = e
+	}
+	return inv
+}
+
+// GroupKinds returns the types of the recorded dependents with the version each was written in.
+func (inv Inventory) GroupKinds() map[schema.GroupKind]string {
+	kinds := map[schema.GroupKind]string{}
+	for key, e := range inv {
+		kinds[key.GroupKind()] = e.Version
+	}
+	return kinds
+}

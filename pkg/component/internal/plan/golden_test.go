@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// story is a component in a world, told plan by plan until nothing happens any more.
+type story struct {
+	name, about string
+	setUp       func(*component)
+}
+
+var (
+	shopNamespace = desiredObject(-1, manifests.StageNamespaces, "shop")
+	widgetType    = desiredObject(0, manifests.StageDefinitions, "widgets.example.com")
+	settings      = desiredObject(0, manifests.StageConfiguration, "settings")
+	controller    = desiredObject(0, manifests.StageWorkloads, "controller")
+	hook          = desiredObject(0, manifests.StageBackends, "hook")
+	widget        = desiredObject(0, manifests.StageInstances, "widget")
+	front         = desiredObject(1, manifests.StageWorkloads, "front")
+	shop          = []manifests.Object{shopNamespace, widgetType, settings, controller, hook, widget, front}
+)
+
+func changed(o manifests.Object) manifests.Object {
+	o.Digest = "d2"
+	return o
+}
+
+var stories = []story{
+	{"first-apply", "Everything is new. The workloads and the instance are not ready at once.", func(c *component) {
+		c.desired = shop
+		for _, o := range []manifests.Object{controller, widget, front} {
+			c.world.slow[o.Key] = true
+		}
+	}},
+	{"first-apply-ready-at-once", "Everything is ready as soon as it is written: one pass does it all.", func(c *component) {
+		c.desired = shop
+	}},
+	{"restart-after-a-crash", "Three objects were created, but their answers were not recorded. One of them is not covered by our fields.", func(c *component) {
+		c.desired = shop
+		for _, o := range []manifests.Object{shopNamespace, widgetType, settings} {
+			c.applied(o)
+			e := c.inventory[o.Key]
+			e.UID, e.Digest, e.Fields = "", "", ""
+			c.inventory[o.Key] = e
+		}
+		c.world.uncovered[settings.Key] = true
+	}},
+	{"upgrade", "A configuration and two workloads change, one workload is dropped, one is new.", func(c *component) {
+		old := desiredObject(0, manifests.StageWorkloads, "old")
+		for _, o := range append(slices.Clone(shop), old) {
+			c.applied(o)
+		}
+		fresh := desiredObject(1, manifests.StageWorkloads, "fresh")
+		c.desired = []manifests.Object{shopNamespace, widgetType, changed(settings), changed(controller), hook, widget, fresh, changed(front)}
+		c.world.slow[controller.Key], c.world.slow[fresh.Key], c.world.held[old.Key] = true, true, true
+	}},
+	{"repair", "One object drifted, one was deleted, one lost its label, while the first wave is not ready.", func(c *component) {
+		c.desired = shop
+		for _, o := range shop {
+			c.applied(o)
+		}
+		c.world.objects[controller.Key].state = ready.InProgress
+		c.world.drift(c.world.objects[settings.Key])
+		delete(c.world.objects, front.Key)
+		lost := c.world.objects[hook.Key]
+		lost.owner, lost.labelled = "", false
+		c.world.touch(lost)
+	}},
+	{"conflict", "Somebody else owns the configuration: the stages and waves behind it wait, and nothing is pruned.", func(c *component) {
+		c.desired = shop
+		c.applied(desiredObject(0, manifests.StageConfiguration, "old"))
+		c.world.add(settings.Key, them, "d1")
+	}},
+	{"adoption", "The namespace and the configuration exist, and nobody owns them.", func(c *component) {
+		c.desired = []manifests.Object{shopNamespace, settings, controller}
+		c.world.add(shopNamespace.Key, "", "")
+		c.world.add(settings.Key, "", "")
+	}},
+	{"recreate", "The policy of a changed workload recreates it; finalizers hold it for a while.", func(c *component) {
+		recreated := changed(controller)
+		recreated.Settings.UpdatePolicy = "recreate"
+		c.desired = []manifests.Object{shopNamespace, settings, recreated}
+		for _, o := range []manifests.Object{shopNamespace, settings, controller} {
+			c.applied(o)
+		}
+		c.world.held[controller.Key] = true
+	}},
+	{"deletion", "Instances first, then what serves them, the definition late, the namespace last. One object belongs to somebody else by now.", func(c *component) {
+		for _, o := range shop {
+			c.applied(o)
+		}
+		c.deleting = true
+		c.world.held[widget.Key], c.world.held[controller.Key] = true, true
+		c.world.objects[settings.Key].owner = them
+		delete(c.world.objects, hook.Key)
+	}},
+	{"deletion-refused", "Foreign instances exist: nothing is touched.", func(c *component) {
+		for _, o := range shop {
+			c.applied(o)
+		}
+		c.deleting = true
+		c.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1, Names: []string{"Widget.example.com other/theirs"}}}
+	}},
+	{"deletion-keeps-claims", "A claim is released, another one may be deleted, and the namespace holds what nothing else deletes.", func(c *component) {
+		kept, cache := desiredObject(0, manifests.StageConfiguration, "data"), desiredObject(0, manifests.StageConfiguration, "cache")
+		kept.Key.Group, kept.Key.Kind = "", "PersistentVolumeClaim"
+		cache.Key.Group, cache.Key.Kind, cache.Settings.DeletePolicy = "", "PersistentVolumeClaim", metav1alpha1.DeleteDelete
+		for _, o := range []manifests.Object{shopNamespace, kept, cache, controller} {
+			c.applied(o)
+		}
+		c.deleting = true
+		c.contents = map[string]Contents{"shop": {Count: 1, Names: []string{"PersistentVolumeClaim shop/data"}}}
+	}},
+	{"deletion-blind", "Workloads cannot be watched for a while: they are not taken for gone.", func(c *component) {
+		for _, o := range shop {
+			c.applied(o)
+		}
+		c.deleting = true
+		c.world.blind[controller.Key] = true
+	}},
+}
+
+func TestStories(t *testing.T) {
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) {
+			c := &component{world: newWorld(), inventory: Inventory{}}
+			s.setUp(c)
+			got := "# " + s.about + "\n" + c.tell()
+			file := filepath.Join("testdata", s.name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("run with -update, and review the difference:\n%s", diff)
+			}
+		})
+	}
+}
+
+// tell runs passes until one is done, or nothing changes any more.
+func (c *component) tell() string {
+	var b strings.Builder
+	for pass := 1; ; pass++ {
+		fmt.Fprintf(&b, "\npass %d\n", pass)
+		before := b.Len()
+		p := c.pass(func(f Facts, p Plan) { b.WriteString(p.text(f.Inventory)) })
+		if p.Done() {
+			return b.String() + "done\n"
+		}
+		told := b.String()[before:]
+		c.world.settle()
+		if c.settledLike(told) {
+			return b.String() + "stays so\n"
+		}
+	}
+}
+
+// settledLike says that another pass would tell the same.
+func (c *component) settledLike(told string) bool {
+	copied := *c
+	copied.world = c.world.clone()
+	var b strings.Builder
+	copied.pass(func(f Facts, p Plan) { b.WriteString(p.text(f.Inventory)) })
+	return b.String() == told
+}
+
+// text describes a plan: what is done, and why.
+func (p Plan) text(before Inventory) string {
+	var b strings.Builder
+	if p.Record {
+		fmt.Fprintf(&b, "  record %d dependents\n", len(p.Inventory))
+	}
+	for _, key := range sortedKeys(before) {
+		if _, kept := p.Inventory[key]; !kept {
+			fmt.Fprintf(&b, "  forget %s\n", key)
+		}
+	}
+	for _, a := range p.Actions {
+		fmt.Fprintf(&b, "  wave %d: %s %s: %s\n", a.Wave, strings.ToLower(string(a.Verb)), a.Key, a.Reason)
+	}
+	if len(p.Actions) > 0 {
+		return b.String() + "  then\n"
+	}
+	for _, w := range p.Waiting {
+		fmt.Fprintf(&b, "  wave %d: wait for %s: %s: %s\n", w.Wave, w.Key, w.Reason, w.Message)
+	}
+	for _, x := range p.Blocked {
+		fmt.Fprintf(&b, "  blocked: %d foreign instances of %s: %s\n", x.Foreign.Count, x.Type, strings.Join(x.Foreign.Names, ", "))
+	}
+	if p.Desired > 0 {
+		fmt.Fprintf(&b, "  %d/%d ready, applied: %v\n", p.Ready, p.Desired, p.Applied)
+	}
+	return b.String()
+}

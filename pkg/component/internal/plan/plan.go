@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Plan is what to do next.
+type Plan struct {
+	// Actions may all run now, in parallel.
+	Actions []Action
+	// Waiting are those that are not ready, failed, or not gone, and why. It is complete where there are no Actions.
+	Waiting []Waiting
+	// Blocked is what a person must resolve before a deletion goes on; then there are no Actions.
+	Blocked []Blocker
+	// Inventory is the record as it should be; where Record is set it must be persisted before Actions run.
+	Inventory Inventory
+	Record    bool
+	// Applied says that the whole apply set is applied, ready or not.
+	Applied bool
+	// Ready and Desired count dependents.
+	Ready, Desired int
+}
+
+// Done says that there is nothing to do and nobody to wait for.
+func (p Plan) Done() bool { return len(p.Actions) == 0 && len(p.Waiting) == 0 && len(p.Blocked) == 0 }
+
+// Verb is a kind of action.
+type Verb string
+
+// The verbs.
+const (
+	// VerbCreate creates an object that is not there; it never adopts one that is.
+	VerbCreate Verb = "Create"
+	// VerbApply updates an existing object by server-side apply.
+	VerbApply Verb = "Apply"
+	// VerbReplace updates an existing object by reading and PUT.
+	VerbReplace Verb = "Replace"
+	// VerbDelete deletes an object.
+	VerbDelete Verb = "Delete"
+	// VerbOrphan releases an object: it takes our marks off, and leaves the object as it is.
+	VerbOrphan Verb = "Orphan"
+	// VerbRead reads an object, to learn what watches cannot tell.
+	VerbRead Verb = "Read"
+)
+
+// Reason says why an action is taken; it appears in events, logs and plans.
+type Reason string
+
+// The reasons.
+const (
+	ReasonNew        Reason = "it is new"
+	ReasonMissing    Reason = "somebody deleted it"
+	ReasonChanged    Reason = "its manifest changed"
+	ReasonDrifted    Reason = "it drifted"
+	ReasonUnlabelled Reason = "somebody removed its owner label"
+	ReasonAdopted    Reason = "it exists and nobody owns it"
+	ReasonUnverified Reason = "it is not known whether it drifted since it was applied"
+	ReasonConfirm    Reason = "it must be confirmed that it is gone"
+	ReasonPruned     Reason = "it is no longer rendered"
+	ReasonDeleted    Reason = "the component is being deleted"
+	ReasonKept       Reason = "claims are deleted only where their delete policy says so"
+)
+
+// Action is one thing to do with one object.
+type Action struct {
+	Verb   Verb
+	Key    manifests.Key
+	Reason Reason
+	// Wave is the apply order, or the delete order of a deletion.
+	Wave int
+	// Version of the API that the object is written or read in.
+	Version string
+	// Object is the manifest; nil for deletions and for reads that confirm one.
+	Object *manifests.Object
+	// Migrate says of a server-side apply that fields of ours are listed under regular updates, which an earlier policy made; TakeOver
+	// that the fields of kubectl and helm become ours, too.
+	Migrate, TakeOver bool
+	// Policy is the update policy that decides how an object is created and compared.
+	Policy metav1alpha1.UpdatePolicy
+	// Owner is the owner id that the object must have, if any, to be written.
+	Owner string
+	// UID and ResourceVersion are preconditions; the latter of deletions, and of writes to an object that nobody owns.
+	UID             types.UID
+	ResourceVersion string
+}
+
+// Waiting names an object that holds the component up.
+type Waiting struct {
+	Key     manifests.Key
+	Wave    int
+	Reason  string
+	Message string
+	// Failure is set where it failed.
+	Failure *Failure
+}
+
+// Reasons of Waiting that are not failures.
+const (
+	WaitObserving   = "Observing"
+	WaitForbidden   = "Forbidden"
+	WaitNotListable = "NotListable"
+	WaitNotServed   = "KindNotServed"
+	WaitInProgress  = "InProgress"
+	WaitTerminating = "Terminating"
+	WaitNotGone     = "NotGone"
+	WaitNotEmpty    = "NamespaceNotEmpty"
+)
+
+// Blocker is a managed type whose foreign instances forbid a deletion.
+type Blocker struct {
+	Type    manifests.ManagedType
+	Foreign ForeignInstances
+}
+
+func sortBlockers(b []Blocker) {
+	slices.SortFunc(b, func(x, y Blocker) int {
+		return strings.Compare(x.Type.String(), y.Type.String())
+	})
+}

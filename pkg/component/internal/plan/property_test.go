@@ -1,0 +1,271 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// FAIRLEAD_SEED repeats a run that failed.
+const seedVariable = "FAIRLEAD_SEED"
+
+const componentsTried = 3000
+
+// TestPlansKeepTheirPromises plans for many random components in random worlds, in which somebody else writes at random, too.
+func TestPlansKeepTheirPromises(t *testing.T) {
+	seed := rand.Uint64()
+	if text := os.Getenv(seedVariable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range uint64(componentsTried) {
+		c := randomComponent(rand.New(rand.NewPCG(seed, i)))
+		if broken := c.run(); broken != "" {
+			t.Fatalf("%s\nrepeat with %s=%d; it is component %d\n%s", broken, seedVariable, seed, i, c.log)
+		}
+	}
+}
+
+// randomRun is a component with what happened to it.
+type randomRun struct {
+	*component
+	random *rand.Rand
+	// hopeless are the desired objects that can never be applied.
+	hopeless map[manifests.Key]bool
+	// quiet ends the writes of somebody else.
+	quiet bool
+	log   string
+}
+
+func (r *randomRun) chance(percent int) bool { return r.random.IntN(100) < percent }
+
+func randomComponent(random *rand.Rand) *randomRun {
+	r := &randomRun{component: &component{world: newWorld(), inventory: Inventory{}}, random: random, hopeless: map[manifests.Key]bool{}}
+	for order := range 3 {
+		for stage := manifests.StageNamespaces; stage <= manifests.StageInstances; stage++ {
+			for n := range random.IntN(3) {
+				r.addObject(desiredObject(order, stage, fmt.Sprintf("o%d-%d", order, n)))
+			}
+		}
+	}
+	r.deleting = r.chance(25)
+	r.same = !r.deleting && r.chance(20)
+	return r
+}
+
+// addObject puts an object into one of the situations that a component may find it in.
+func (r *randomRun) addObject(o manifests.Object) {
+	key, wanted := o.Key, r.chance(80)
+	if wanted {
+		r.desired = append(r.desired, o)
+	}
+	r.world.slow[key], r.world.held[key], r.world.uncovered[key] = r.chance(30), r.chance(30), r.chance(20)
+	before := o
+	if r.chance(40) {
+		before.Digest = "d0"
+	}
+	switch r.random.IntN(9) {
+	case 0, 1: // It does not exist.
+	case 2:
+		r.applied(before)
+	case 3:
+		r.world.drift(r.applied(before))
+	case 4: // A crash kept the answer from being recorded.
+		r.applied(before)
+		e := r.inventory[key]
+		e.UID, e.Digest, e.Fields = "", "", ""
+		r.inventory[key] = e
+	case 5: // Somebody deleted it.
+		r.applied(before)
+		delete(r.world.objects, key)
+	case 6: // Somebody removed the label, or recreated it without.
+		x := r.applied(before)
+		x.owner, x.labelled = "", false
+		if r.chance(50) {
+			x.uid = "recreated"
+		}
+		r.world.touch(x)
+	case 7: // Somebody else owns it.
+		x := r.world.add(key, them, "theirs")
+		x.labelled = r.chance(50)
+		if r.chance(50) {
+			r.applied(before)
+			r.world.objects[key] = x
+		}
+		r.hopeless[key] = wanted
+	case 8:
+		r.applied(before).terminating = true
+	}
+	r.world.blind[key] = r.chance(10)
+}
+
+// run makes passes until all is done, and returns the promise that was broken.
+func (r *randomRun) run() (broken string) {
+	check := func(f Facts, p Plan) {
+		r.log += fmt.Sprintf("plan:\n%s", p.text(f.Inventory))
+		if broken == "" {
+			broken = r.check(f, p)
+		}
+		r.interfere(p)
+	}
+	var p Plan
+	for pass := range 60 {
+		r.quiet = pass > 3
+		p = r.pass(check)
+		if broken != "" {
+			return broken
+		}
+		if r.quiet && r.converged(p) {
+			return r.checkEnd(p)
+		}
+		r.world.settle()
+	}
+	return fmt.Sprintf("it does not converge: %d actions, waiting %v", len(p.Actions), p.Waiting)
+}
+
+// interfere lets somebody else write between a plan and its actions.
+func (r *randomRun) interfere(p Plan) {
+	for _, a := range p.Actions {
+		x := r.world.objects[a.Key]
+		if r.quiet || x == nil || !r.chance(10) {
+			continue
+		}
+		switch r.random.IntN(3) {
+		case 0:
+			r.world.touch(x)
+		case 1:
+			r.world.drift(x)
+		case 2:
+			delete(r.world.objects, a.Key)
+		}
+	}
+}
+
+func (r *randomRun) check(f Facts, p Plan) string {
+	for _, a := range p.Actions {
+		live := f.Live(a.Key)
+		entry, recorded := f.Inventory[a.Key]
+		if _, kept := p.Inventory[a.Key]; !kept || !recorded && !p.Record {
+			return fmt.Sprintf("%s %s is not in the inventory that is persisted before", a.Verb, a.Key)
+		}
+		switch {
+		case live.Presence == Unknown && a.Verb != VerbRead:
+			return fmt.Sprintf("%s %s, although nothing is known of it", a.Verb, a.Key)
+		case a.Verb == VerbRead:
+			continue
+		case live.Presence == Present && live.Owner == them:
+			return fmt.Sprintf("%s %s, which somebody else owns", a.Verb, a.Key)
+		case a.Verb == VerbDelete && live.Owner == "" && live.UID != entry.UID:
+			return fmt.Sprintf("%s %s, which nobody owns, and which is not what was recorded", a.Verb, a.Key)
+		case a.Verb == VerbDelete && (a.UID == "" || a.ResourceVersion == ""):
+			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
+		case a.Verb == VerbDelete && r.wants(a.Key):
+			return fmt.Sprintf("%s %s, which is desired", a.Verb, a.Key)
+		}
+		if a.Object != nil && !r.repairs(entry.Digest, *a.Object) {
+			if earlier, overtaken := r.overtakes(*a.Object, f); overtaken {
+				return fmt.Sprintf("%s %s overtakes %s", a.Verb, a.Key, earlier)
+			}
+		}
+	}
+	return r.checkForgotten(f, p)
+}
+
+// repairs says that an object was applied before with this manifest, or with one rendered from the same inputs.
+func (r *randomRun) repairs(recorded string, o manifests.Object) bool {
+	return recorded != "" && (recorded == o.Digest || r.same)
+}
+
+func (r *randomRun) wants(key manifests.Key) bool {
+	for _, o := range r.desired {
+		if o.Key == key {
+			return !r.deleting
+		}
+	}
+	return false
+}
+
+// overtakes finds an object of an earlier wave, or a namespace of this one, that is not there or not ready.
+func (r *randomRun) overtakes(o manifests.Object, f Facts) (manifests.Key, bool) {
+	for _, earlier := range r.desired {
+		before := earlier.Settings.Order < o.Settings.Order ||
+			earlier.Settings.Order == o.Settings.Order && earlier.Stage == manifests.StageNamespaces && o.Stage != earlier.Stage
+		if !before {
+			continue
+		}
+		live := f.Live(earlier.Key)
+		current := live.Digest == earlier.Digest || r.same
+		if live.Presence != Present || live.Owner != us || !current || live.Terminating || live.Readiness.State != ready.Ready {
+			return earlier.Key, true
+		}
+	}
+	return manifests.Key{}, false
+}
+
+func (r *randomRun) checkForgotten(f Facts, p Plan) string {
+	for key, entry := range f.Inventory {
+		if _, kept := p.Inventory[key]; kept {
+			continue
+		}
+		live := f.Live(key)
+		switch {
+		case r.wants(key):
+			return fmt.Sprintf("%s is forgotten, although it is desired", key)
+		case live.Presence == Unknown:
+			return fmt.Sprintf("%s is forgotten, although nothing is known of it", key)
+		case live.Presence == Absent && !live.Confirmed:
+			return fmt.Sprintf("%s is forgotten, although it may exist without its label", key)
+		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID:
+			return fmt.Sprintf("%s is forgotten, although it exists and is ours", key)
+		}
+	}
+	return ""
+}
+
+// converged says that nothing is left to do, except for what never can be: what others own, and what renders differently each time.
+func (r *randomRun) converged(p Plan) bool {
+	if r.deleting || len(r.hopeless) == 0 && !r.same {
+		return p.Done()
+	}
+	for _, w := range p.Waiting {
+		if !r.hopeless[w.Key] && w.Reason != "NotDeterministic" {
+			return false
+		}
+	}
+	return len(p.Actions) == 0
+}
+
+// checkEnd compares the world with what was wanted of it.
+func (r *randomRun) checkEnd(p Plan) string {
+	if !p.Done() {
+		return ""
+	}
+	if r.deleting && len(p.Inventory) > 0 {
+		return fmt.Sprintf("the deletion is done, but the inventory holds %d entries", len(p.Inventory))
+	}
+	for key, x := range r.world.objects {
+		if x.owner == us && !r.wants(key) {
+			return key.String() + " leaks"
+		}
+	}
+	if r.deleting {
+		return ""
+	}
+	if !p.Applied || p.Ready != len(r.desired) || len(p.Inventory) != len(r.desired) {
+		return fmt.Sprintf("done, but applied %v, %d of %d ready, %d recorded", p.Applied, p.Ready, len(r.desired), len(p.Inventory))
+	}
+	for _, o := range r.desired {
+		x := r.world.objects[o.Key]
+		if x == nil || x.owner != us || x.digest != o.Digest && !r.same || x.fields == "fields-drifted" {
+			return fmt.Sprintf("done, but %s is %+v", o.Key, x)
+		}
+	}
+	return ""
+}

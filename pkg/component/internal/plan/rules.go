@@ -1,0 +1,208 @@
+package plan
+
+import (
+	"fmt"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func ruleFailed(c candidate) (decision, bool) {
+	if c.result.Failure != nil {
+		return c.fail(*c.result.Failure), true
+	}
+	if c.result.Attempts >= maxAttempts {
+		return c.fail(Failure{
+			Class: Transient, Reason: "Contended",
+			Message: fmt.Sprintf("it changed %d times while it was being written", c.result.Attempts),
+		}), true
+	}
+	return decision{}, false
+}
+
+func ruleNotServed(c candidate) (decision, bool) {
+	if c.object.Scope != manifests.ScopeUnknown {
+		return decision{}, false
+	}
+	return c.wait(WaitNotServed, fmt.Sprintf("the API server does not serve %s; install what defines it", c.object.GroupVersionKind())), true
+}
+
+func ruleUnknown(c candidate) (decision, bool) {
+	if c.live.Presence == Absent || c.live.Presence == Present {
+		return decision{}, false
+	}
+	if c.live.Reason == WaitForbidden || c.live.Reason == WaitNotListable {
+		return c.fail(Failure{Class: Terminal, Reason: c.live.Reason, Message: c.live.Message}), true
+	}
+	return c.wait(c.live.Reason, c.live.Message), true
+}
+
+// ruleOnce leaves alone what was applied, whatever became of it since; it is still pruned and deleted.
+func ruleOnce(c candidate) (decision, bool) {
+	if c.object.Settings.ReconcilePolicy != metav1alpha1.ReconcileOnce || c.entry.UID == "" {
+		return decision{}, false
+	}
+	if c.live.Presence == Present && c.live.UID == c.entry.UID && !c.live.Terminating {
+		return ruleInSync(c)
+	}
+	return decision{}, true
+}
+
+// ruleCompleted leaves a Job alone that Kubernetes removed after it had finished: creating it again would run it again.
+func ruleCompleted(c candidate) (decision, bool) {
+	gone := c.live.Presence == Absent || c.live.Terminating
+	if !gone || !c.object.Ephemeral || c.entry.Digest != "" && !c.applied() {
+		return decision{}, false
+	}
+	if c.entry.Completed {
+		return decision{}, true
+	}
+	if c.live.Finished && c.live.Digest == c.object.Digest {
+		e := c.newEntry()
+		e.UID, e.Digest, e.Completed = c.live.UID, c.live.Digest, true
+		return decision{entry: &e}, true
+	}
+	return decision{}, false
+}
+
+func ruleAbsent(c candidate) (decision, bool) {
+	if c.live.Presence != Absent {
+		return decision{}, false
+	}
+	switch {
+	case c.entry.UID == "":
+		return c.act(VerbCreate, ReasonNew), true
+	case !c.applied():
+		return c.act(VerbCreate, ReasonChanged), true
+	}
+	return c.act(VerbCreate, ReasonMissing), true
+}
+
+func ruleTerminating(c candidate) (decision, bool) {
+	const message = "it is being deleted; it is created again once it is gone"
+	switch {
+	case !c.live.Terminating:
+		return decision{}, false
+	case c.live.Owner != c.owner:
+		// No watch of ours tells when it is gone.
+		return c.fail(Failure{Class: Transient, Reason: WaitTerminating, Message: message}), true
+	}
+	return c.wait(WaitTerminating, message), true
+}
+
+func ruleOwned(c candidate) (decision, bool) {
+	if c.live.Owner == "" || c.live.Owner == c.owner {
+		return decision{}, false
+	}
+	return c.fail(Failure{
+		Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict,
+		Message: fmt.Sprintf("it is owned by %s; rename it, or remove it there", c.live.OwnerName),
+	}), true
+}
+
+func ruleUnlabelled(c candidate) (decision, bool) {
+	if c.live.Owner != "" || c.entry.UID == "" || c.entry.UID != c.live.UID {
+		return decision{}, false
+	}
+	return c.update(ReasonUnlabelled), true
+}
+
+func ruleUnowned(c candidate) (decision, bool) {
+	if c.live.Owner != "" {
+		return decision{}, false
+	}
+	if c.adoption == metav1alpha1.AdoptNever {
+		return c.fail(Failure{
+			Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict,
+			Message: "it exists already, and its adoption policy is never; delete or rename it, or change the policy",
+		}), true
+	}
+	return c.update(ReasonAdopted), true
+}
+
+func ruleChanged(c candidate) (decision, bool) {
+	if c.live.Digest == c.object.Digest || c.sameInputs && c.entry.Digest == c.live.Digest {
+		return decision{}, false
+	}
+	if c.entry.Digest == c.object.Digest {
+		return c.update(ReasonDrifted), true
+	}
+	return c.update(ReasonChanged), true
+}
+
+// ruleUnverified handles what a crash left: the object carries our digest, but what the server made of it was not recorded.
+func ruleUnverified(c candidate) (decision, bool) {
+	if c.entry.UID == c.live.UID && c.entry.Digest == c.live.Digest && c.entry.Fields+c.entry.Values != "" {
+		return decision{}, false
+	}
+	switch c.live.Coverage {
+	case CoverageUnknown:
+		return c.act(VerbRead, ReasonUnverified), true
+	case CoveragePartial:
+		if c.result.Verb != VerbApply && c.result.Verb != VerbReplace && c.result.Verb != VerbCreate {
+			return c.update(ReasonUnverified), true
+		}
+	case CoverageFull:
+	}
+	d, _ := ruleInSync(c)
+	d.entry = new(c.record())
+	return d, true
+}
+
+// record is the entry of the object as the server's answer left it.
+func (c candidate) record() metav1alpha1.InventoryEntry {
+	e := c.newEntry()
+	e.UID, e.Digest = c.live.UID, c.live.Digest
+	e.Completed = c.object.Ephemeral && c.live.Readiness.State == ready.Ready
+	if c.live.Coverage == CoverageFull {
+		e.Fields = c.live.fields(c.policy)
+	} else {
+		e.Values = c.live.Values
+	}
+	return e
+}
+
+func ruleDrifted(c candidate) (decision, bool) {
+	written := c.result.Verb == VerbApply || c.result.Verb == VerbReplace || c.result.Verb == VerbCreate
+	switch {
+	case c.entry.Values != "" && c.live.Values == "":
+		return c.act(VerbRead, ReasonUnverified), true
+	case c.entry.Values != "" && c.live.Values == c.entry.Values:
+		return decision{}, false
+	case c.entry.Values == "" && c.live.fields(c.policy) == c.entry.Fields:
+		return decision{}, false
+	case written && c.live.Coverage != CoverageUnknown:
+		// The repair was answered: what the server made of it is the new record.
+		d, _ := ruleInSync(c)
+		d.entry = new(c.record())
+		return d, true
+	}
+	return c.update(ReasonDrifted), true
+}
+
+// completed notes of an object that may go now that it had done its work.
+func (c candidate) completed() decision {
+	if !c.object.Ephemeral || c.entry.Completed || !c.applied() {
+		return decision{}
+	}
+	e := c.entry
+	e.Completed = true
+	return decision{entry: &e}
+}
+
+func ruleInSync(c candidate) (decision, bool) {
+	r := c.live.Readiness
+	switch r.State {
+	case ready.Ready:
+		return c.completed(), true
+	case ready.Failed:
+		d := c.fail(Failure{Class: Terminal, Reason: metav1alpha1.ReasonDependentFailed, Message: r.Message})
+		d.applied = true
+		return d, true
+	case ready.InProgress, ready.Terminating, ready.Unknown:
+	}
+	d := c.wait(string(r.State), r.Message)
+	d.applied = true
+	return d, true
+}

@@ -1,0 +1,211 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const us, them = "us", "them"
+
+// scene is one object with what is known of it. A new one is desired, recorded, in sync and ready; rows of tables edit it.
+type scene struct {
+	defaults   Policies
+	sameInputs bool
+	object     manifests.Object
+	entry      *metav1alpha1.InventoryEntry
+	live       Observed
+	result     Result
+	contents   Contents
+}
+
+func newScene(edits []func(*scene)) scene {
+	s := scene{
+		defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+		object: manifests.Object{
+			Key:     manifests.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
+			Version: "v1", Scope: manifests.ScopeNamespaced, Stage: manifests.StageWorkloads, Digest: "d1",
+		},
+		entry: &metav1alpha1.InventoryEntry{
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "u1", Digest: "d1", Fields: "f1",
+		},
+		live: Observed{
+			Presence: Present, UID: "u1", ResourceVersion: "7", Owner: us, OwnerName: "us", Digest: "d1", Applied: "f1",
+			Readiness: ready.Result{State: ready.Ready},
+		},
+	}
+	for _, edit := range edits {
+		edit(&s)
+	}
+	return s
+}
+
+func (s scene) facts() Facts {
+	f := Facts{
+		Owner: us, Defaults: s.defaults, Revision: s.revision(), Desired: []manifests.Object{s.object}, Inventory: Inventory{},
+		Live:    func(manifests.Key) Observed { return s.live },
+		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
+	}
+	if s.entry != nil {
+		s.entry.Revision = s.revision()
+		f.Inventory[s.object.Key] = *s.entry
+	}
+	return f
+}
+
+// revision is known where the inputs are the same.
+func (s scene) revision() int64 {
+	if s.sameInputs {
+		return 1
+	}
+	return 0
+}
+
+func (s scene) candidate() candidate { return newCandidate(s.facts(), &s.object) }
+
+func (s scene) victim() victim {
+	e := metav1alpha1.InventoryEntry{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	if s.entry != nil {
+		e = *s.entry
+	}
+	return newVictim(s.facts(), e, ReasonPruned)
+}
+
+// The edits of a scene.
+
+func edits(e ...func(*scene)) []func(*scene) { return e }
+
+func unrecorded(s *scene) { s.entry = nil }
+
+// neverWritten is recorded, but no write of it was answered.
+func neverWritten(s *scene) { s.entry.UID, s.entry.Digest, s.entry.Fields = "", "", "" }
+
+func absent(s *scene) { s.live = Observed{Presence: Absent} }
+
+func confirmedAbsent(s *scene) { s.live = Observed{Presence: Absent, Confirmed: true, UID: "u1"} }
+
+func unknown(s *scene) {
+	s.live = Observed{Presence: Unknown, Reason: "Forbidden", Message: "it cannot be watched"}
+}
+
+func notServed(s *scene) {
+	s.live = Observed{Presence: Unknown, Reason: WaitNotServed, Message: "the API server does not serve its type"}
+}
+
+func terminating(s *scene) { s.live.Terminating = true }
+
+func ownedByOthers(s *scene) { s.live.Owner, s.live.OwnerName = them, "Component b/them" }
+
+func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
+
+func recreatedByOthers(s *scene) { s.live.UID = "u2" }
+
+func newManifest(s *scene) { s.object.Digest = "d2" }
+
+func renderedAgain(s *scene) { s.object.Digest, s.sameInputs = "d2", true }
+
+func drifted(s *scene) { s.live.Applied = "f2" }
+
+func replacing(s *scene) {
+	s.defaults.Update = metav1alpha1.UpdateReplace
+	s.live.Applied, s.live.Updated = "", s.live.Applied
+}
+
+func recreating(s *scene) { s.object.Settings.UpdatePolicy = metav1alpha1.UpdateRecreate }
+
+func comparedByValue(s *scene) { s.entry.Fields, s.entry.Values = "", "v1" }
+
+func values(v string) func(*scene) { return func(s *scene) { s.live.Values = v } }
+
+func coverage(c Coverage) func(*scene) { return func(s *scene) { s.live.Coverage = c } }
+
+func answered(v Verb) func(*scene) {
+	return func(s *scene) { s.result = Result{Verb: v, Attempts: 1} }
+}
+
+func attempts(n int) func(*scene) { return func(s *scene) { s.result.Attempts = n } }
+
+func failed(c FailureClass, reason string) func(*scene) {
+	return func(s *scene) {
+		s.result.Failure = &Failure{Class: c, Reason: reason, Message: "the API server refused it"}
+	}
+}
+
+func readiness(state ready.State, message string) func(*scene) {
+	return func(s *scene) { s.live.Readiness = ready.Result{State: state, Message: message} }
+}
+
+// job turns the scene into that of a Job that Kubernetes removes after it finished.
+func job(s *scene) {
+	s.object.Key.Group, s.object.Key.Kind, s.object.Ephemeral = "batch", "Job", true
+	if s.entry != nil {
+		s.entry.Group, s.entry.Kind = "batch", "Job"
+	}
+}
+
+// claim turns the scene into that of a claim.
+func claim(s *scene) {
+	s.become(manifests.Key{Kind: "PersistentVolumeClaim", Namespace: "shop", Name: "web"})
+}
+
+// deletableClaim is a claim whose manifest says that it is deleted.
+func deletableClaim(s *scene) {
+	claim(s)
+	s.object.Settings.DeletePolicy, s.entry.DeletePolicy = metav1alpha1.DeleteDelete, metav1alpha1.DeleteDelete
+}
+
+// namespace turns the scene into that of a namespace with contents.
+func namespace(c Contents) func(*scene) {
+	return func(s *scene) {
+		s.become(manifests.Key{Kind: "Namespace", Name: "shop"})
+		s.object.Stage, s.contents = manifests.StageNamespaces, c
+	}
+}
+
+func (s *scene) become(key manifests.Key) {
+	s.object.Key = key
+	s.entry.Group, s.entry.Kind, s.entry.Namespace, s.entry.Name = key.Group, key.Kind, key.Namespace, key.Name
+}
+
+func completedEntry(s *scene) { s.entry.Completed = true }
+
+// finishedAndGone is an absent object of which the watch saw that its work was done.
+func finishedAndGone(s *scene) {
+	s.live = Observed{Presence: Absent, Finished: true, UID: "u1", Digest: s.live.Digest}
+}
+
+// text describes a decision: what it does, why, and what else it says.
+func (d decision) text() string {
+	var parts []string
+	switch {
+	case d.action != nil:
+		parts = append(parts, actionText(*d.action))
+	case d.waiting != nil && d.waiting.Failure != nil:
+		parts = append(parts, fmt.Sprintf("fails (%s), %s: %s", d.waiting.Failure.Class, d.waiting.Reason, d.waiting.Message))
+	case d.waiting != nil:
+		parts = append(parts, fmt.Sprintf("waits, %s: %s", d.waiting.Reason, d.waiting.Message))
+	default:
+		parts = append(parts, "done")
+	}
+	if d.repair {
+		parts = append(parts, "[repair]")
+	}
+	if d.applied {
+		parts = append(parts, "[applied]")
+	}
+	if d.entry != nil {
+		parts = append(parts, "[record"+strings.TrimPrefix(d.entry.String(), strings.Split(d.entry.String(), " ")[0])+"]")
+	}
+	return strings.Join(parts, " ")
+}
+
+func actionText(a Action) string {
+	text := fmt.Sprintf("%s: %s", a.Verb, a.Reason)
+	if a.UID != "" {
+		text += fmt.Sprintf(" (uid %s, version %s)", a.UID, a.ResourceVersion)
+	}
+	return text
+}

@@ -1,0 +1,244 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// world is a cluster as far as plans are concerned: it holds objects, carries out actions like the API server, and shows them to a watch
+// on our label.
+type world struct {
+	objects map[manifests.Key]*thing
+	// blind are the objects whose type cannot be watched.
+	blind map[manifests.Key]bool
+	// slow are the objects that are not ready at once, held those that finalizers hold, and uncovered those whose fields we don't own.
+	slow, held, uncovered map[manifests.Key]bool
+	// unreadable are the objects that may not be read.
+	unreadable map[manifests.Key]bool
+	sequence   int
+}
+
+// thing is an object in the world.
+type thing struct {
+	uid         types.UID
+	version     int
+	owner       string
+	digest      string
+	fields      string
+	values      string
+	state       ready.State
+	terminating bool
+	// labelled says that the watch on our label sees it.
+	labelled bool
+}
+
+func newWorld() *world {
+	return &world{
+		objects: map[manifests.Key]*thing{}, blind: map[manifests.Key]bool{},
+		slow: map[manifests.Key]bool{}, held: map[manifests.Key]bool{}, uncovered: map[manifests.Key]bool{},
+		unreadable: map[manifests.Key]bool{},
+	}
+}
+
+func (w *world) next() int {
+	w.sequence++
+	return w.sequence
+}
+
+// add puts an object into the world.
+func (w *world) add(key manifests.Key, owner, digest string) *thing {
+	n := w.next()
+	x := &thing{
+		uid: types.UID(fmt.Sprintf("uid-%d", n)), version: n, owner: owner, digest: digest, fields: "fields-" + digest, values: "values-" + digest,
+		state: ready.Ready, labelled: owner != "",
+	}
+	w.objects[key] = x
+	return x
+}
+
+// touch changes an object as somebody else would.
+func (w *world) touch(x *thing) { x.version = w.next() }
+
+// drift takes a field of ours away.
+func (w *world) drift(x *thing) {
+	x.fields, x.values = "fields-drifted", "values-drifted"
+	w.touch(x)
+}
+
+func (w *world) observed(key manifests.Key) Observed {
+	x := w.objects[key]
+	if x == nil {
+		return Observed{Presence: Absent}
+	}
+	return Observed{
+		Presence: Present, UID: x.uid, ResourceVersion: strconv.Itoa(x.version), Owner: x.owner, OwnerName: x.owner, Digest: x.digest,
+		Applied: x.fields, Updated: x.fields, Terminating: x.terminating, Readiness: ready.Result{State: x.state, Message: "it is " + string(x.state)},
+	}
+}
+
+// watched is what a watch tells.
+func (w *world) watched(key manifests.Key) Observed {
+	if w.blind[key] {
+		return Observed{Presence: Unknown, Reason: "Forbidden", Message: "it cannot be watched"}
+	}
+	if x := w.objects[key]; x != nil && !x.labelled {
+		return Observed{Presence: Absent}
+	}
+	return w.observed(key)
+}
+
+// read is what an answer tells.
+func (w *world) read(a Action) Result {
+	if w.unreadable[a.Key] {
+		return Result{Verb: VerbRead, Failure: &Failure{Class: Terminal, Reason: "Forbidden", Message: "it may not be read"}}
+	}
+	o := w.observed(a.Key)
+	o.Confirmed = o.Presence == Absent
+	if a.Object != nil && o.Presence == Present {
+		x := w.objects[a.Key]
+		o.Values, o.Coverage = x.values, CoverageFull
+		if w.uncovered[a.Key] || x.fields == "fields-drifted" {
+			o.Coverage = CoveragePartial
+		}
+	}
+	return Result{Verb: VerbRead, Observed: &o}
+}
+
+// perform carries out an action. What the preconditions forbid is answered by a read, as the executor does it.
+func (w *world) perform(a Action) Result {
+	x := w.objects[a.Key]
+	switch a.Verb {
+	case VerbRead:
+		return w.read(a)
+	case VerbCreate:
+		if x != nil {
+			return w.read(a)
+		}
+		x = w.add(a.Key, "", "")
+	case VerbApply, VerbReplace:
+		if x == nil || x.uid != a.UID {
+			return w.read(a)
+		}
+		w.touch(x)
+	case VerbDelete:
+		if x == nil || x.uid != a.UID || strconv.Itoa(x.version) != a.ResourceVersion {
+			return w.read(a)
+		}
+		w.touch(x)
+		if x.terminating = w.held[a.Key]; !x.terminating {
+			delete(w.objects, a.Key)
+		}
+	case VerbOrphan:
+		if x == nil || x.uid != a.UID || strconv.Itoa(x.version) != a.ResourceVersion {
+			return w.read(a)
+		}
+		w.touch(x)
+		x.owner, x.labelled = "", false
+	}
+	if a.Object != nil {
+		digest := a.Object.Digest
+		x.owner, x.labelled, x.digest, x.fields, x.values = a.Owner, true, digest, "fields-"+digest, "values-"+digest
+		if w.slow[a.Key] {
+			x.state = ready.InProgress
+		}
+	}
+	result := w.read(a)
+	result.Verb = a.Verb
+	return result
+}
+
+// settle lets time pass: what is on its way arrives, what is being deleted goes, and what could not be watched can be.
+func (w *world) settle() {
+	for _, key := range sortedKeys(w.objects) {
+		x := w.objects[key]
+		switch {
+		case x.terminating:
+			delete(w.objects, key)
+		case x.state == ready.InProgress:
+			x.state = ready.Ready
+			w.touch(x)
+		}
+	}
+	clear(w.blind)
+}
+
+// component is what a caller of plans keeps.
+type component struct {
+	world     *world
+	desired   []manifests.Object
+	inventory Inventory
+	foreign   map[manifests.ManagedType]ForeignInstances
+	contents  map[string]Contents
+	deleting  bool
+	// same says that desired was rendered from the inputs that were applied last.
+	same bool
+}
+
+// revision is known where the inputs are the same.
+func (c *component) revision() int64 {
+	if c.same {
+		return 1
+	}
+	return 0
+}
+
+// pass plans and performs until there is nothing left to do without waiting, as the engine does it. onPlan sees every plan with its facts,
+// and may change the world before the actions are performed.
+func (c *component) pass(onPlan func(Facts, Plan)) Plan {
+	results := map[manifests.Key]Result{}
+	for key, e := range c.inventory {
+		e.Revision = c.revision()
+		c.inventory[key] = e
+	}
+	for {
+		f := Facts{
+			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+			Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
+		}
+		f.Live = func(key manifests.Key) Observed {
+			watched := c.world.watched(key)
+			if o := results[key].Observed; o != nil && (watched.Presence != Present || watched.ResourceVersion == o.ResourceVersion) {
+				return *o
+			}
+			return watched
+		}
+		planner := ForApply
+		if c.deleting {
+			planner = ForDelete
+		}
+		p := planner(f)
+		onPlan(f, p)
+		c.inventory = p.Inventory
+		if len(p.Actions) == 0 {
+			return p
+		}
+		for _, a := range p.Actions {
+			r := c.world.perform(a)
+			r.Attempts = results[a.Key].Attempts + 1
+			results[a.Key] = r
+		}
+	}
+}
+
+func (w *world) clone() *world {
+	c := *w
+	c.objects = map[manifests.Key]*thing{}
+	for key, x := range w.objects {
+		copied := *x
+		c.objects[key] = &copied
+	}
+	c.blind = maps.Clone(w.blind)
+	return &c
+}
+
+func sortedKeys[V any](m map[manifests.Key]V) []manifests.Key {
+	return slices.SortedFunc(maps.Keys(m), manifests.Key.Compare)
+}

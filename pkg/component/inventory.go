@@ -1,0 +1,133 @@
+package component
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// maxInventory bounds the text of an inventory, in bytes: etcd refuses objects of 1.5 MiB.
+const maxInventory = 1 << 20
+
+// writtenSize is what an entry gains when its object is written: UID, digest, hash and revision.
+const writtenSize = 90
+
+// setInventory writes an inventory to the status, with the digest that guards it. One that would not fit is an error, and the status
+// stays as it is.
+func setInventory(status *metav1alpha1.Status, inventory []metav1alpha1.InventoryEntry) error {
+	lines, size := make([]string, 0, len(inventory)), 0
+	for _, e := range inventory {
+		line := e.String()
+		lines = append(lines, line)
+		size += len(line)
+		if e.UID == "" {
+			size += writtenSize
+		}
+	}
+	if size > maxInventory {
+		return &problem{
+			reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
+			message: fmt.Sprintf("the record of %d dependents takes %d bytes, and the status holds %d; make several components of them",
+				len(inventory), size, maxInventory),
+		}
+	}
+	status.Inventory, status.InventoryDigest = lines, inventoryDigest(lines)
+	return nil
+}
+
+func inventoryDigest(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	digest, err := manifests.Digest(lines)
+	if err != nil {
+		return ""
+	}
+	return digest
+}
+
+// inventory reads the record of a component. Where it is lost, or was edited, it is rebuilt from the owner labels before anything is
+// planned: nothing leaks, and nothing is pruned for want of a record.
+func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manifests.Owner) ([]metav1alpha1.InventoryEntry, error) {
+	status := component.GetStatus()
+	entries, err := metav1alpha1.ParseInventory(status.Inventory)
+	if err == nil && !r.damaged(component) {
+		return entries, nil
+	}
+	found, err := r.engine.search(ctx, owner)
+	if err != nil {
+		return nil, &problem{
+			reason:  metav1alpha1.ReasonRetrying,
+			message: fmt.Sprintf("the recorded inventory is lost or damaged, and cannot be rebuilt from the owner labels: %v", err),
+		}
+	}
+	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(entries), "found", len(found))
+	inventory := plan.NewInventory(found)
+	for _, e := range entries {
+		inventory[plan.KeyOf(e)] = e
+	}
+	return sortedEntries(inventory), nil
+}
+
+// search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted. A group that does
+// not answer is an error: its dependents would be missing in what is taken for the whole record from then on, and would leak.
+func (e *Engine) search(ctx context.Context, owner manifests.Owner) ([]metav1alpha1.InventoryEntry, error) {
+	resources, err := e.resources(ctx, "list", "delete")
+	if err != nil {
+		return nil, err
+	}
+	return gather(resources, func(r resource) ([]metav1alpha1.InventoryEntry, error) { return e.searchResource(ctx, owner, r) })
+}
+
+// searchResource skips types that may not be listed: nothing is known of their objects, and of what nothing is known we never created.
+func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r resource) ([]metav1alpha1.InventoryEntry, error) {
+	label := e.name + "/" + manifests.LabelOwnerID
+	list, err := e.metadata.Resource(r.gvr).List(ctx, metav1.ListOptions{LabelSelector: label + "=" + owner.ID()})
+	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
+	}
+	var found []metav1alpha1.InventoryEntry
+	for i := range list.Items {
+		m := &list.Items[i]
+		// The label alone does not prove it: controllers copy labels to what they create.
+		if m.Annotations[e.name+"/"+manifests.AnnotationOwnerID] != owner.String() {
+			continue
+		}
+		entry := metav1alpha1.InventoryEntry{
+			Group: r.gvr.Group, Version: r.gvr.Version, Kind: r.kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
+			DeletePolicy: metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy]),
+		}
+		if entry.Types, err = e.definedTypes(ctx, r.gvr, m.Name); err != nil {
+			return nil, err
+		}
+		found = append(found, entry)
+	}
+	return found, nil
+}
+
+// definedTypes reads what a live definition defines: it is what protects its instances.
+func (e *Engine) definedTypes(ctx context.Context, gvr schema.GroupVersionResource, name string) ([]string, error) {
+	if gvr.Group != "apiextensions.k8s.io" && gvr.Group != "apiregistration.k8s.io" {
+		return nil, nil
+	}
+	obj, err := e.dynamic.Resource(gvr).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get %s %s: %w", gvr.GroupResource(), name, err)
+	}
+	var types []string
+	for _, t := range manifests.ManagedTypes(obj) {
+		types = append(types, t.String())
+	}
+	return types, nil
+}

@@ -1,0 +1,186 @@
+package component_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// retry sets the retry interval of a gadget in seconds.
+func retry(n int) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(n) }
+}
+
+// within puts a manifest into a namespace.
+func within(namespace, text string) string {
+	return strings.Replace(text, "metadata:", "metadata:\n  namespace: "+namespace, 1)
+}
+
+var _ = Describe("A namespace that is a dependent", func() {
+	var home, inner string
+	BeforeEach(func(ctx SpecContext) {
+		home = newNamespace(ctx)
+		inner = home + "-inner"
+	})
+	expectKept := func(ctx context.Context) {
+		GinkgoHelper()
+		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
+	}
+
+	It("is not deleted with its component while it holds objects of others, and is when they are gone", func(ctx SpecContext) {
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retry(1))
+		expectReady(ctx, g)
+		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+			ContainSubstring("Namespace "+inner), ContainSubstring("ConfigMap "+inner+"/theirs"), Not(ContainSubstring("kube-root-ca.crt"))))
+		expectKept(ctx)
+		mustGet(ctx, "v1", "ConfigMap", inner, "theirs")
+		remove(ctx, theirs)
+		expectGone(ctx, g)
+		_, err := get(ctx, "v1", "Namespace", "", inner)
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+	})
+
+	It("is not pruned while it holds objects of others", func(ctx SpecContext) {
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), configMap("settings", "a")), retry(1))
+		expectReady(ctx, g)
+		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
+		changeManifests(ctx, g, configMap("settings", "a"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("ConfigMap "+inner+"/theirs"))
+		expectKept(ctx)
+		remove(ctx, theirs)
+		expectReady(ctx, g)
+	})
+
+	It("is not pruned while it holds what is still desired", func(ctx SpecContext) {
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, within(inner, configMap("ours", "a")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("ConfigMap "+inner+"/ours"))
+		expectKept(ctx)
+	})
+
+	It("was adopted, and is not deleted while it holds what was there before", func(ctx SpecContext) {
+		create(ctx, together(namespaceManifest(inner), within(inner, configMap("theirs", "a"))))
+		g := newGadget(ctx, home, "app", namespaceManifest(inner))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("ConfigMap "+inner+"/theirs"))
+		expectKept(ctx)
+	})
+
+	It("is deleted with what Kubernetes and controllers put there", func(ctx SpecContext) {
+		service := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec: {selector: {app: web}, ports: [{port: 80}]}"
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, service),
+			strings.Replace(deployment("web"), "metadata: {", "metadata: {namespace: "+inner+", ", 1)))
+		expectReady(ctx, g)
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", inner, "kube-root-ca.crt"); return err }).Should(Succeed())
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
+	It("is not deleted while it is not known what it holds", func(ctx SpecContext) {
+		operator := newOperatorName()
+		refused := &refusal{path: "/namespaces/" + inner + "/secrets", method: http.MethodGet}
+		runOperator(operator, operatorOptions{transport: refused.wrap})
+		g := newGadget(ctx, home, "app", namespaceManifest(inner), servedBy(operator), retry(1))
+		expectReady(ctx, g)
+		refused.on.Store(true)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("not today"), ContainSubstring("allow to list")))
+		expectKept(ctx)
+		refused.on.Store(false)
+		expectGone(ctx, g)
+	})
+})
+
+var _ = Describe("A claim that is a dependent", func() {
+	claim := func(name string, annotations ...string) string {
+		return fmt.Sprintf(`apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: %s, annotations: {%s}}
+spec: {accessModes: [ReadWriteOnce], storageClassName: manual, resources: {requests: {storage: 1Gi}}}`, name, strings.Join(annotations, ", "))
+	}
+	// bind makes claims ready, as a cluster with storage does.
+	bind := func(ctx context.Context, namespace string, names ...string) {
+		GinkgoHelper()
+		for _, name := range names {
+			create(ctx, fmt.Sprintf(`apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s-%[2]s}
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: manual
+  capacity: {storage: 1Gi}
+  hostPath: {path: /tmp/%[1]s-%[2]s}
+  claimRef: {namespace: %[1]s, name: %[2]s}`, namespace, name))
+		}
+	}
+	marks := func(ctx context.Context, namespace, name string) []string {
+		GinkgoHelper()
+		o := mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, name)
+		Expect(o.GetDeletionTimestamp()).To(BeNil())
+		var found []string
+		for _, of := range []map[string]string{o.GetLabels(), o.GetAnnotations()} {
+			for key := range of {
+				if strings.HasPrefix(key, operatorName) {
+					found = append(found, key)
+				}
+			}
+		}
+		return found
+	}
+
+	It("is released with its component, and keeps its data; another one whose manifest says so is deleted", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(claim("data"), claim("cache", setting("delete-policy", "delete"))))
+		bind(ctx, namespace, "data", "cache")
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(marks(ctx, namespace, "data")).To(BeEmpty())
+		_, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, "cache")
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+	})
+
+	It("is released when it is pruned, once, and adopted when it is rendered again", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		both := together(claim("data"), configMap("settings", "a"))
+		g := newGadget(ctx, namespace, "app", both)
+		bind(ctx, namespace, "data")
+		expectReady(ctx, g)
+		changeManifests(ctx, g, configMap("settings", "a"))
+		expectReady(ctx, g)
+		Expect(marks(ctx, namespace, "data")).To(BeEmpty())
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
+		changeManifests(ctx, g, both)
+		expectReady(ctx, g)
+		Expect(marks(ctx, namespace, "data")).NotTo(BeEmpty())
+	})
+
+	It("goes by what its manifest said, also when the record was lost", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(claim("data"), claim("cache", operator+"/delete-policy: delete")), servedBy(operator))
+		bind(ctx, namespace, "data", "cache")
+		expectReady(ctx, g)
+		stop()
+		emptied := current(ctx, g)
+		emptied.Status = metav1alpha1.Status{}
+		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, g)
+		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetDeletionTimestamp()).To(BeNil())
+		_, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, "cache")
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+	})
+})

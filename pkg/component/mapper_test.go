@@ -1,0 +1,47 @@
+package component
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+func TestForgetfulMapper(t *testing.T) {
+	widgets := schema.GroupKind{Group: "example.com", Kind: "Widget"}
+	scope, built := meta.RESTScopeNamespace, 0
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	m, err := newForgetfulMapper(func() (meta.RESTMapper, error) {
+		built++
+		mapper := meta.NewDefaultRESTMapper(nil)
+		mapper.Add(widgets.WithVersion("v1"), scope)
+		return mapper, nil
+	}, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(what string, want meta.RESTScope, builds int) {
+		t.Helper()
+		mapping, err := m.RESTMapping(widgets, "v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mapping.Scope.Name() != want.Name() || built != builds {
+			t.Errorf("%s: scope %s, built %d times", what, mapping.Scope.Name(), built)
+		}
+	}
+	clock.SetTime(clock.Now().Add(time.Hour))
+	scope = meta.RESTScopeRoot
+	expect("what is known stays known", meta.RESTScopeNamespace, 1)
+	m.Reset()
+	expect("what is forgotten is asked for again", meta.RESTScopeRoot, 2)
+	for range 10 {
+		m.Reset()
+	}
+	expect("it forgets no more often than discovery should be read", meta.RESTScopeRoot, 2)
+	clock.SetTime(clock.Now().Add(discoveryInterval))
+	m.Reset()
+	expect("it forgets again after a while", meta.RESTScopeRoot, 3)
+}

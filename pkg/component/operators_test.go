@@ -1,0 +1,281 @@
+package component_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// operatorLabel names the operator that a gadget is for, so that several can share the cluster and the type.
+const operatorLabel = "operator"
+
+// operatorOptions say how an operator of a spec differs from the suite's.
+type operatorOptions struct {
+	// generate is gadget.Generate by default.
+	generate generator.Generator
+	// component are the reconciler's options; the update policy is ssa-override by default.
+	component component.Options
+	// transport is put before the operator's requests.
+	transport func(http.RoundTripper) http.RoundTripper
+	// user is the identity of the operator; the administrator by default.
+	user *rest.Config
+}
+
+// userAgent tells the operator's requests from those of the specs.
+func userAgent(name string) string { return "operator/" + name }
+
+// runOperator runs an operator until the spec, or the suite, ends, or until stop is called. It serves the gadgets labelled for it.
+func runOperator(name string, o operatorOptions) (stop func()) {
+	GinkgoHelper()
+	mgr := newManager(name, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer GinkgoRecover()
+		defer close(done)
+		Expect(mgr.Start(ctx)).To(Succeed())
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	DeferCleanup(stop)
+	return stop
+}
+
+func newManager(name string, o operatorOptions) ctrl.Manager {
+	GinkgoHelper()
+	config := cluster.Config()
+	if o.user != nil {
+		config = rest.CopyConfig(o.user)
+	}
+	config.UserAgent = userAgent(name)
+	if o.transport != nil {
+		config.Wrap(o.transport)
+	}
+	if o.generate == nil {
+		o.generate = gadget.Generate
+	}
+	if o.component.UpdatePolicy == "" {
+		o.component.UpdatePolicy = metav1alpha1.UpdateSSAOverride
+	}
+	o.component.SkipNameValidation = true
+	scheme, err := gadget.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		GracefulShutdownTimeout: new(5 * time.Second),
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&gadget.Gadget{}: {Label: labels.SelectorFromSet(labels.Set{operatorLabel: name})},
+		}},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(component.NewReconciler[*gadget.Gadget](name, o.generate, o.component).SetupWithManager(mgr)).To(Succeed())
+	return mgr
+}
+
+// newOperatorName returns the name of an operator of a spec's own.
+func newOperatorName() string {
+	return fmt.Sprintf("op-%d.test.fairlead.io", sequence.Add(1))
+}
+
+// servedBy makes a gadget one of another operator than the suite's.
+func servedBy(operator string) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) { g.Labels = map[string]string{operatorLabel: operator} }
+}
+
+// passes counts the passes that an operator has ended.
+func passes(operator string) int {
+	GinkgoHelper()
+	families, err := metrics.Registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	total := 0.0
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "controller" && label.GetValue() == "gadget."+operator {
+					total += metric.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return int(total)
+}
+
+// settle waits until an operator has had no pass for a while: whatever its last writes caused has arrived.
+func settle(ctx context.Context, operator string) {
+	GinkgoHelper()
+	last, since := passes(operator), time.Now()
+	Eventually(ctx, func() bool {
+		if now := passes(operator); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > 200*time.Millisecond
+	}).Should(BeTrue(), "the operator comes to rest")
+}
+
+// requestPass asks for a pass and waits until one has ended.
+func requestPass(ctx context.Context, g *gadget.Gadget, operator string) {
+	GinkgoHelper()
+	before := passes(operator)
+	patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"%d"}}}`,
+		operator, component.AnnotationReconcileRequested, sequence.Add(1)))
+	Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+}
+
+// auditMark is a place in the audit log.
+type auditMark int
+
+// markAudit returns the present end of the audit log.
+func markAudit(ctx context.Context) auditMark {
+	GinkgoHelper()
+	return auditMark(len(auditEvents(ctx)))
+}
+
+func auditEvents(ctx context.Context) testcluster.Events {
+	GinkgoHelper()
+	events, err := cluster.AuditEvents(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return events
+}
+
+// requestsSince returns an operator's requests since a place in the audit log, without those that no budget counts: leases, lists and
+// watches, events, discovery.
+func requestsSince(ctx context.Context, mark auditMark, operator string) testcluster.Events {
+	GinkgoHelper()
+	return auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
+		return e.Resource != "" && e.Resource != "leases" && e.Resource != "events" && e.Verb != "list" && e.Verb != "watch"
+	})
+}
+
+// inNamespace picks the requests to objects in a namespace.
+func inNamespace(events testcluster.Events, namespace string) testcluster.Events {
+	return events.Where(func(e testcluster.Event) bool { return e.Namespace == namespace })
+}
+
+// writes returns an operator's writes in a namespace since the audit log began.
+func writes(ctx context.Context, operator, namespace string) testcluster.Events {
+	GinkgoHelper()
+	return inNamespace(requestsSince(ctx, 0, operator), namespace).Writes()
+}
+
+// succeeded picks the requests that the API server carried out.
+func succeeded(events testcluster.Events) testcluster.Events {
+	return events.Where(func(e testcluster.Event) bool { return e.Code < 300 })
+}
+
+// verbs returns requests as "verb resource code", for messages and comparisons.
+func verbs(events testcluster.Events) []string {
+	texts := make([]string, 0, len(events))
+	for _, e := range events {
+		resource := e.Resource
+		if e.Subresource != "" {
+			resource += "/" + e.Subresource
+		}
+		texts = append(texts, fmt.Sprintf("%s %s %d", e.Verb, resource, e.Code))
+	}
+	return texts
+}
+
+// errCrashed is what an operator sees that was cut off from the API server.
+var errCrashed = errors.New("the operator has crashed")
+
+// crash cuts an operator off from the API server after some of its requests, as if it had been killed.
+type crash struct {
+	// counts says which requests are counted.
+	counts func(*http.Request) bool
+	// after is how many of them are let through.
+	after int64
+	// unanswered says that the last one reaches the API server, but its answer is lost.
+	unanswered bool
+
+	count   atomic.Int64
+	crashed atomic.Bool
+}
+
+func (c *crash) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if c.crashed.Load() {
+			return nil, errCrashed
+		}
+		if c.counts(r) {
+			switch n := c.count.Add(1); {
+			case n > c.after:
+				c.crashed.Store(true)
+				return nil, errCrashed
+			case n == c.after && c.unanswered:
+				c.crashed.Store(true)
+				if answer, err := next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context()))); err == nil {
+					_ = answer.Body.Close()
+				}
+				return nil, errCrashed
+			}
+			// A write that is under way is not called back, so that the audit log tells of it.
+			r = r.WithContext(context.WithoutCancel(r.Context()))
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// writesTo matches the writing requests to a resource in a namespace.
+func writesTo(namespace, resource string) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		return r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/namespaces/"+namespace+"/"+resource)
+	}
+}
+
+// succeededNot tells the requests that the API server refused.
+func succeededNot(e testcluster.Event) bool { return e.Code >= 300 }
+
+// refusal answers requests as an API server does that forbids them, while it is on.
+type refusal struct {
+	path, method string
+	on           atomic.Bool
+}
+
+func (f *refusal) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if !f.on.Load() || r.Method != f.method || r.URL.Path != "/api/v1"+f.path {
+			return next.RoundTrip(r)
+		}
+		status := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not today","code":403}`
+		return &http.Response{
+			StatusCode: http.StatusForbidden, Status: "403 Forbidden", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)),
+		}, nil
+	})
+}
+
+// seconds is a duration of an API.
+func seconds(n int) *metav1.Duration {
+	return &metav1.Duration{Duration: time.Duration(n) * time.Second}
+}

@@ -1,0 +1,60 @@
+package component
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// Options configure a Reconciler. The zero value is ready to use.
+type Options struct {
+	// UpdatePolicy of dependents that name none; replace by default.
+	UpdatePolicy metav1alpha1.UpdatePolicy
+	// MaxConcurrentReconciles bounds the components that are worked on at once; 8 by default.
+	MaxConcurrentReconciles int
+	// Writers bounds the requests that write dependents at once, over all components; 16 by default.
+	Writers int
+	// ResyncInterval of components that are no Resyncer; 10h by default, negative turns it off.
+	ResyncInterval time.Duration
+	// RetryInterval of components that are no Retrier; 1m by default.
+	RetryInterval time.Duration
+	// Timeout of components that are no Timeouter; 10m by default.
+	Timeout time.Duration
+	// Watches are an author's own: what wakes a component besides its dependents and references.
+	Watches []Watch
+	// SkipNameValidation allows several controllers of one name in a process, for tests.
+	SkipNameValidation bool
+}
+
+// Watch wakes components when something else changes. Exactly one of Object and Source is set.
+type Watch struct {
+	// Object is watched through the manager's cache.
+	Object client.Object
+	// Map names the components that an event on Object concerns. It is called for the old and for the new object, so that a component
+	// that lost a reference is woken too.
+	Map handler.MapFunc
+	// Predicates filter the events on Object.
+	Predicates []predicate.Predicate
+	// Source is any other source of requests, with its own handler and predicates.
+	Source source.TypedSource[reconcile.Request]
+}
+
+func (o Options) withDefaults() Options {
+	orDefault(&o.MaxConcurrentReconciles, 8)
+	orDefault(&o.ResyncInterval, 10*time.Hour)
+	orDefault(&o.RetryInterval, time.Minute)
+	orDefault(&o.Timeout, 10*time.Minute)
+	return o
+}
+
+func orDefault[N int | time.Duration](value *N, fallback N) {
+	if *value == 0 {
+		*value = fallback
+	}
+}

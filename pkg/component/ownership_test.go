@@ -1,0 +1,159 @@
+package component_test
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("An object that exists already", func() {
+	// existing makes the ConfigMap settings.
+	existing := func(ctx context.Context, namespace, metadata string) {
+		GinkgoHelper()
+		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: %s, %s}\ndata: {value: theirs, foreign: x}", namespace, metadata))
+	}
+
+	forEachPolicy(func(policy string) {
+		It("is adopted where nobody owns it, with what others set", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			existing(ctx, namespace, "labels: {foreign: x}, finalizers: [example.com/theirs]")
+			before := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy)))
+			expectReady(ctx, g)
+			adopted := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+			Expect(adopted.GetUID()).To(Equal(before.GetUID()))
+			Expect(adopted.Object["data"]).To(Equal(map[string]any{"value": "ours", "foreign": "x"}))
+			Expect(adopted.GetLabels()).To(And(HaveKeyWithValue("foreign", "x"), HaveKeyWithValue("team", "blue"), HaveKey(operatorName+"/owner-id")))
+			Expect(adopted.GetFinalizers()).To(ConsistOf("example.com/theirs"))
+
+			By("noticing drift from then on")
+			patch(ctx, adopted, `{"data":{"value":"theirs again"},"metadata":{"finalizers":null}}`)
+			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"] }).
+				Should(Equal(map[string]any{"value": "ours", "foreign": "x"}))
+		})
+
+		It("is a conflict where a controller owns it", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			boss := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: boss, namespace: "+namespace+"}")[0]
+			existing(ctx, namespace, fmt.Sprintf("ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: boss, uid: %s, controller: true}]", boss.GetUID()))
+			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy)))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+				HavePrefix("True OwnershipConflict"), ContainSubstring("ConfigMap "+namespace+"/settings"), ContainSubstring("ConfigMap boss")))
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "theirs"))
+		})
+
+		It("is a conflict where it must never be adopted", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			existing(ctx, namespace, "labels: {}")
+			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy), setting("adoption-policy", "never")))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/settings")))
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "theirs"))
+		})
+
+		It("does not stop its siblings when it is a conflict, but pruning", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			existing(ctx, namespace, `labels: {other.example.com/owner-id: abc}, annotations: {other.example.com/owner-id: cluster/other.example.com/x}`)
+			g := newGadget(ctx, namespace, "app", configMap("old", "a"))
+			expectReady(ctx, g)
+			changeManifests(ctx, g, together(configMap("settings", "ours", updatePolicy(policy)), configMap("sibling", "a", updatePolicy(policy)), configMap("later", "a", order(1))))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring("other.example.com/x")))
+			mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")
+			mustGet(ctx, "v1", "ConfigMap", namespace, "old")
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "theirs"))
+			_, err := get(ctx, "v1", "ConfigMap", namespace, "later")
+			Expect(err).To(HaveOccurred())
+
+			By("going on when the conflict is resolved and a pass is due")
+			remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))
+			requestPass(ctx, g, operatorName)
+			expectReady(ctx, g)
+			_, err = get(ctx, "v1", "ConfigMap", namespace, "old")
+			Expect(err).To(HaveOccurred())
+		})
+
+		It("belongs to the first of two components that want it", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			text := configMaps("shared", 5, "a", updatePolicy(policy))
+			gadgets := []*gadget.Gadget{newGadget(ctx, namespace, "one", text), newGadget(ctx, namespace, "two", text)}
+			for _, g := range gadgets {
+				expectCondition(ctx, g, metav1alpha1.ConditionReady, Or(HavePrefix("True Ready"), HavePrefix("False OwnershipConflict")))
+			}
+			By("leaving them to it when the other is deleted")
+			Expect(succeeded(writes(ctx, operatorName, namespace).Resource("configmaps"))).To(HaveLen(5))
+			owned := map[string]int{}
+			for i := range 5 {
+				owned[mustGet(ctx, "v1", "ConfigMap", namespace, fmt.Sprintf("shared-%d", i)).GetLabels()[operatorName+"/owner-id"]]++
+			}
+			remove(ctx, gadgets[0])
+			expectGone(ctx, gadgets[0])
+			requestPass(ctx, gadgets[1], operatorName)
+			expectReady(ctx, gadgets[1])
+		})
+	})
+
+	It("is left to the other operator where two want it, each in components of the same name", func(ctx SpecContext) {
+		one, two, target := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{})
+		inTarget := func(g *gadget.Gadget) { g.Spec.TargetNamespace = target }
+		first := newGadget(ctx, one, "app", together(configMap("shared", "first"), configMap("first", "a")), inTarget)
+		expectReady(ctx, first)
+		second := newGadget(ctx, two, "app", together(configMap("shared", "second"), configMap("second", "a")), inTarget, servedBy(operator))
+		expectCondition(ctx, second, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(target+"/shared"), ContainSubstring(operatorName)))
+		remove(ctx, second)
+		expectGone(ctx, second)
+		Expect(mustGet(ctx, "v1", "ConfigMap", target, "shared").Object["data"]).To(HaveKeyWithValue("value", "first"))
+		expectReady(ctx, first)
+		Expect(succeeded(writes(ctx, operatorName, target))).To(HaveLen(2))
+	})
+
+	It("becomes a conflict when another takes it over later", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
+		expectReady(ctx, g)
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), fmt.Sprintf(
+			`{"metadata":{"labels":{"%s/owner-id":"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{"%s/owner-id":"somebody else"}}}`, operatorName, operatorName))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring("somebody else")))
+	})
+
+	It("is waited for where it is being deleted, although nobody's label tells when it is gone", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		existing(ctx, namespace, "finalizers: [example.com/hold]")
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("deleted"))
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"metadata":{"finalizers":null}}`)
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "ours"))
+	})
+
+	It("has one owner when two operators of different names adopt it at once", func(ctx SpecContext) {
+		operators := []string{newOperatorName(), newOperatorName()}
+		for _, operator := range operators {
+			runOperator(operator, operatorOptions{})
+		}
+		target := newNamespace(ctx)
+		const count = 20
+		for i := range count {
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm-%d, namespace: %s}", i, target))
+		}
+		for _, operator := range operators {
+			g := newGadget(ctx, newNamespace(ctx), "app", configMaps("cm", count, "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.TargetNamespace = target })
+			defer expectCondition(ctx, g, metav1alpha1.ConditionReady, Or(HavePrefix("True Ready"), HavePrefix("False OwnershipConflict")))
+		}
+		Eventually(ctx, func(g Gomega) {
+			for i := range count {
+				labels := mustGet(ctx, "v1", "ConfigMap", target, fmt.Sprintf("cm-%d", i)).GetLabels()
+				g.Expect(labels).To(Or(HaveKey(operators[0]+"/owner-id"), HaveKey(operators[1]+"/owner-id")))
+			}
+		}).Should(Succeed())
+		for i := range count {
+			Expect(mustGet(ctx, "v1", "ConfigMap", target, fmt.Sprintf("cm-%d", i)).GetLabels()).To(HaveLen(1), "owner labels")
+		}
+	})
+})

@@ -1,0 +1,110 @@
+package component
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Pass is what a caller wants of an engine.
+type Pass struct {
+	// Owner identifies the component.
+	Owner manifests.Owner
+	// Desired is the apply set, as Normalise returned it; it does not matter to a deletion.
+	Desired []manifests.Object
+	// Revision counts the inputs that Desired was rendered from. While it stands, a second rendering that differs (random values) never
+	// replaces what was applied.
+	Revision int64
+	// Inventory is what was persisted last.
+	Inventory []metav1alpha1.InventoryEntry
+	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the first write to any
+	// dependent that the persisted inventory lacks.
+	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
+	// Wake is called when a pass may have something to do. It must not block.
+	Wake func()
+	// Now is the time of the pass.
+	Now time.Time
+}
+
+// Outcome is what a pass achieved.
+type Outcome struct {
+	// Inventory is to be persisted.
+	Inventory []metav1alpha1.InventoryEntry
+	// Applied says that the API server has the whole apply set.
+	Applied bool
+	// Ready and Desired count dependents.
+	Ready, Desired int
+	// Observing says that a watch has not delivered yet; the pass did nothing, and Wake will be called.
+	Observing bool
+	// Waiting are those that hold the component up; empty when all is done.
+	Waiting []Waiting
+	// Blocked are the managed types whose foreign instances forbid a deletion; then nothing was touched.
+	Blocked []Blocked
+	// Changes are the writes that were done, in order.
+	Changes []Change
+}
+
+// Done says that there is nothing to do, and nobody to wait for.
+func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
+
+// Waiting names a dependent that holds the component up.
+type Waiting struct {
+	metav1alpha1.DependentReport
+	// Failed says that it failed; Terminal that it will not get better by itself.
+	Failed, Terminal bool
+}
+
+// Blocked names a managed type with the foreign instances that exist of it.
+type Blocked struct {
+	Type string
+	// Count is the number of instances, and Names the first ten; Error says why they could not be listed.
+	Count int
+	Names []string
+	Error string
+}
+
+// unlisted says that it is not known whether there are foreign instances, which no watch will tell either.
+func (b Blocked) unlisted() bool { return b.Error != "" }
+
+// Change is one write.
+type Change struct {
+	Verb   string
+	Key    manifests.Key
+	Wave   int
+	Reason string
+}
+
+func changeOf(a plan.Action) Change {
+	return Change{Verb: string(a.Verb), Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
+}
+
+func outcome(p plan.Plan, changes []Change) Outcome {
+	o := Outcome{Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes}
+	for _, w := range p.Waiting {
+		o.Waiting = append(o.Waiting, Waiting{
+			DependentReport: metav1alpha1.DependentReport{
+				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: w.Reason, Message: w.Message,
+			},
+			Failed:   w.Failure != nil,
+			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
+		})
+	}
+	for _, b := range p.Blocked {
+		o.Blocked = append(o.Blocked, Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Error})
+	}
+	return o
+}
+
+// sortedEntries returns an inventory in the order of its keys, so that equal inventories are written equally.
+func sortedEntries(inv plan.Inventory) []metav1alpha1.InventoryEntry {
+	list := make([]metav1alpha1.InventoryEntry, 0, len(inv))
+	for _, key := range slices.SortedFunc(maps.Keys(inv), manifests.Key.Compare) {
+		list = append(list, inv[key])
+	}
+	return list
+}

@@ -1,0 +1,110 @@
+package component_test
+
+import (
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("A type in several versions", func() {
+	// definition has a new version that is stored, and the old one, served or not.
+	definition := func(group, stored string, old bool) string {
+		text := strings.Replace(widgetDefinition(group), "      storage: true", "      storage: "+fmt.Sprint(stored == "v1"), 1)
+		if !old {
+			text = strings.Replace(text, "      served: true", "      served: false", 1)
+		}
+		version := text[strings.Index(text, "    - name: v1"):]
+		version = strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false", "storage: false", "storage: true", "served: false", "served: true").Replace(version)
+		if stored == "v2" {
+			return text + "\n" + version
+		}
+		return text
+	}
+
+	It("is upgraded together with its instances", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		v2 := func(text string) string { return strings.Replace(text, "/v1\nkind: Widget", "/v2\nkind: Widget", 1) }
+		g := newGadget(ctx, namespace, "app", together(definition(group, "v1", true), widget(group, "one")))
+		expectReady(ctx, g)
+		before := mustGet(ctx, group+"/v1", "Widget", namespace, "one").GetUID()
+		changeManifests(ctx, g, together(definition(group, "v2", true), v2(widget(group, "one"))))
+		expectReady(ctx, g)
+		after := mustGet(ctx, group+"/v2", "Widget", namespace, "one")
+		Expect(after.GetUID()).To(Equal(before))
+		Expect(current(ctx, g).Status.Inventory).To(ContainElement(HavePrefix(group + "/v2/Widget/")))
+
+		By("going on when the old version is served no more")
+		changeManifests(ctx, g, together(definition(group, "v2", false), v2(widget(group, "one"))))
+		expectReady(ctx, g)
+		patch(ctx, after, `{"spec":{"size":9}}`)
+		Eventually(ctx, func() any { return mustGet(ctx, group+"/v2", "Widget", namespace, "one").Object["spec"] }).
+			Should(HaveKeyWithValue("size", int64(1)))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})
+
+var _ = Describe("A component under pressure", func() {
+	It("creates what is missing again and again, however often it is deleted", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 5, "a"))
+		expectReady(ctx, g)
+		for range 10 {
+			for i := range 5 {
+				_ = k8s.Delete(ctx, newConfigMap(namespace, fmt.Sprintf("cm-%d", i))) // It may be gone already.
+			}
+		}
+		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(5))
+		Eventually(ctx, func(a Gomega) {
+			status := current(ctx, g).Status
+			a.Expect(status.State).To(Equal(metav1alpha1.StateReady))
+			for i := range 5 {
+				live := newConfigMap(namespace, fmt.Sprintf("cm-%d", i))
+				a.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+				a.Expect(status.Inventory).To(ContainElement(ContainSubstring(string(live.UID))))
+			}
+		}).Should(Succeed())
+	})
+
+	It("keeps up with many components of the same manifests", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		var gadgets []*gadget.Gadget
+		for i := range 40 {
+			gadgets = append(gadgets, newGadget(ctx, namespace, fmt.Sprintf("app-%d", i), configMaps(fmt.Sprintf("cm-%d", i), 3, "a")))
+		}
+		for _, g := range gadgets {
+			expectReady(ctx, g)
+		}
+		Expect(succeeded(writes(ctx, operatorName, namespace).Resource("configmaps"))).To(HaveLen(120))
+		for _, g := range gadgets {
+			remove(ctx, g)
+		}
+		for _, g := range gadgets {
+			expectGone(ctx, g)
+		}
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("is deleted while its spec changes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 20, "a"))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		for i := range 5 {
+			found := &gadget.Gadget{}
+			if k8s.Get(ctx, client.ObjectKeyFromObject(g), found) != nil {
+				break
+			}
+			found.Spec.Manifests = configMaps("more", 5+i, "a")
+			_ = k8s.Update(ctx, found) // It may be gone, or changed, meanwhile.
+		}
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+})

@@ -1,0 +1,157 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Reconciler keeps the dependents of components of type T as their generator renders them.
+type Reconciler[T Component] struct {
+	name      string
+	generator generator.Generator
+	options   Options
+
+	gvk      schema.GroupVersionKind
+	client   client.Client
+	reader   client.Reader
+	recorder events.EventRecorder
+	clock    clock.PassiveClock
+	engine   *Engine
+	inputs   *observe.References
+	backoff  workqueue.TypedRateLimiter[reconcile.Request]
+	wake     func(types.NamespacedName)
+
+	mu       sync.Mutex
+	cluster  string
+	written  map[types.NamespacedName]T
+	rendered map[types.NamespacedName]rendering
+	contents map[types.NamespacedName]map[observe.Reference]content
+}
+
+// NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is unique in the
+// cluster, such as mycomponent-operator.mydomain.io: it is the field owner of all writes, and the prefix of finalizer, labels and
+// annotations. Two reconcilers of one name must not serve the same cluster.
+func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
+	return &Reconciler[T]{
+		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{},
+		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](500*time.Millisecond, time.Minute),
+		written:  map[types.NamespacedName]T{},
+		rendered: map[types.NamespacedName]rendering{},
+		contents: map[types.NamespacedName]map[observe.Reference]content{},
+	}
+}
+
+// Finalizer returns the finalizer that holds a component until its dependents are gone.
+func (r *Reconciler[T]) Finalizer() string { return r.name + "/finalizer" }
+
+// Reconcile is one pass over one component. It never waits: a watch event or a deadline brings the component back.
+func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	component, err := r.load(ctx, req.NamespacedName)
+	if apierrors.IsNotFound(err) {
+		r.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	loaded := component.GetStatus().DeepCopy()
+	outcome, err := r.pass(ctx, component)
+	if gone := err == nil && !component.GetDeletionTimestamp().IsZero() && outcome.Done(); gone {
+		return reconcile.Result{}, r.release(ctx, component)
+	}
+	if interrupted(err) {
+		// Somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is there then.
+		return reconcile.Result{RequeueAfter: r.backoff.When(req)}, nil
+	}
+	if outcome.Observing && err == nil {
+		return reconcile.Result{}, nil
+	}
+	return r.report(ctx, req, component, loaded, outcome, err)
+}
+
+func interrupted(err error) bool {
+	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled)
+}
+
+// pass does what can be done now. Errors are problems to report, except for those that interrupt it.
+func (r *Reconciler[T]) pass(ctx context.Context, component T) (Outcome, error) {
+	if !component.GetDeletionTimestamp().IsZero() {
+		return r.delete(ctx, component)
+	}
+	if s, ok := any(component).(Suspender); ok && s.Suspended() {
+		return Outcome{}, &problem{reason: metav1alpha1.ReasonSuspended, message: "reconciling is suspended in the spec", state: metav1alpha1.StateSuspended}
+	}
+	return r.apply(ctx, component)
+}
+
+// load returns the component as it is known best: the cache may be older than what this reconciler itself wrote last.
+func (r *Reconciler[T]) load(ctx context.Context, name types.NamespacedName) (T, error) {
+	component, err := newComponent[T]()
+	if err != nil {
+		return component, err
+	}
+	if err := r.client.Get(ctx, name, component); err != nil {
+		return component, err
+	}
+	return r.freshest(name, component), nil
+}
+
+// newComponent returns an empty component.
+func newComponent[T Component]() (T, error) {
+	var none T
+	kind := reflect.TypeFor[T]()
+	if kind.Kind() != reflect.Pointer {
+		return none, fmt.Errorf("%s is no pointer to a struct", kind)
+	}
+	component, ok := reflect.TypeAssert[T](reflect.New(kind.Elem()))
+	if !ok {
+		return none, fmt.Errorf("%s is no pointer to a struct", kind)
+	}
+	return component, nil
+}
+
+// owner identifies a component.
+func (r *Reconciler[T]) owner(ctx context.Context, component T) (manifests.Owner, error) {
+	cluster, err := r.clusterID(ctx)
+	if err != nil {
+		return manifests.Owner{}, err
+	}
+	return r.ownerIn(cluster, client.ObjectKeyFromObject(component)), nil
+}
+
+func (r *Reconciler[T]) ownerIn(cluster string, name types.NamespacedName) manifests.Owner {
+	return manifests.Owner{
+		Cluster: cluster, Reconciler: r.name,
+		Group: r.gvk.Group, Kind: r.gvk.Kind, Namespace: name.Namespace, Name: name.Name,
+	}
+}
+
+// forget drops all that is kept in memory of a component that does not exist any more.
+func (r *Reconciler[T]) forget(name types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.written, name)
+	delete(r.rendered, name)
+	delete(r.contents, name)
+	r.backoff.Forget(reconcile.Request{NamespacedName: name})
+	r.inputs.Release(name.String())
+	r.engine.Forget(r.ownerIn(r.cluster, name))
+}

@@ -1,0 +1,165 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// rendering is the last rendered set of a component. While the digest stands nothing is rendered again.
+type rendering struct {
+	digest    string
+	generated []*unstructured.Unstructured
+	objects   []manifests.Object
+	// resets is how often the mapper had forgotten what it knew when the objects were normalised.
+	resets int
+}
+
+// settled says that the scope of every object was known when it was normalised.
+func (r rendering) settled() bool {
+	for _, o := range r.objects {
+		if o.Scope == manifests.ScopeUnknown {
+			return false
+		}
+	}
+	return true
+}
+
+// render returns the apply set for the inputs.
+func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests.Owner, in inputs) ([]manifests.Object, error) {
+	name := client.ObjectKeyFromObject(component)
+	r.mu.Lock()
+	last, ok := r.rendered[name]
+	r.mu.Unlock()
+	current := ok && last.digest == in.digest && !r.engine.rescoped(last)
+	if current && last.generated == nil {
+		return last.objects, nil
+	}
+	generated := last.generated
+	if !current {
+		var err error
+		if generated, err = r.generate(ctx, component, in); err != nil {
+			return nil, err
+		}
+	}
+	resets := r.engine.mapper.forgotten()
+	objects, err := manifests.Normalise(generated, manifests.NormaliseOptions{
+		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: r.engine.scopeOf,
+	})
+	if err != nil {
+		return nil, &problem{reason: metav1alpha1.ReasonInvalidManifests, message: err.Error(), terminal: true}
+	}
+	rendered := rendering{digest: in.digest, objects: objects, resets: resets}
+	if !rendered.settled() {
+		// To be normalised again when the types are served; generating again could give other random values.
+		rendered.generated = generated
+	}
+	r.mu.Lock()
+	r.rendered[name] = rendered
+	r.mu.Unlock()
+	return objects, nil
+}
+
+// maxGenerate is how long a generator may take: it holds up a worker.
+const maxGenerate = time.Minute
+
+// callGenerator calls the generator in bounds: in time, if it honours its context, and without taking the operator down when it panics.
+func (r *Reconciler[T]) callGenerator(ctx context.Context, req generator.Request) (objects []client.Object, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxGenerate)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			log.FromContext(ctx).Error(fmt.Errorf("panic: %v", cause), "the generator panicked", "stack", string(debug.Stack()))
+			err = fmt.Errorf("the generator panicked: %v", cause)
+		}
+	}()
+	return r.generator.Generate(ctx, req)
+}
+
+// generate renders the manifests.
+func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([]*unstructured.Unstructured, error) {
+	references, err := r.loadReferences(ctx, in.references)
+	if err != nil {
+		return nil, err
+	}
+	capabilities, err := r.engine.capabilities()
+	if err != nil {
+		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", err)}
+	}
+	revision := component.GetStatus().Revision
+	if component.GetStatus().InputDigest != in.digest {
+		revision++
+	}
+	lookup := r.engine.lookup()
+	generated, err := r.callGenerator(ctx, generator.Request{
+		Namespace: in.namespace, Name: in.name, Parameters: in.parameters, Component: component,
+		References: references, Revision: revision, Digest: in.digest, Target: lookup, Local: lookup, Capabilities: capabilities,
+	})
+	if err != nil {
+		return nil, &problem{reason: metav1alpha1.ReasonGenerateFailed, message: err.Error(), terminal: true}
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(generated))
+	for i, obj := range generated {
+		if obj == nil {
+			return nil, &problem{reason: metav1alpha1.ReasonGenerateFailed, message: fmt.Sprintf("the generator returned nil as object %d", i+1), terminal: true}
+		}
+		u, err := manifests.ToUnstructured(obj, func(o runtime.Object) (schema.GroupVersionKind, error) {
+			return apiutil.GVKForObject(o, r.client.Scheme())
+		})
+		if err != nil {
+			return nil, &problem{reason: metav1alpha1.ReasonGenerateFailed, message: fmt.Sprintf("%T %s: %v", obj, obj.GetName(), err), terminal: true}
+		}
+		objects = append(objects, u)
+	}
+	return objects, nil
+}
+
+// rescoped says that a type has another scope than when the objects were normalised: it was defined anew.
+func (e *Engine) rescoped(r rendering) bool {
+	if r.resets == e.mapper.forgotten() {
+		return false
+	}
+	scopes := map[schema.GroupVersionKind]manifests.Scope{}
+	for _, o := range r.objects {
+		gvk := o.GroupVersionKind()
+		scope, asked := scopes[gvk]
+		if !asked {
+			var err error
+			if scope, err = e.scopeOf(gvk); err != nil {
+				scope = manifests.ScopeUnknown
+			}
+			scopes[gvk] = scope
+		}
+		if scope != manifests.ScopeUnknown && scope != o.Scope {
+			return true
+		}
+	}
+	return false
+}
+
+// scopeOf asks the API server for the scope of a type.
+func (e *Engine) scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+	mapping, err := e.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		return manifests.ScopeUnknown, nil
+	case err != nil:
+		return manifests.ScopeUnknown, err
+	case mapping.Scope.Name() == meta.RESTScopeNameNamespace:
+		return manifests.ScopeNamespaced, nil
+	}
+	return manifests.ScopeCluster, nil
+}

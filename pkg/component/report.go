@@ -1,0 +1,156 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+)
+
+// report ends a pass: it writes the status where it differs, tells of changes in one event, and says when to come back.
+func (r *Reconciler[T]) report(
+	ctx context.Context, req reconcile.Request, component T, loaded *metav1alpha1.Status, o Outcome, failure error,
+) (reconcile.Result, error) {
+	status := component.GetStatus()
+	if failure == nil {
+		failure = count(status, o)
+	}
+	p := problemOf(failure)
+	v := r.inTime(component, judge(!component.GetDeletionTimestamp().IsZero(), o, p))
+	summarise(status, component.GetGeneration(), v, r.clock.Now())
+	if !equality.Semantic.DeepEqual(r.persisted(component, loaded), status) {
+		if err := r.writeStatus(ctx, component); err != nil {
+			if interrupted(err) {
+				return reconcile.Result{RequeueAfter: r.backoff.When(req)}, nil
+			}
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	r.emit(component, o.Changes, v, loaded)
+	return reconcile.Result{RequeueAfter: r.comeBack(req, component, o, p, v)}, nil
+}
+
+// inTime turns progress that takes too long into Stalled. The clock starts with new inputs, or when what was ready is no more.
+func (r *Reconciler[T]) inTime(component T, v verdict) verdict {
+	status := component.GetStatus()
+	if v.state != metav1alpha1.StateProgressing {
+		return v
+	}
+	if status.ProgressingSince == nil {
+		now := metav1.NewTime(r.clock.Now())
+		status.ProgressingSince = &now
+	}
+	timeout := r.timeout(component)
+	if timeout <= 0 || r.clock.Now().Before(status.ProgressingSince.Add(timeout)) {
+		return v
+	}
+	return verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, fmt.Sprintf("not ready within %s; %s", timeout, v.message)}
+}
+
+// comeBack says when the next pass is due if nothing happens before.
+func (r *Reconciler[T]) comeBack(req reconcile.Request, component T, o Outcome, p *problem, v verdict) time.Duration {
+	failed, terminal := failures(o.Waiting)
+	switch {
+	case v.state == metav1alpha1.StateSuspended, v.reason == metav1alpha1.ReasonForeignFinalizers:
+		return 0
+	case p != nil && !p.terminal, len(failed) > len(terminal), slices.ContainsFunc(o.Blocked, Blocked.unlisted):
+		return r.backoff.When(req)
+	}
+	r.backoff.Forget(req)
+	switch {
+	case v.state == metav1alpha1.StateReady:
+		return r.resync(component)
+	case len(terminal) > 0, v.state == metav1alpha1.StateStalled, !component.GetDeletionTimestamp().IsZero():
+		return r.retryInterval(component)
+	}
+	if since := component.GetStatus().ProgressingSince; v.state == metav1alpha1.StateProgressing && since != nil && r.timeout(component) > 0 {
+		return max(time.Second, since.Add(r.timeout(component)).Sub(r.clock.Now()))
+	}
+	return r.resync(component)
+}
+
+// resync spreads the resyncs of many components by up to a tenth.
+func (r *Reconciler[T]) resync(component T) time.Duration {
+	interval := r.options.ResyncInterval
+	if c, ok := any(component).(Resyncer); ok {
+		interval = c.ResyncInterval()
+	}
+	if interval <= 0 {
+		return 0
+	}
+	return interval + rand.N(interval/10+1)
+}
+
+func (r *Reconciler[T]) retryInterval(component T) time.Duration {
+	if c, ok := any(component).(Retrier); ok && c.RetryInterval() > 0 {
+		return c.RetryInterval()
+	}
+	return r.options.RetryInterval
+}
+
+func (r *Reconciler[T]) timeout(component T) time.Duration {
+	if c, ok := any(component).(Timeouter); ok {
+		return c.Timeout()
+	}
+	return r.options.Timeout
+}
+
+// writeStatus persists the status, with the resource version as precondition: of two operators of the same name one loses.
+func (r *Reconciler[T]) writeStatus(ctx context.Context, component T) error {
+	status := component.GetStatus().DeepCopy()
+	if err := r.client.Status().Update(ctx, component); err != nil {
+		return err
+	}
+	*component.GetStatus() = *status
+	r.remember(component)
+	return nil
+}
+
+// remember keeps what was written until the cache has caught up.
+func (r *Reconciler[T]) remember(component T) {
+	written, ok := component.DeepCopyObject().(T)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written[client.ObjectKeyFromObject(component)] = written
+}
+
+// persisted returns the status that the API server has: what this pass wrote, or what it loaded.
+func (r *Reconciler[T]) persisted(component T, loaded *metav1alpha1.Status) *metav1alpha1.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written, ok := r.written[client.ObjectKeyFromObject(component)]
+	if ok && written.GetResourceVersion() == component.GetResourceVersion() {
+		return written.GetStatus()
+	}
+	return loaded
+}
+
+// freshest chooses between what the cache has and what was written last.
+func (r *Reconciler[T]) freshest(name types.NamespacedName, cached T) T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written, ok := r.written[name]
+	if !ok {
+		return cached
+	}
+	if written.GetUID() == cached.GetUID() && inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion()) {
+		if copied, ok := written.DeepCopyObject().(T); ok {
+			return copied
+		}
+	}
+	delete(r.written, name)
+	return cached
+}

@@ -1,0 +1,129 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+)
+
+// AnnotationReconcileRequested with the reconciler's prefix starts a pass whenever its value changes. It is no input.
+const AnnotationReconcileRequested = "reconcile-requested-at"
+
+// SetupWithManager registers the reconciler with a manager, whose cluster is the target.
+func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
+	if errs := validation.IsDNS1123Subdomain(r.name); len(errs) > 0 {
+		return fmt.Errorf("reconciler name %q: %s", r.name, strings.Join(errs, "; "))
+	}
+	prototype, err := newComponent[T]()
+	if err != nil {
+		return err
+	}
+	if r.gvk, err = apiutil.GVKForObject(prototype, mgr.GetScheme()); err != nil {
+		return err
+	}
+	r.client, r.reader, r.recorder = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(r.name)
+	return r.build(mgr, prototype)
+}
+
+// start makes the engine when the controller starts, before its first pass; the engine's watches live as long as the controller.
+func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	var err error
+	r.engine, err = NewEngine(ctx, r.name, config, EngineOptions{UpdatePolicy: r.options.UpdatePolicy, Writers: r.options.Writers})
+	if err != nil {
+		return err
+	}
+	r.inputs = observe.NewReferences(ctx, r.engine.metadata)
+	r.wake = func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) }
+	return nil
+}
+
+func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
+	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return r.start(ctx, mgr.GetConfig(), queue)
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named(strings.ToLower(r.gvk.Kind)+"."+r.name).
+		For(prototype, builder.WithPredicates(r.relevant())).
+		WatchesRawSource(source.TypedFunc[reconcile.Request](start)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
+			SkipNameValidation:      &r.options.SkipNameValidation,
+		})
+	for _, w := range r.options.Watches {
+		switch {
+		case w.Source != nil && w.Object == nil:
+			b = b.WatchesRawSource(w.Source)
+		case w.Object != nil && w.Source == nil && w.Map != nil:
+			b = b.Watches(w.Object, handler.EnqueueRequestsFromMapFunc(w.Map), builder.WithPredicates(w.Predicates...))
+		default:
+			return errors.New("Options.Watches: each needs either Source, or Object and Map")
+		}
+	}
+	return b.Complete(r)
+}
+
+// relevant lets changes of a component pass that a pass has to look at: its spec, its deletion, its finalizers, the request for a pass,
+// and a status that somebody damaged. What we write to the status ourselves is none of them.
+func (r *Reconciler[T]) relevant() predicate.Predicate {
+	requested := r.name + "/" + AnnotationReconcileRequested
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+			!slices.Equal(r.foreignFinalizers(e.ObjectOld), r.foreignFinalizers(e.ObjectNew)) ||
+			controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer()) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer()) ||
+			!r.damaged(e.ObjectOld) && r.damaged(e.ObjectNew) ||
+			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested]
+	}}
+}
+
+// damaged says that the record of a component is lost, or was edited.
+func (r *Reconciler[T]) damaged(obj client.Object) bool {
+	component, ok := obj.(T)
+	if !ok {
+		return false
+	}
+	status := component.GetStatus()
+	lost := status.Revision == 0 && controllerutil.ContainsFinalizer(component, r.Finalizer())
+	return lost || inventoryDigest(status.Inventory) != status.InventoryDigest
+}
+
+// clusterID returns the UID of the namespace kube-system, which identifies the cluster where components live.
+func (r *Reconciler[T]) clusterID(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	known := r.cluster
+	r.mu.Unlock()
+	if known != "" {
+		return known, nil
+	}
+	// As metadata, so that an author's scheme need not know the type.
+	namespace := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	if err := r.reader.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, &namespace); err != nil {
+		return "", fmt.Errorf("identify the cluster: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cluster = string(namespace.UID)
+	return r.cluster, nil
+}

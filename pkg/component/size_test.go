@@ -1,0 +1,36 @@
+//go:build long
+
+package component_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("A large component", func() {
+	It("applies, changes and deletes 5,000 dependents in a request each", func(ctx SpecContext) {
+		const n = 5000
+		namespace := newNamespace(ctx)
+		mark := markAudit(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", n, "a"))
+		within := func() AsyncAssertion {
+			return Eventually(ctx, func() string { return condition(current(ctx, g), "Ready") }).
+				WithTimeout(2 * time.Minute).WithPolling(500 * time.Millisecond)
+		}
+		within().Should(HavePrefix("True Ready"))
+		Expect(len(inNamespace(requestsSince(ctx, mark, operatorName), namespace))).To(BeNumerically("<=", n+4))
+
+		mark = markAudit(ctx)
+		changeManifests(ctx, g, configMaps("cm", n, "b"))
+		within().Should(HavePrefix("True Ready"))
+		Expect(len(inNamespace(requestsSince(ctx, mark, operatorName), namespace))).To(BeNumerically("<=", n+3))
+
+		mark = markAudit(ctx)
+		Expect(k8s.Delete(ctx, g)).To(Succeed())
+		Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(g), g) }).WithTimeout(2 * time.Minute).ShouldNot(Succeed())
+		Expect(len(inNamespace(requestsSince(ctx, mark, operatorName), namespace))).To(BeNumerically("<=", n+4))
+	})
+})

@@ -1,0 +1,201 @@
+package component
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// maxReports is how many dependents the status names.
+const maxReports = 10
+
+// verdict is what a pass means for the component.
+type verdict struct {
+	state           metav1alpha1.State
+	reason, message string
+}
+
+// hintDeletion says what to do where a dependent cannot be deleted.
+const hintDeletion = "; resolve that, and the deletion goes on at the retry interval"
+
+// judge turns the end of a pass into a verdict.
+func judge(deleting bool, o Outcome, failure *problem) verdict {
+	switch {
+	case failure != nil:
+		return verdict{state: failure.effectiveState(), reason: failure.reason, message: failure.message}
+	case len(o.Blocked) > 0:
+		return blockedVerdict(deleting, o.Blocked)
+	case deleting:
+		if _, terminal := failures(o.Waiting); len(terminal) > 0 {
+			return verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, describe("cannot be deleted", terminal) + hintDeletion}
+		}
+		return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, describe("waiting until gone", o.Waiting)}
+	case len(o.Waiting) > 0:
+		return waitingVerdict(o)
+	}
+	return verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
+}
+
+func readyMessage(count int) string {
+	if count == 1 {
+		return "1 dependent is ready"
+	}
+	return fmt.Sprintf("%d dependents are ready", count)
+}
+
+func (p *problem) effectiveState() metav1alpha1.State {
+	switch {
+	case p.state != "":
+		return p.state
+	case p.terminal:
+		return metav1alpha1.StateStalled
+	}
+	return metav1alpha1.StateProgressing
+}
+
+func blockedVerdict(deleting bool, blocked []Blocked) verdict {
+	v := verdict{state: metav1alpha1.StateStalled, reason: metav1alpha1.ReasonForeignInstances}
+	what := "pruning is refused"
+	if deleting {
+		v.state, what = metav1alpha1.StateDeletionBlocked, "deletion is refused"
+	}
+	var parts []string
+	for _, b := range blocked {
+		parts = append(parts, describeForeign(b))
+	}
+	advice := "it goes on by itself once that is known"
+	if slices.ContainsFunc(blocked, func(b Blocked) bool { return b.Count > 0 }) {
+		advice = "delete them, and it goes on by itself"
+	}
+	v.message = what + ", because " + strings.Join(parts, "; ") + "; " + advice
+	return v
+}
+
+func describeForeign(b Blocked) string {
+	names := strings.Join(b.Names, ", ")
+	switch {
+	case b.Error != "":
+		return fmt.Sprintf("whether foreign instances of %s exist is not known: %s", b.Type, b.Error)
+	case b.Count == 1:
+		return fmt.Sprintf("1 foreign instance of %s exists: %s", b.Type, names)
+	case b.Count > len(b.Names):
+		return fmt.Sprintf("%d foreign instances of %s exist: %s and more", b.Count, b.Type, names)
+	}
+	return fmt.Sprintf("%d foreign instances of %s exist: %s", b.Count, b.Type, names)
+}
+
+func waitingVerdict(o Outcome) verdict {
+	failed, terminal := failures(o.Waiting)
+	switch {
+	case len(terminal) > 0:
+		reason := metav1alpha1.ReasonDependentFailed
+		if terminal[0].Reason == metav1alpha1.ReasonOwnershipConflict {
+			reason = metav1alpha1.ReasonOwnershipConflict
+		}
+		return verdict{metav1alpha1.StateStalled, reason, describe("failed", terminal)}
+	case len(failed) > 0:
+		return verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("retrying", failed)}
+	case o.Applied && o.Ready == o.Desired:
+		return verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, describe("waiting until gone", o.Waiting)}
+	}
+	return verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, describe("waiting until ready", o.Waiting)}
+}
+
+// failures picks those that failed, and those among them that do not get better by themselves.
+func failures(waiting []Waiting) (failed, terminal []Waiting) {
+	for _, w := range waiting {
+		if w.Failed {
+			failed = append(failed, w)
+		}
+		if w.Terminal {
+			terminal = append(terminal, w)
+		}
+	}
+	return failed, terminal
+}
+
+// describe names the first three dependents with their reasons.
+func describe(what string, waiting []Waiting) string {
+	const named = 3
+	var parts []string
+	for _, w := range waiting[:min(len(waiting), named)] {
+		text := w.Message
+		if text == "" {
+			text = w.Reason
+		}
+		parts = append(parts, w.Dependent+" ("+text+")")
+	}
+	text := what + ": " + strings.Join(parts, ", ")
+	if more := len(waiting) - named; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// summarise enters a verdict into the conditions. Reconciling and Stalled are present only while they are true, as kstatus has it.
+func summarise(status *metav1alpha1.Status, generation int64, v verdict, now time.Time) {
+	status.ObservedGeneration, status.State = generation, v.state
+	v.message = truncate(strings.ReplaceAll(v.message, "\n", "; "), 4096)
+	set := func(kind string, value metav1.ConditionStatus) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: v.reason, Message: v.message,
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+	ready, reconciling, stalled := metav1.ConditionFalse, false, false
+	switch v.state {
+	case metav1alpha1.StateReady:
+		ready, status.ProgressingSince = metav1.ConditionTrue, nil
+	case metav1alpha1.StateStalled, metav1alpha1.StateDeletionBlocked:
+		stalled = true
+		if v.reason != metav1alpha1.ReasonTimeout {
+			// What goes on after it was resolved gets the full time.
+			status.ProgressingSince = nil
+		}
+	case metav1alpha1.StateSuspended:
+		ready, status.ProgressingSince = metav1.ConditionUnknown, nil
+	case metav1alpha1.StateProgressing, metav1alpha1.StateDeleting:
+		reconciling = true
+	}
+	set(metav1alpha1.ConditionReady, ready)
+	setWhile := func(kind string, present bool) {
+		if present {
+			set(kind, metav1.ConditionTrue)
+			return
+		}
+		meta.RemoveStatusCondition(&status.Conditions, kind)
+	}
+	setWhile(metav1alpha1.ConditionReconciling, reconciling)
+	setWhile(metav1alpha1.ConditionStalled, stalled)
+}
+
+// truncate makes a text fit in so many bytes, as valid UTF-8.
+func truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return strings.ToValidUTF8(text, "")
+	}
+	return strings.ToValidUTF8(text[:limit-len(" …")], "") + " …"
+}
+
+// count enters what is known of the dependents.
+func count(status *metav1alpha1.Status, o Outcome) error {
+	if err := setInventory(status, o.Inventory); err != nil {
+		return err
+	}
+	status.Dependents = metav1alpha1.DependentCounts{
+		Total: int32(len(o.Inventory)), Ready: int32(o.Ready), Summary: fmt.Sprintf("%d/%d", o.Ready, o.Desired),
+	}
+	status.Waiting = nil
+	for _, w := range o.Waiting[:min(len(o.Waiting), maxReports)] {
+		report := w.DependentReport
+		report.Message = truncate(report.Message, 1024)
+		status.Waiting = append(status.Waiting, report)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package component_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("What is not there yet", func() {
+	exists := func(ctx context.Context, namespace, name string) func() error {
+		return func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, name); return err }
+	}
+
+	It("may be a namespace: it is named, and the apply goes on within seconds once it is there", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		missing := namespace + "-missing"
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"), func(g *gadget.Gadget) { g.Spec.TargetNamespace = missing })
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True Retrying"), ContainSubstring(missing)))
+		create(ctx, namespaceManifest(missing))
+		created := time.Now()
+		expectReady(ctx, g)
+		Expect(time.Since(created)).To(BeNumerically("<", 5*time.Second))
+	})
+
+	It("may be a type: its siblings are applied, it is named, and it follows when the type is served", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(widget(group, "one"), configMap("sibling", "a")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(
+			HavePrefix("True DependentsNotReady"), ContainSubstring("Widget."+group), ContainSubstring("does not serve")))
+		Eventually(ctx, exists(ctx, namespace, "sibling")).Should(Succeed())
+		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("KindNotServed"))
+		create(ctx, widgetDefinition(group))
+		created := time.Now()
+		expectReady(ctx, g)
+		Expect(time.Since(created)).To(BeNumerically("<", 6*time.Second))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
+	It("may be a webhook that does not serve yet", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		webhook := create(ctx, fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: %[1]s}
+webhooks:
+- name: hook.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Fail
+  timeoutSeconds: 1
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  clientConfig: {url: "https://127.0.0.1:1/hook"}`, namespace))[0]
+		// The API server learns of a webhook a moment later.
+		Eventually(ctx, func() error {
+			probe := newConfigMap(namespace, "probe")
+			defer func() { _ = k8s.Delete(ctx, probe) }()
+			return k8s.Create(ctx, probe)
+		}).ShouldNot(Succeed())
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True Retrying"), ContainSubstring("hook.example.com")))
+		remove(ctx, webhook)
+		expectReady(ctx, g)
+	})
+
+	It("may be a definition that somebody deleted: it comes back with its instances", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "one")))
+		expectReady(ctx, g)
+		before := mustGet(ctx, group+"/v1", "Widget", namespace, "one").GetUID()
+		remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group))
+		Eventually(ctx, func() bool {
+			o, err := get(ctx, group+"/v1", "Widget", namespace, "one")
+			return err == nil && o.GetUID() != before
+		}).Should(BeTrue())
+		expectReady(ctx, g)
+	})
+
+	It("may be a namespace of ours that somebody deleted: it comes back with what was in it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		inner := namespace + "-inner"
+		g := newGadget(ctx, namespace, "app", together(namespaceManifest(inner), strings.Replace(configMap("settings", "a"), "  name:", "  namespace: "+inner+"\n  name:", 1)))
+		expectReady(ctx, g)
+		before := mustGet(ctx, "v1", "ConfigMap", inner, "settings").GetUID()
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", inner))
+		Eventually(ctx, func() bool {
+			o, err := get(ctx, "v1", "ConfigMap", inner, "settings")
+			return err == nil && o.GetUID() != before && o.GetDeletionTimestamp() == nil
+		}).WithTimeout(20 * time.Second).Should(BeTrue())
+		expectReady(ctx, g)
+	})
+
+	It("may be the permission to watch a type: its siblings are applied, it is named, and it follows when it is granted", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		user, err := cluster.User(ctx, operator)
+		Expect(err).NotTo(HaveOccurred())
+		role := func(resources string) string {
+			return fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %s}
+rules:
+- {apiGroups: [gadgets.example.com, events.k8s.io], resources: ["*"], verbs: ["*"]}
+- {apiGroups: [""], resources: [%s], verbs: ["*"]}`, operator, resources)
+		}
+		create(ctx, together(role("events, namespaces, configmaps"), fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, operator)))
+		runOperator(operator, operatorOptions{user: user.Config})
+		g := newGadget(ctx, namespace, "app", together("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: forbidden}", configMap("sibling", "a")),
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ServiceAccount "+namespace+"/forbidden"), ContainSubstring("cannot list")))
+		Eventually(ctx, exists(ctx, namespace, "sibling")).Should(Succeed())
+		patch(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", operator),
+			`{"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}`)
+		expectReady(ctx, g)
+	})
+})
+
+var _ = Describe("Two operators of the same name", func() {
+	It("create nothing twice and agree", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 30, "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		written := writes(ctx, operator, namespace).Resource("configmaps")
+		Expect(written.Code(201)).To(HaveLen(30))
+		changeManifests(ctx, g, configMaps("cm", 20, "b"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(20))
+		// The record fences what is new, not repairs: one of two could still repair what the other deletes.
+		stop()
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+})
+
+var _ = Describe("A component among the dependents of another", func() {
+	It("is applied, waited for and deleted like any other", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		inner := fmt.Sprintf("apiVersion: gadgets.example.com/v1\nkind: Gadget\nmetadata: {name: inner, labels: {%s: %s}}\nspec:\n  manifests: |\n    %s",
+			operatorLabel, operatorName, strings.ReplaceAll(configMap("settings", "a"), "\n", "\n    "))
+		g := newGadget(ctx, namespace, "outer", inner)
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "settings"); return err }).Should(Succeed())
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		_, err := get(ctx, "v1", "ConfigMap", namespace, "settings")
+		Expect(err).To(HaveOccurred())
+	})
+})

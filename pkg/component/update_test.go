@@ -1,0 +1,315 @@
+package component_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("Changing the manifests of a component", func() {
+	field := func(o *unstructured.Unstructured, path ...string) any {
+		v, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+		return v
+	}
+	data := func(ctx context.Context, namespace, name string) any {
+		GinkgoHelper()
+		return field(mustGet(ctx, "v1", "ConfigMap", namespace, name), "data")
+	}
+
+	forEachPolicy(func(policy string) {
+		It("writes what changed and nothing else", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			same := configMaps("cm", 19, "a", updatePolicy(policy))
+			g := newGadget(ctx, namespace, "app", together(same, configMap("changing", "a", updatePolicy(policy))))
+			expectReady(ctx, g)
+			mark := markAudit(ctx)
+			changeManifests(ctx, g, together(same, configMap("changing", "b", updatePolicy(policy))))
+			expectReady(ctx, g)
+			requests := inNamespace(requestsSince(ctx, mark, operatorName), namespace)
+			Expect(requests.Resource("configmaps").Writes()).To(HaveLen(1), "%v", verbs(requests))
+			budget := 1 + 3
+			if policy == "replace" {
+				budget = 2 + 3
+			}
+			Expect(len(requests)).To(BeNumerically("<=", budget), "%v", verbs(requests))
+			Expect(data(ctx, namespace, "changing")).To(Equal(map[string]any{"value": "b"}))
+		})
+
+		It("takes out of an object what the manifest drops, and leaves what others added", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			text := configMap("settings", "a", updatePolicy(policy))
+			g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
+			expectReady(ctx, g)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"),
+				`{"data":{"theirs":"x"},"metadata":{"labels":{"theirs":"x"},"finalizers":["example.com/theirs"]}}`)
+			changeManifests(ctx, g, removeLine(text, "labels: {team"))
+			expectReady(ctx, g)
+			changed := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+			Expect(field(changed, "data")).To(Equal(map[string]any{"value": "a", "theirs": "x"}))
+			Expect(changed.GetLabels()).To(And(HaveKeyWithValue("theirs", "x"), Not(HaveKey("team"))))
+			Expect(changed.GetFinalizers()).To(ConsistOf("example.com/theirs"))
+			patch(ctx, changed, `{"metadata":{"finalizers":null}}`)
+		})
+
+		It("takes an item out of a list, and leaves the items of others", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			service := func(ports string) string {
+				return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {%s}}\nspec:\n  type: NodePort\n  selector: {app: web}\n  ports: [%s]",
+					updatePolicy(policy), ports)
+			}
+			g := newGadget(ctx, namespace, "app", service("{name: a, port: 80}, {name: b, port: 81}"))
+			expectReady(ctx, g)
+			before := mustGet(ctx, "v1", "Service", namespace, "web")
+			changeManifests(ctx, g, service("{name: a, port: 80, targetPort: 8080}"))
+			expectReady(ctx, g)
+			after := mustGet(ctx, "v1", "Service", namespace, "web")
+			Expect(field(after, "spec", "clusterIP")).To(Equal(field(before, "spec", "clusterIP")))
+			Expect(field(after, "spec", "ports")).To(HaveLen(1))
+			nodePort := func(o *unstructured.Unstructured) string {
+				_, text, _ := strings.Cut(fmt.Sprint(field(o, "spec", "ports")), "nodePort:")
+				return strings.Fields(text)[0]
+			}
+			Expect(nodePort(after)).To(Equal(nodePort(before)))
+		})
+
+		It("stalls on a field that cannot change, names it, and goes on with the siblings", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			first := deployment("web", updatePolicy(policy))
+			g := newGadget(ctx, namespace, "app", together(first, deployment("sibling", updatePolicy(policy))))
+			expectReady(ctx, g)
+			changed := strings.NewReplacer("matchLabels: {app: web}", "matchLabels: {app: other}", "labels: {app: web}", "labels: {app: other}").Replace(first)
+			changeManifests(ctx, g, together(changed, deployment("sibling", updatePolicy(policy))+"\n  revisionHistoryLimit: 3"))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+				HavePrefix("True DependentFailed"), ContainSubstring("Deployment.apps "+namespace+"/web"), ContainSubstring("spec.selector"), ContainSubstring("immutable")))
+			Expect(field(mustGet(ctx, "apps/v1", "Deployment", namespace, "sibling"), "spec", "revisionHistoryLimit")).To(Equal(int64(3)))
+			changeManifests(ctx, g, together(first, deployment("sibling", updatePolicy(policy))))
+			expectReady(ctx, g)
+		})
+
+		It("accepts what exports of live objects carry", func(ctx SpecContext) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			runOperator(operator, operatorOptions{})
+			export := fmt.Sprintf(`apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Secret
+  metadata:
+    name: secret
+    annotations: {%[1]s/update-policy: %[2]s}
+    uid: 5e0c6b1a-0000-4000-8000-000000000001
+    resourceVersion: "12"
+    generation: 4
+    creationTimestamp: null
+    managedFields: [{manager: kubectl, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:data": {}}}]
+  stringData: {a: one}
+  data: {b: dHdv}
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: ClusterRole
+  metadata: {name: %[3]s, namespace: default, creationTimestamp: null, annotations: {%[1]s/update-policy: %[2]s}}
+  rules: []
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: web, creationTimestamp: null, annotations: {%[1]s/update-policy: %[2]s}}
+  spec:
+    replicas: 1
+    strategy: {}
+    selector: {matchLabels: {app: web}}
+    template:
+      metadata: {creationTimestamp: null, labels: {app: web}}
+      spec:
+        volumes: [{name: tmp, emptyDir: {}}]
+        containers: [{name: main, image: "nginx:1", resources: {limits: {cpu: 1000m, memory: 1.5Gi}}, env: [{name: E, value: ""}], ports: [{containerPort: 80}]}]
+  status: {}
+`, operator, policy, namespace)
+			g := newGadget(ctx, namespace, "app", export, servedBy(operator))
+			expectReady(ctx, g)
+			Expect(field(mustGet(ctx, "v1", "Secret", namespace, "secret"), "data")).To(Equal(map[string]any{"a": "b25l", "b": "dHdv"}))
+			settle(ctx, operator)
+			mark := markAudit(ctx)
+			for range 2 {
+				requestPass(ctx, g, operator)
+			}
+			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "nothing of it is taken for drift")
+			remove(ctx, g)
+			expectGone(ctx, g)
+		})
+	})
+
+	It("moves to server-side apply without leaving what was replaced before", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := configMap("settings", "a", updatePolicy("replace"))
+		g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, configMap("settings", "a", updatePolicy("ssa-override")))
+		expectReady(ctx, g)
+		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
+	})
+
+	It("moves from server-side apply without leaving what was applied before", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := configMap("settings", "a", updatePolicy("ssa-override"))
+		g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, configMap("settings", "a", updatePolicy("replace")))
+		expectReady(ctx, g)
+		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
+	})
+
+	It("goes back to the manifests before an upgrade that got stuck", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		before := together(configMap("settings", "a"), deployment("web", order(1)))
+		g := newGadget(ctx, namespace, "app", before)
+		expectReady(ctx, g)
+		changeManifests(ctx, g, together(configMap("settings", "b"), heldDeployment("web", order(1))))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False DependentsNotReady")
+		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "b"}))
+		changeManifests(ctx, g, before)
+		expectReady(ctx, g)
+		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
+	})
+
+	It("takes out of an object that kubectl applied what the manifest drops", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		made := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}, Data: map[string]string{"value": "a", "dropped": "x"},
+		}
+		Expect(k8s.Create(ctx, made, client.FieldOwner("kubectl-client-side-apply"))).To(Succeed())
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
+		expectReady(ctx, g)
+		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
+	})
+
+	It("leaves the rules of an aggregated role to their controller", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s-all}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {aggregate: %[1]s}}]}
+rules: []
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s-one, labels: {aggregate: %[1]s}}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`, namespace)
+		g := newGadget(ctx, namespace, "app", text)
+		expectReady(ctx, g)
+		rules := func() any {
+			return mustGet(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", namespace+"-all").Object["rules"]
+		}
+		Eventually(ctx, rules).Should(HaveLen(1))
+		mark := markAudit(ctx)
+		Consistently(ctx, rules).Should(HaveLen(1))
+		Expect(verbs(requestsSince(ctx, mark, operatorName).Resource("clusterroles"))).To(BeEmpty())
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
+	It("follows the last of many changes in a row", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 30, "start"))
+		for i := range 15 {
+			changeManifests(ctx, g, configMaps("cm", 30-i, fmt.Sprint(i)))
+		}
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(16))
+		for i := range 16 {
+			Expect(data(ctx, namespace, fmt.Sprintf("cm-%d", i))).To(Equal(map[string]any{"value": "14"}))
+		}
+		_, err := get(ctx, "v1", "ConfigMap", namespace, "cm-16")
+		Expect(err).To(HaveOccurred())
+	})
+
+	It("follows 300 dependents in one request each", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 300, "a"))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, configMaps("cm", 300, "b"))
+		expectReady(ctx, g)
+		requests := inNamespace(requestsSince(ctx, mark, operatorName), namespace)
+		Expect(len(requests)).To(BeNumerically("<=", 303))
+	})
+})
+
+var _ = Describe("A dependent that is no longer rendered", func() {
+	exists := func(ctx context.Context, namespace, name string) bool {
+		_, err := get(ctx, "v1", "ConfigMap", namespace, name)
+		return err == nil
+	}
+
+	It("is deleted when the others are ready, in the order of a deletion", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("a", "x"), configMap("b", "x", order(2)), configMap("c", "x", deleteOrder(5))))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, heldDeployment("web"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("web")))
+		Expect(exists(ctx, namespace, "a") && exists(ctx, namespace, "b") && exists(ctx, namespace, "c")).To(BeTrue())
+		changeManifests(ctx, g, deployment("web"))
+		expectReady(ctx, g)
+		var names []string
+		for _, e := range inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb("delete") {
+			names = append(names, e.Name)
+		}
+		Expect(names).To(Equal([]string{"b", "a", "c"}))
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
+	})
+
+	It("stays when an apply failed", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("old", "x"))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "DependentFailed")
+		Expect(exists(ctx, namespace, "old")).To(BeTrue())
+	})
+
+	It("is forgotten and left alone when it is not ours any more", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("taken", "x"), configMap("replaced", "x"), configMap("kept", "x")))
+		expectReady(ctx, g)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "replaced"))
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: replaced, namespace: "+namespace+"}")
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "taken"), fmt.Sprintf(
+			`{"metadata":{"labels":{"%s/owner-id":"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{"%s/owner-id":"somebody else"}}}`, operatorName, operatorName))
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = false, configMap("kept", "x") })
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
+		Expect(exists(ctx, namespace, "taken") && exists(ctx, namespace, "replaced")).To(BeTrue())
+	})
+
+	It("is deleted although somebody removed its owner label", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("old", "x"), configMap("kept", "x")))
+		expectReady(ctx, g)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "old"), `{"metadata":{"labels":null}}`)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = false, configMap("kept", "x") })
+		expectReady(ctx, g)
+		Expect(exists(ctx, namespace, "old")).To(BeFalse())
+	})
+
+	It("is never all of them", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "x"))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, "# nothing\n")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("dependents (3)")))
+		Expect(exists(ctx, namespace, "cm-2")).To(BeTrue())
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(3))
+	})
+})

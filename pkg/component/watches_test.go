@@ -1,0 +1,126 @@
+package component_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("A type of dependents", func() {
+	It("that may be listed but not watched keeps nobody busy", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		user, err := cluster.User(ctx, operator)
+		Expect(err).NotTo(HaveOccurred())
+		create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s}
+rules:
+- {apiGroups: [gadgets.example.com, events.k8s.io], resources: ["*"], verbs: ["*"]}
+- {apiGroups: [""], resources: [namespaces, configmaps], verbs: ["*"]}
+- {apiGroups: [""], resources: [serviceaccounts], verbs: [get, list, create, patch, update, delete]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, operator))
+		runOperator(operator, operatorOptions{user: user.Config})
+		g := newGadget(ctx, namespace, "app", together("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched}", configMap("sibling", "a")), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ServiceAccount "+namespace+"/unwatched"), ContainSubstring("cannot watch")))
+		settle(ctx, operator)
+
+		mark, before := markAudit(ctx), passes(operator)
+		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(4 * time.Second).Should(BeNumerically("<=", 3))
+		lists := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("serviceaccounts").Verb("list").
+			Where(func(e testcluster.Event) bool { return e.Code == 200 })
+		Expect(len(lists)).To(BeNumerically("<=", 6), "five a second without the pause")
+	})
+
+	Context("whose definition drops a version", func() {
+		// twoVersions is a definition that has a v1alpha1 before v1.
+		twoVersions := func(group string, served bool) string {
+			return strings.Replace(widgetDefinition(group), "  versions:\n", fmt.Sprintf(`  versions:
+    - name: v1alpha1
+      served: %v
+      storage: false
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`, served), 1)
+		}
+		early := func(group, name string) string {
+			return strings.Replace(widget(group, name), "/v1\n", "/v1alpha1\n", 1)
+		}
+
+		It("is followed to the version that is left", func(ctx SpecContext) {
+			namespace, group := newNamespace(ctx), newGroup()
+			g := newGadget(ctx, namespace, "app", together(twoVersions(group, true), early(group, "one"), early(group, "pruned")))
+			expectReady(ctx, g)
+			before := mustGet(ctx, group+"/v1", "Widget", namespace, "one").GetUID()
+
+			changeManifests(ctx, g, together(twoVersions(group, false), widget(group, "one")))
+			expectReady(ctx, g)
+			Expect(mustGet(ctx, group+"/v1", "Widget", namespace, "one").GetUID()).To(Equal(before))
+			Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "pruned"); return err }).
+				Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+			patch(ctx, mustGet(ctx, group+"/v1", "Widget", namespace, "one"), `{"spec":{"size":7}}`)
+			Eventually(ctx, func() any { return mustGet(ctx, group+"/v1", "Widget", namespace, "one").Object["spec"] }).
+				Should(HaveKeyWithValue("size", BeEquivalentTo(1)), "drift is seen in the version that is left")
+			remove(ctx, g)
+			expectGone(ctx, g)
+		})
+
+		It("does not hold up a deletion", func(ctx SpecContext) {
+			namespace, group := newNamespace(ctx), newGroup()
+			definition := create(ctx, twoVersions(group, true))[0]
+			Eventually(ctx, func() error { _, err := get(ctx, group+"/v1alpha1", "Widget", namespace, "x"); return err }).
+				Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+			g := newGadget(ctx, namespace, "app", early(group, "one"))
+			expectReady(ctx, g)
+			Expect(k8s.Patch(ctx, definition, client.RawPatch(types.JSONPatchType,
+				[]byte(`[{"op":"replace","path":"/spec/versions/0/served","value":false}]`)))).To(Succeed())
+			remove(ctx, g)
+			expectGone(ctx, g)
+			_, err := get(ctx, group+"/v1", "Widget", namespace, "one")
+			Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		})
+	})
+
+	It("that somebody else defines anew with another scope is followed", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		definition := create(ctx, widgetDefinition(group))[0]
+		g := newGadget(ctx, namespace, "app", widget(group, "one"), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		expectReady(ctx, g)
+		remove(ctx, definition)
+		expectGone(ctx, definition)
+		create(ctx, strings.Replace(widgetDefinition(group), "Namespaced", "Cluster", 1))
+		Eventually(ctx, func() string { return fmt.Sprint(current(ctx, g).Status.Inventory) }).WithTimeout(20 * time.Second).
+			ShouldNot(ContainSubstring("/" + namespace + "/"))
+		expectReady(ctx, g)
+		mustGet(ctx, group+"/v1", "Widget", "", "one")
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
+	It("that is defined anew with another scope is followed", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "one")))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, together(strings.Replace(widgetDefinition(group), "Namespaced", "Cluster", 1), widget(group, "one")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "scope")
+		remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group))
+		expectReady(ctx, g)
+		mustGet(ctx, group+"/v1", "Widget", "", "one")
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(2))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})

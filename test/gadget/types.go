@@ -1,0 +1,115 @@
+package gadget
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// GroupVersion is the group and version of Gadget.
+var GroupVersion = schema.GroupVersion{Group: "gadgets.example.com", Version: "v1"}
+
+// Gadget is a component whose spec holds its manifests.
+type Gadget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	Spec   GadgetSpec          `json:"spec"`
+	Status metav1alpha1.Status `json:"status,omitzero"`
+}
+
+// GadgetSpec holds manifests.
+type GadgetSpec struct {
+	// Manifests is a stream of YAML documents.
+	Manifests string `json:"manifests,omitempty"`
+	// TargetNamespace is where they go; the gadget's namespace by default.
+	TargetNamespace string `json:"targetNamespace,omitempty"`
+	// References are read before rendering.
+	References []metav1alpha1.Reference `json:"references,omitempty"`
+	// Suspend, RetryInterval and Timeout are what they are in other components.
+	Suspend       bool             `json:"suspend,omitempty"`
+	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
+	Timeout       *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// GadgetList is a list of gadgets.
+type GadgetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []Gadget `json:"items"`
+}
+
+// AddToScheme registers Gadget.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &Gadget{}, &GadgetList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}
+
+// GetParameters returns what the generator needs of the spec.
+func (g *Gadget) GetParameters() (map[string]any, error) {
+	return map[string]any{"manifests": g.Spec.Manifests}, nil
+}
+
+// GetStatus returns the status.
+func (g *Gadget) GetStatus() *metav1alpha1.Status { return &g.Status }
+
+// Placement returns where the manifests go.
+func (g *Gadget) Placement() (namespace, name string) {
+	if g.Spec.TargetNamespace != "" {
+		return g.Spec.TargetNamespace, g.Name
+	}
+	return g.Namespace, g.Name
+}
+
+// References returns what is read before rendering.
+func (g *Gadget) References() []metav1alpha1.Reference { return g.Spec.References }
+
+// Suspended says whether reconciling is suspended.
+func (g *Gadget) Suspended() bool { return g.Spec.Suspend }
+
+// RetryInterval is a minute by default.
+func (g *Gadget) RetryInterval() time.Duration {
+	if g.Spec.RetryInterval != nil {
+		return g.Spec.RetryInterval.Duration
+	}
+	return time.Minute
+}
+
+// Timeout is ten minutes by default.
+func (g *Gadget) Timeout() time.Duration {
+	if g.Spec.Timeout != nil {
+		return g.Spec.Timeout.Duration
+	}
+	return 10 * time.Minute
+}
+
+// RenderInputs leaves out of the spec what has no influence on the rendering.
+func (g *Gadget) RenderInputs() any {
+	return map[string]any{"manifests": g.Spec.Manifests}
+}
+
+// DeepCopyObject implements runtime.Object.
+func (g *Gadget) DeepCopyObject() runtime.Object {
+	out := &Gadget{TypeMeta: g.TypeMeta, Spec: g.Spec}
+	g.DeepCopyInto(&out.ObjectMeta)
+	g.Status.DeepCopyInto(&out.Status)
+	out.Spec.References = append([]metav1alpha1.Reference(nil), g.Spec.References...)
+	return out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (l *GadgetList) DeepCopyObject() runtime.Object {
+	out := &GadgetList{TypeMeta: l.TypeMeta}
+	l.DeepCopyInto(&out.ListMeta)
+	for i := range l.Items {
+		if g, ok := l.Items[i].DeepCopyObject().(*Gadget); ok {
+			out.Items = append(out.Items, *g)
+		}
+	}
+	return out
+}
