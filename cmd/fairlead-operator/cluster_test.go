@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// runAsOperator makes the test binary behave as the operator, which saves linking it a second time.
+const runAsOperator = "FAIRLEAD_TEST_RUN_AS_OPERATOR"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runAsOperator) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+func TestOperator(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "fairlead-operator")
+}
+
+// The ServiceAccount of config/rbac, and how the API server sees it.
+const (
+	operatorNamespace = "fairlead-system"
+	operatorUser      = "system:serviceaccount:" + operatorNamespace + ":fairlead-operator"
+)
+
+var (
+	cluster       *testcluster.Cluster
+	administrator client.Client
+	identity      testcluster.User
+	// stopOperator ends the operator that works.
+	stopOperator func() error
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	cluster = testcluster.StartFor(GinkgoTB(), testcluster.Options{Nodes: 1, Audit: true})
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	var err error
+	administrator, err = client.New(cluster.Config(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(config.Install(ctx, administrator)).To(Succeed())
+	identity, err = cluster.User(ctx, operatorUser, "system:serviceaccounts", "system:serviceaccounts:"+operatorNamespace)
+	Expect(err).NotTo(HaveOccurred())
+	stopOperator = startOperator()
+	DeferCleanup(func() error { return stopOperator() })
+}, NodeTimeout(2*time.Minute))
+
+// startOperator runs an operator as a process of its own, under its own identity. The returned function ends it as kubelet does, and
+// returns how it ended.
+func startOperator(args ...string) (stop func() error) {
+	GinkgoHelper()
+	args = append([]string{
+		"--kubeconfig=" + identity.Kubeconfig, "--leader-elect", "--leader-election-namespace=" + operatorNamespace,
+		"--metrics-bind-address=0", "--health-probe-bind-address=0",
+	}, args...)
+	command := exec.Command(os.Args[0], args...)
+	command.Env = append(os.Environ(), runAsOperator+"=1")
+	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(command.Start()).To(Succeed())
+	return func() error {
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		return command.Wait()
+	}
+}
+
+// newNamespace makes a namespace for one spec.
+func newNamespace(ctx context.Context) string {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}
+	Expect(administrator.Create(ctx, namespace)).To(Succeed())
+	return namespace.Name
+}
+
+// createComponent creates a component; the cluster ends before it does.
+func createComponent(ctx context.Context, namespace, name string, spec v1alpha1.ComponentSpec) *v1alpha1.Component {
+	GinkgoHelper()
+	component := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
+	Expect(administrator.Create(ctx, component)).To(Succeed())
+	return component
+}
+
+// status reads what the operator reports: the Ready condition and the state, as one line.
+func status(ctx context.Context, component *v1alpha1.Component) func() (string, error) {
+	return func() (string, error) {
+		current := &v1alpha1.Component{}
+		if err := administrator.Get(ctx, client.ObjectKeyFromObject(component), current); err != nil {
+			return "", err
+		}
+		ready := meta.FindStatusCondition(current.Status.Conditions, metav1alpha1.ConditionReady)
+		if ready == nil || ready.ObservedGeneration != current.Generation {
+			return "", nil
+		}
+		return fmt.Sprintf("%s %s: %s", current.Status.State, ready.Reason, ready.Message), nil
+	}
+}

@@ -1,0 +1,49 @@
+// Command fairlead-operator reconciles Components.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/fairlead-io/fairlead/internal/version"
+)
+
+// The exit codes.
+const (
+	exitFailed   = 1
+	exitBadUsage = 2
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	o, err := parseOptions(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		printUsage(stdout)
+		return 0
+	case err != nil:
+		_, _ = fmt.Fprintf(stderr, "fairlead-operator: %v; --help lists the flags\n", err)
+		return exitBadUsage
+	case o.showVersion:
+		_, _ = fmt.Fprintln(stdout, version.Version)
+		return 0
+	}
+	logger := zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(stderr))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	if err := serve(ctrl.SetupSignalHandler(), o); err != nil {
+		_, _ = fmt.Fprintf(stderr, "fairlead-operator: %v\n", err)
+		return exitFailed
+	}
+	return 0
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// options are what the flags say.
+type options struct {
+	metricsAddress          string
+	probeAddress            string
+	leaderElect             bool
+	leaderElectionNamespace string
+	maxConcurrentReconciles int
+	maxConcurrentWrites     int
+	showVersion             bool
+	zap                     zap.Options
+}
+
+// newFlagSet binds the flags to options. It also registers --kubeconfig, whose value the config package keeps.
+func newFlagSet(o *options) *flag.FlagSet {
+	flags := flag.NewFlagSet("fairlead-operator", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // errors are reported in one line, by the caller
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 turns it off")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the Lease, so that one of several replicas does")
+	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; that of the pod by default")
+	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "how many components are worked on at once")
+	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents at once")
+	flags.BoolVar(&o.showVersion, "version", false, "print the version, and exit")
+	config.RegisterFlags(flags)
+	o.zap.BindFlags(flags)
+	return flags
+}
+
+// parseOptions reads the command line. The error of a bad one fits a line; flag.ErrHelp asks for the usage.
+func parseOptions(args []string) (options, error) {
+	var o options
+	flags := newFlagSet(&o)
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.maxConcurrentReconciles < 1:
+		return options{}, fmt.Errorf("--max-concurrent-reconciles=%d: want 1 or more", o.maxConcurrentReconciles)
+	case o.maxConcurrentWrites < 1:
+		return options{}, fmt.Errorf("--max-concurrent-writes=%d: want 1 or more", o.maxConcurrentWrites)
+	case o.leaderElectionNamespace != "" && !o.leaderElect:
+		return options{}, fmt.Errorf("--leader-election-namespace=%s: it needs --leader-elect", o.leaderElectionNamespace)
+	}
+	return o, nil
+}
+
+func printUsage(out io.Writer) {
+	_, _ = fmt.Fprint(out, "Usage: fairlead-operator [flags]\n\nReconciles the Components of a cluster.\n\nFlags:\n")
+	newFlagSet(&options{}).VisitAll(func(f *flag.Flag) {
+		_, _ = fmt.Fprintf(out, "  --%s\n      %s", f.Name, strings.ReplaceAll(f.Usage, "\n", "\n      "))
+		if f.DefValue != "" && f.DefValue != "false" {
+			_, _ = fmt.Fprintf(out, " (default %s)", f.DefValue)
+		}
+		_, _ = fmt.Fprintln(out)
+	})
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestBadUsageIsOneLineAndCode2(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--bogus"}, "fairlead-operator: flag provided but not defined: -bogus; --help lists the flags\n"},
+		{[]string{"run"}, "fairlead-operator: unexpected argument \"run\"; --help lists the flags\n"},
+		{[]string{"--max-concurrent-reconciles=0"}, "fairlead-operator: --max-concurrent-reconciles=0: want 1 or more; --help lists the flags\n"},
+		{[]string{"--max-concurrent-writes=-1"}, "fairlead-operator: --max-concurrent-writes=-1: want 1 or more; --help lists the flags\n"},
+		{[]string{"--leader-election-namespace=x"}, "fairlead-operator: --leader-election-namespace=x: it needs --leader-elect; --help lists the flags\n"},
+		{[]string{"--zap-log-level=loud"}, "fairlead-operator: invalid value \"loud\" for flag -zap-log-level: invalid log level \"loud\"; --help lists the flags\n"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			g := NewWithT(t)
+			var stdout, stderr bytes.Buffer
+			g.Expect(run(c.args, &stdout, &stderr)).To(Equal(exitBadUsage))
+			g.Expect(stderr.String()).To(Equal(c.want))
+			g.Expect(stdout.String()).To(BeEmpty())
+		})
+	}
+}
+
+func TestHelpListsTheFlags(t *testing.T) {
+	g := NewWithT(t)
+	var stdout, stderr bytes.Buffer
+	g.Expect(run([]string{"--help"}, &stdout, &stderr)).To(Equal(0))
+	for _, name := range []string{"--kubeconfig\n", "--leader-elect\n", "--max-concurrent-reconciles\n", "--zap-log-level\n", "(default :8081)\n"} {
+		g.Expect(stdout.String()).To(ContainSubstring(name))
+	}
+	g.Expect(stderr.String()).To(BeEmpty())
+}
+
+func TestVersionIsPrinted(t *testing.T) {
+	g := NewWithT(t)
+	var stdout, stderr bytes.Buffer
+	g.Expect(run([]string{"--version"}, &stdout, &stderr)).To(Equal(0))
+	g.Expect(stdout.String()).To(Equal("dev\n"))
+}
+
+func TestAMissingKubeconfigIsNamed(t *testing.T) {
+	g := NewWithT(t)
+	var stdout, stderr bytes.Buffer
+	g.Expect(run([]string{"--kubeconfig=/nowhere/kubeconfig"}, &stdout, &stderr)).To(Equal(exitFailed))
+	g.Expect(stderr.String()).To(Equal("fairlead-operator: find the cluster: stat /nowhere/kubeconfig: no such file or directory\n"))
+}

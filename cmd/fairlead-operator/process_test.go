@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress() string {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+func answers(url string) func() (int, error) {
+	return func() (int, error) {
+		response, err := http.Get(url)
+		if err != nil {
+			return 0, err
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+}
+
+var _ = Describe("The process", func() {
+	It("answers probes and serves metrics while it waits for the Lease, and ends when told to", func(SpecContext) {
+		probes, metrics := freeAddress(), freeAddress()
+		stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics)
+		for _, url := range []string{"http://" + probes + "/healthz", "http://" + probes + "/readyz", "http://" + metrics + "/metrics"} {
+			Eventually(answers(url)).WithTimeout(20*time.Second).Should(Equal(http.StatusOK), url)
+		}
+		started := time.Now()
+		Expect(stop()).To(Succeed())
+		Expect(time.Since(started)).To(BeNumerically("<", 5*time.Second))
+	}, SpecTimeout(time.Minute))
+
+	It("gives the Lease back when it ends, so that the next one need not wait", func(ctx SpecContext) {
+		holder := func() (string, error) {
+			lease := &coordinationv1.Lease{}
+			err := administrator.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, lease)
+			return ptr.Deref(lease.Spec.HolderIdentity, ""), err
+		}
+		// Another one may just have given it back: it takes up to four seconds until the next one asks for it.
+		Eventually(holder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
+		first, err := holder()
+		Expect(err).NotTo(HaveOccurred())
+		probes := freeAddress()
+		next := startOperator("--health-probe-bind-address=" + probes)
+		Eventually(answers("http://" + probes + "/readyz")).WithTimeout(20 * time.Second).Should(Equal(http.StatusOK))
+
+		Expect(stopOperator()).To(Succeed())
+		stopOperator = next
+		// Without a release it takes the fifteen seconds for which a Lease lasts.
+		Eventually(holder).WithTimeout(10 * time.Second).ShouldNot(Or(BeEmpty(), Equal(first)))
+		component := createComponent(ctx, newNamespace(ctx), "next", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
+		})
+		Eventually(status(ctx, component)).WithTimeout(20 * time.Second).Should(HavePrefix("Ready Ready: "))
+	}, SpecTimeout(2*time.Minute))
+
+	It("has a user agent of its own, and no right that an administrator alone has", func(ctx SpecContext) {
+		own, err := client.New(identity.Config, client.Options{Scheme: administrator.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+		for _, attributes := range []authorizationv1.ResourceAttributes{
+			{Verb: "*", Group: "*", Resource: "*"},
+			{Verb: "impersonate", Resource: "users"},
+			{Verb: "create", Resource: "nodes"},
+			{Verb: "deletecollection", Resource: "secrets", Namespace: "default"},
+			{Verb: "get", Resource: "pods", Subresource: "exec", Namespace: "default"},
+			{Verb: "create", Group: "example.com", Resource: "things", Namespace: "default"},
+		} {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
+			Expect(own.Create(ctx, review)).To(Succeed())
+			Expect(review.Status.Allowed).To(BeFalse(), fmt.Sprint(attributes))
+		}
+		events, err := cluster.AuditEvents(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(events.UserAgent("fairlead-operator/dev")).NotTo(BeEmpty())
+		Expect(events.UserAgent("fairlead-operator/dev").User(operatorUser)).To(HaveLen(len(events.UserAgent("fairlead-operator/dev"))))
+	}, SpecTimeout(time.Minute))
+})

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"testing/fstest"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// soon is far below the interval and the retry interval of the components here: only a watch is that quick.
+const soon = 10 * time.Second
+
+// level reads what the dependent settings was rendered with.
+func level(ctx context.Context, namespace string) func() (string, error) {
+	return func() (string, error) {
+		var rendered corev1.ConfigMap
+		err := administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &rendered)
+		return rendered.Data["level"], err
+	}
+}
+
+var _ = Describe("A referenced object", func() {
+	var namespace string
+	BeforeEach(func(ctx SpecContext) { namespace = newNamespace(ctx) })
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	never := &metav1.Duration{}
+
+	It("wakes the component when a Secret of values appears, changes, and goes", func(ctx SpecContext) {
+		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", settings), Interval: never, RetryInterval: &metav1.Duration{Duration: time.Hour},
+			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "db"}},
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled ReferenceNotFound: Secret " + namespace + "/db "))
+
+		secret := &corev1.Secret{ObjectMeta: named("db"), StringData: map[string]string{"values.yaml": "level: one"}}
+		Expect(administrator.Create(ctx, secret)).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(level(ctx, namespace)()).To(Equal("one"))
+
+		secret.StringData = map[string]string{"values.yaml": "level: two"}
+		Expect(administrator.Update(ctx, secret)).To(Succeed())
+		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
+		Eventually(func() (int64, error) {
+			err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component)
+			return component.Status.Revision, err
+		}).WithTimeout(soon).Should(Equal(int64(2)))
+
+		Expect(administrator.Delete(ctx, secret)).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled ReferenceNotFound: "))
+		Consistently(level(ctx, namespace)).WithTimeout(time.Second).Should(Equal("two"), "what was applied stays")
+	}, SpecTimeout(time.Minute))
+
+	It("wakes the component when the ConfigMap of its source changes, flat or packed", func(ctx SpecContext) {
+		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
+		Expect(administrator.Create(ctx, files)).To(Succeed())
+		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: fromConfigMap(), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+
+		archive, err := source.Pack(fstest.MapFS{
+			"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}")}, "values.yaml": {Data: []byte("suffix: -packed")},
+			"templates/a.yaml": {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: '{{ .Values.level }}{{ .Values.suffix }}'}}")},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		files.Data, files.BinaryData = nil, map[string][]byte{"chart.tgz": archive}
+		Expect(administrator.Update(ctx, files)).To(Succeed())
+		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("one-packed"))
+	}, SpecTimeout(time.Minute))
+
+	It("changes nothing when only its metadata changes", func(ctx SpecContext) {
+		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
+		Expect(administrator.Create(ctx, files)).To(Succeed())
+		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: fromConfigMap(), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
+		before := component.Status.DeepCopy()
+
+		files.Labels = map[string]string{"seen": "by-a-person"}
+		Expect(administrator.Update(ctx, files)).To(Succeed())
+		Consistently(func() (metav1alpha1.Status, error) {
+			err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component)
+			return component.Status, err
+		}).WithTimeout(2 * time.Second).Should(Equal(*before))
+	}, SpecTimeout(time.Minute))
+
+	It("may be optional", func(ctx SpecContext) {
+		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", settings), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"color":"red"}`)},
+			ValuesFrom: []metav1alpha1.ValuesReference{
+				{Kind: metav1alpha1.ConfigMapReference, Name: "always"}, {Kind: metav1alpha1.ConfigMapReference, Name: "sometimes", Optional: true},
+			},
+		})
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("always"), Data: map[string]string{"values.yaml": "level: one"}})).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(level(ctx, namespace)()).To(Equal("one"))
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("sometimes"), Data: map[string]string{"values.yaml": "level: two"}})).To(Succeed())
+		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
+	}, SpecTimeout(time.Minute))
+})

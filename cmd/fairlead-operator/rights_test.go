@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// definition is a type of its own for each group.
+func definition(group string) string {
+	return strings.ReplaceAll(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tugs.GROUP}
+spec:
+  group: GROUP
+  names: {kind: Tug, plural: tugs}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`, "GROUP", group)
+}
+
+// allow adds a type to what the operator may do, as config/rbac/custom.yaml tells administrators.
+func allow(ctx context.Context, group string, verbs ...string) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-operator-" + group, Labels: map[string]string{"fairlead.io/aggregate-to-operator": "true"}},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"tugs"}, Verbs: verbs}},
+	}
+	Expect(administrator.Create(ctx, role)).To(Succeed())
+}
+
+func gone(ctx context.Context, component *v1alpha1.Component) func() error {
+	return func() error {
+		return administrator.Get(ctx, client.ObjectKeyFromObject(component), &v1alpha1.Component{})
+	}
+}
+
+var _ = Describe("A type that the operator does not know", func() {
+	retry := &metav1.Duration{Duration: time.Second}
+
+	It("is not deleted while its instances cannot be listed, until an administrator allows that", func(ctx SpecContext) {
+		const group = "list.example.com"
+		component := createComponent(ctx, newNamespace(ctx), "tugs", v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
+
+		Expect(administrator.Delete(ctx, component)).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(
+			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring("Tug."+group), ContainSubstring("forbidden"), ContainSubstring(operatorUser)))
+		allow(ctx, group, "list", "watch")
+		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
+	}, SpecTimeout(time.Minute))
+
+	It("becomes writable when an administrator allows it", func(ctx SpecContext) {
+		const group = "write.example.com"
+		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
+		component := createComponent(ctx, newNamespace(ctx), "tugs", v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)+instance), RetryInterval: retry})
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(ContainSubstring("tugs."+group+" is forbidden"), ContainSubstring("allow list and watch")))
+		allow(ctx, group, "get", "list", "watch", "create", "update", "patch", "delete")
+		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Delete(ctx, component)).To(Succeed())
+		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
+	}, SpecTimeout(2*time.Minute))
+})

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/internal/version"
+)
+
+const (
+	leaseName = "fairlead-operator"
+	// shutdownTimeout lets running passes end after a signal; kubelet kills after thirty seconds.
+	shutdownTimeout = 25 * time.Second
+	// probeTimeout is shorter than the second that kubelet waits for a probe.
+	probeTimeout = 500 * time.Millisecond
+)
+
+// serve runs the operator until the context ends.
+func serve(ctx context.Context, o options) error {
+	restConfig, err := config.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	mgr, err := newManager(restConfig, o)
+	if err != nil {
+		return err
+	}
+	setup := operator.Options{MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites}
+	if err := operator.Setup(mgr, setup); err != nil {
+		return fmt.Errorf("set up the reconciler: %w", err)
+	}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("cache", synced(mgr.GetCache()))); err != nil {
+		return fmt.Errorf("set up the health endpoints: %w", err)
+	}
+	ctrl.Log.Info("starting", "version", version.Version, "server", restConfig.Host)
+	return mgr.Start(ctx)
+}
+
+func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	restConfig.UserAgent = "fairlead-operator/" + version.Version
+	restConfig.QPS = -1 // the API server's priority and fairness is the limit
+	timeout := shutdownTimeout
+	return ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme:                        scheme,
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.probeAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       o.leaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager
+		GracefulShutdownTimeout:       &timeout,
+		// Reading one Secret must not start a watch on all of them.
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+	})
+}
+
+// synced is ready when the cache has seen all components. A replica that is not the leader is ready too.
+func synced(c cache.Cache) healthz.Checker {
+	return func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), probeTimeout)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the cache has not seen all components yet")
+		}
+		return nil
+	}
+}

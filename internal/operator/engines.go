@@ -1,0 +1,31 @@
+package operator
+
+import (
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
+)
+
+// NewGenerator returns the generator of the ready-made operator, which renders a Component with the engine that fits its source.
+func NewGenerator() (generator.Generator, error) {
+	charts, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName})
+	if err != nil {
+		return nil, fmt.Errorf("helm: %w", err)
+	}
+	kustomizations, err := kustomize.New(nil, kustomize.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("kustomize: %w", err)
+	}
+	templates, err := gotemplate.New(nil, gotemplate.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("gotemplate: %w", err)
+	}
+	return newGenerator(map[generator.Engine]generator.Generator{
+		generator.EngineHelm:       charts,
+		generator.EngineKustomize:  kustomizations,
+		generator.EngineGoTemplate: templates,
+	}), nil
+}

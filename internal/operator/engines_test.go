@@ -1,0 +1,81 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"testing/fstest"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+var _ = Describe("The engines", func() {
+	var subject generator.Generator
+	BeforeEach(func() { subject = must(NewGenerator()) })
+
+	render := func(spec v1alpha1.ComponentSpec, references generator.References) ([]string, error) {
+		spec.Values = &runtime.RawExtension{Raw: []byte(`{"size":10000000,"name":"web"}`)}
+		objects, err := subject.Generate(context.Background(), generator.Request{
+			Namespace: "prod", Name: "shop", Component: newComponent(spec), References: references, Revision: 1,
+			Capabilities: generator.Capabilities{Version: version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"}},
+		})
+		var texts []string
+		for _, object := range objects {
+			manifest, ok := object.(*unstructured.Unstructured)
+			Expect(ok).To(BeTrue())
+			texts = append(texts, fmt.Sprintf("%s %s %v", manifest.GetKind(), manifest.GetName(), manifest.Object["data"]))
+		}
+		return texts, err
+	}
+
+	overlays := fstest.MapFS{
+		"base/kustomization.yaml":          {Data: []byte("resources: [a.yaml]\n")},
+		"base/a.yaml":                      {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {from: base}}\n")},
+		"overlays/prod/kustomization.yaml": {Data: []byte("resources: [../../base]\nnamePrefix: prod-\n")},
+		"overlays/lost/kustomization.yaml": {Data: []byte("resources: [../../basis]\n")},
+		"overlays/out/kustomization.yaml":  {Data: []byte("resources: [../../../base]\n")},
+		"kustomization.yaml":               {Data: []byte("resources: [overlays/prod]\nnameSuffix: -top\n")},
+	}
+	archive := func() generator.References {
+		return generator.References{configMap("src"): data("a.tgz", pack(overlays))}
+	}
+	const template = "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Release.Name }}-{{ .Values.name }}'}, data: {size: '{{ .Values.size | int }}'}}"
+
+	It("render a chart with values and the release that the component stands for", func() {
+		Expect(render(v1alpha1.ComponentSpec{Source: inline(map[string]string{
+			"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}", "templates/a.yaml": template,
+		})}, nil)).To(Equal([]string{"ConfigMap shop-web map[size:10000000]"}))
+	})
+
+	It("render templates with whole numbers that stay whole", func() {
+		Expect(render(v1alpha1.ComponentSpec{Source: inline(map[string]string{
+			"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Values.name }}'}, data: {size: '{{ .Values.size }}'}}",
+		})}, nil)).To(Equal([]string{"ConfigMap web map[size:10000000]"}))
+	})
+
+	DescribeTable("build the kustomization that spec.path names, with what is next to it",
+		func(path, want string) {
+			Expect(render(v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: path}, archive())).To(Equal([]string{want}))
+		},
+		Entry("an overlay on a base elsewhere", "overlays/prod", "ConfigMap prod-a map[from:base]"),
+		Entry("a base that needs nothing else", "./base/", "ConfigMap a map[from:base]"),
+		Entry("the top", "", "ConfigMap prod-a-top map[from:base]"),
+	)
+
+	DescribeTable("name the file of a mistake",
+		func(spec v1alpha1.ComponentSpec, references func() generator.References, want string) {
+			_, err := render(spec, references())
+			Expect(err).To(MatchError(ContainSubstring(want)))
+		},
+		Entry("a base that is not there", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/lost"}, archive,
+			`source/overlays/lost/kustomization.yaml: "../../basis" does not exist in the source`),
+		Entry("a base outside the source", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/out"}, archive,
+			`"../../../base" does not exist in the source`),
+	)
+})

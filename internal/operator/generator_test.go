@@ -1,0 +1,243 @@
+package operator
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io/fs"
+	"testing/fstest"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// recorder is an engine that remembers what it was asked.
+type recorder struct {
+	request generator.Request
+	calls   int
+	err     error
+}
+
+func (r *recorder) Generate(_ context.Context, req generator.Request) ([]client.Object, error) {
+	r.request = req
+	r.calls++
+	return nil, r.err
+}
+
+func inline(files map[string]string) v1alpha1.Source {
+	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: files}}
+}
+
+func fromConfigMap() v1alpha1.Source {
+	return v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "src"}}
+}
+
+func newComponent(spec v1alpha1.ComponentSpec) *v1alpha1.Component {
+	return &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "shop"}, Spec: spec}
+}
+
+func configMap(name string) generator.Reference {
+	return generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: "apps", Name: name}
+}
+
+func secret(name string) generator.Reference {
+	return generator.Reference{Kind: metav1alpha1.SecretReference, Namespace: "apps", Name: name}
+}
+
+func data(keysAndContents ...string) map[string][]byte {
+	contents := map[string][]byte{}
+	for i := 0; i < len(keysAndContents); i += 2 {
+		contents[keysAndContents[i]] = []byte(keysAndContents[i+1])
+	}
+	return contents
+}
+
+func pack(files fstest.MapFS) string {
+	GinkgoHelper()
+	archive, err := source.Pack(files)
+	Expect(err).NotTo(HaveOccurred())
+	return string(archive)
+}
+
+// hostile is an archive with one entry that Pack would never write.
+func hostile(header tar.Header) string {
+	GinkgoHelper()
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	archive := tar.NewWriter(zipped)
+	Expect(archive.WriteHeader(&header)).To(Succeed())
+	_ = archive.Close() // it complains about content that is missing
+	Expect(zipped.Close()).To(Succeed())
+	return out.String()
+}
+
+var _ = Describe("The generator of Components", func() {
+	var (
+		engines map[generator.Engine]*recorder
+		subject generator.Generator
+	)
+	BeforeEach(func() {
+		engines = map[generator.Engine]*recorder{}
+		all := map[generator.Engine]generator.Generator{}
+		for _, name := range []generator.Engine{generator.EngineHelm, generator.EngineKustomize, generator.EngineGoTemplate} {
+			engines[name] = &recorder{}
+			all[name] = engines[name]
+		}
+		subject = newGenerator(all)
+	})
+	generate := func(spec v1alpha1.ComponentSpec, references generator.References) error {
+		_, err := subject.Generate(context.Background(), generator.Request{
+			Namespace: "apps", Name: "shop", Component: newComponent(spec), References: references, Revision: 7,
+		})
+		return err
+	}
+	calls := func() map[generator.Engine]int {
+		made := map[generator.Engine]int{}
+		for name, engine := range engines {
+			if engine.calls > 0 {
+				made[name] = engine.calls
+			}
+		}
+		return made
+	}
+	chart := fstest.MapFS{"shop/Chart.yaml": {Data: []byte("name: shop")}, "shop/templates/a.yaml": {}, "base/kustomization.yaml": {}}
+
+	DescribeTable("picks the engine",
+		func(spec v1alpha1.ComponentSpec, references generator.References, want generator.Engine) {
+			Expect(generate(spec, references)).To(Succeed())
+			Expect(calls()).To(Equal(map[generator.Engine]int{want: 1}))
+		},
+		Entry("Helm for a chart", v1alpha1.ComponentSpec{Source: inline(map[string]string{"Chart.yaml": ""})}, nil, generator.EngineHelm),
+		Entry("Kustomize for a kustomization", v1alpha1.ComponentSpec{Source: inline(map[string]string{"kustomization.yaml": ""})}, nil, generator.EngineKustomize),
+		Entry("GoTemplate for anything else", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": ""})}, nil, generator.EngineGoTemplate),
+		Entry("the one that the spec names", v1alpha1.ComponentSpec{Source: inline(map[string]string{"Chart.yaml": ""}), Generator: "GoTemplate"}, nil, generator.EngineGoTemplate),
+		Entry("by what is in spec.path", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "base"},
+			generator.References{configMap("src"): data("a.tgz", pack(chart))}, generator.EngineKustomize),
+		Entry("by the keys of a flat ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+			generator.References{configMap("src"): data("Chart.yaml", "")}, generator.EngineHelm),
+	)
+
+	It("hands the engine the folder, its digest, the values, and what it was asked itself", func() {
+		references := generator.References{configMap("src"): data("a.tgz", pack(chart))}
+		spec := v1alpha1.ComponentSpec{
+			Source: fromConfigMap(), Path: "shop", Values: &runtime.RawExtension{Raw: []byte(`{"port":8080,"ratio":0.5}`)},
+		}
+		Expect(generate(spec, references)).To(Succeed())
+		got := engines[generator.EngineHelm].request
+		Expect(fs.ReadFile(got.Source, "Chart.yaml")).To(BeEquivalentTo("name: shop"))
+		Expect(got.SourceDigest).To(Equal(must(source.Digest(must(fs.Sub(chart, "shop"))))))
+		Expect(got.Parameters).To(Equal(map[string]any{"port": int64(8080), "ratio": 0.5}))
+		Expect([]any{got.Namespace, got.Name, got.Revision, got.References}).To(Equal([]any{"apps", "shop", int64(7), references}))
+	})
+
+	It("unpacks an archive once, and never mistakes one for another", func() {
+		spec := v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "shop"}
+		references := generator.References{configMap("src"): data("a.tgz", pack(chart))}
+		Expect(generate(spec, references)).To(Succeed())
+		first := engines[generator.EngineHelm].request
+		Expect(generate(spec, references)).To(Succeed())
+		Expect(engines[generator.EngineHelm].request.Source).To(BeIdenticalTo(first.Source))
+
+		changed := fstest.MapFS{"shop/Chart.yaml": {Data: []byte("name: other")}}
+		references[configMap("src")] = data("a.tgz", pack(changed))
+		Expect(generate(spec, references)).To(Succeed())
+		Expect(engines[generator.EngineHelm].request.SourceDigest).NotTo(Equal(first.SourceDigest))
+
+		spec.Path = ""
+		Expect(generate(spec, references)).To(Succeed())
+		Expect(engines[generator.EngineGoTemplate].calls).To(Equal(1), "the same archive, another folder")
+	})
+
+	It("does not keep what is large", func() {
+		spec := v1alpha1.ComponentSpec{Source: fromConfigMap()}
+		large := fstest.MapFS{"a": {Data: make([]byte, cachedFolderBytes+1)}}
+		references := generator.References{configMap("src"): data("a.tgz", pack(large))}
+		Expect(generate(spec, references)).To(Succeed())
+		components, ok := subject.(*componentGenerator)
+		Expect(ok).To(BeTrue())
+		Expect(components.archives.unpacked.Len()).To(BeZero())
+	})
+
+	DescribeTable("explains a bad source by object, key and file",
+		func(spec v1alpha1.ComponentSpec, contents map[string][]byte, want string) {
+			references := generator.References{}
+			if contents != nil {
+				references[configMap("src")] = contents
+			}
+			Expect(generate(spec, references)).To(MatchError(want))
+			Expect(calls()).To(BeEmpty())
+		},
+		Entry("no ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, nil,
+			`spec.source.configMap: ConfigMap apps/src: not found`),
+		Entry("an empty ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data(),
+			`spec.source.configMap: ConfigMap apps/src: it holds no files; want a file per key, or one key that ends in .tgz`),
+		Entry("an archive next to files", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("b.tgz", "", "a.yaml", "", "c.yaml", ""),
+			`spec.source.configMap: ConfigMap apps/src: key "b.tgz": an archive must be the only key, the others are in its way: have a.yaml, b.tgz, c.yaml`),
+		Entry("two archives", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("b.tgz", "", "a.tgz", ""),
+			`spec.source.configMap: ConfigMap apps/src: key "a.tgz": an archive must be the only key, the others are in its way: have a.tgz, b.tgz`),
+		Entry("an archive with another suffix", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tar.gz", ""),
+			`spec.source.configMap: ConfigMap apps/src: key "a.tar.gz": an archive must have a key that ends in .tgz`),
+		Entry("no archive at all", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", "kind: Pod"),
+			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": not a .tgz archive: unexpected EOF`),
+		Entry("an archive that leaves", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", hostile(tar.Header{Name: "../../etc/passwd"})),
+			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "../../etc/passwd": the path holds "..", which could leave the source`),
+		Entry("an archive with a link", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+			data("a.tgz", hostile(tar.Header{Typeflag: tar.TypeSymlink, Name: "a", Linkname: "/etc/passwd"})),
+			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "a": it is a link to "/etc/passwd"; links are refused, put the file itself into the archive`),
+		Entry("a bomb", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", hostile(tar.Header{Name: "a", Size: 1 << 30})),
+			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "a": it holds 1073741824 bytes, more than the limit of 8388608 for a file`),
+		Entry("a folder that an archive lacks", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "charts"}, data("a.tgz", pack(chart)),
+			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": spec.path: folder "charts": not found in the source; the source holds base/, shop/`),
+		Entry("a folder in a flat ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "x"}, data("a.yaml", ""),
+			`spec.path: folder "x": not found in the source; the source holds a.yaml`),
+		Entry("a bad name among inline files", v1alpha1.ComponentSpec{Source: inline(map[string]string{"../a": ""})}, nil,
+			`spec.source.inline: entry "../a": the path holds "..", which could leave the source`),
+		Entry("a path that leaves", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
+			`spec.path: folder "../x": want a relative path inside the source, without ".."`),
+		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline and configMap is set`),
+		Entry("an engine that does not exist", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Generator: "Jsonnet"}, nil,
+			`spec.generator: this operator has no engine "Jsonnet"`),
+	)
+
+	It("refuses what is no Component", func() {
+		_, err := subject.Generate(context.Background(), generator.Request{Component: &corev1.Pod{}})
+		Expect(err).To(MatchError("*v1.Pod is not a Component"))
+	})
+
+	It("takes texts of Secrets out of the errors of engines, and keeps their type", func() {
+		cause := errors.New(`templates/web.yaml:3: user admin, password "s3cr3t/pa55", key BEGIN\nc0ffee\n, port 80`)
+		engines[generator.EngineGoTemplate].err = cause
+		spec := v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), ValuesFrom: []metav1alpha1.ValuesReference{
+			{Kind: metav1alpha1.ConfigMapReference, Name: "plain"}, {Kind: metav1alpha1.SecretReference, Name: "db"},
+		}}
+		err := generate(spec, generator.References{
+			configMap("plain"): data("values.yaml", "user: admin"),
+			secret("db"):       data("values.yaml", "db: {password: s3cr3t/pa55, port: '80'}\nkeys:\n- |\n  c0ffee\n  00\n- s3cr3t\n"),
+		})
+		Expect(err).To(MatchError(`templates/web.yaml:3: user admin, password "(redacted)", key BEGIN\n(redacted)\n, port 80`))
+		Expect(err).To(MatchError(cause))
+	})
+
+	It("leaves other errors of engines alone", func() {
+		engines[generator.EngineGoTemplate].err = fs.ErrInvalid
+		err := generate(v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""})}, nil)
+		Expect(err).To(BeIdenticalTo(fs.ErrInvalid))
+	})
+})
+
+func must[T any](value T, err error) T {
+	GinkgoHelper()
+	Expect(err).NotTo(HaveOccurred())
+	return value
+}

@@ -1,0 +1,71 @@
+package operator
+
+import (
+	"slices"
+	"strings"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// shortestSecret is the length from which a text counts as secret. Shorter ones would make messages unreadable, and protect nothing.
+const shortestSecret = 4
+
+// secretTexts returns the texts in values that come from Secrets, line by line, the longest first.
+func secretTexts(component *v1alpha1.Component, references generator.References) []string {
+	var texts []string
+	for _, from := range component.Spec.ValuesFrom {
+		if from.Kind != metav1alpha1.SecretReference {
+			continue
+		}
+		values, err := valuesFrom(from, component.Namespace, references)
+		if err != nil {
+			continue // nothing of it was rendered
+		}
+		texts = appendTexts(texts, values)
+	}
+	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
+	return texts
+}
+
+func appendTexts(texts []string, value any) []string {
+	switch value := value.(type) {
+	case string:
+		for line := range strings.Lines(value) {
+			if line = strings.TrimSpace(line); len(line) >= shortestSecret {
+				texts = append(texts, line)
+			}
+		}
+	case map[string]any:
+		for _, v := range value {
+			texts = appendTexts(texts, v)
+		}
+	case []any:
+		for _, v := range value {
+			texts = appendTexts(texts, v)
+		}
+	}
+	return texts
+}
+
+// redact takes texts out of the message of an error: templates quote values when they fail, and a message goes to conditions and logs.
+func redact(err error, texts []string) error {
+	message := err.Error()
+	for _, text := range texts {
+		message = strings.ReplaceAll(message, text, "(redacted)")
+	}
+	if message == err.Error() {
+		return err
+	}
+	return &redactedError{message: message, err: err}
+}
+
+// redactedError keeps the types of what it wraps.
+type redactedError struct {
+	message string
+	err     error
+}
+
+func (e *redactedError) Error() string { return e.message }
+func (e *redactedError) Unwrap() error { return e.err }

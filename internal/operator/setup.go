@@ -1,0 +1,39 @@
+package operator
+
+import (
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+// ReconcilerName is the name of the reconciler of Components: the field owner, and the prefix of labels and annotations.
+const ReconcilerName = "fairlead.io"
+
+// Options configure the reconciler of Components. Zero values mean the defaults of component.Options.
+type Options struct {
+	// MaxConcurrentReconciles bounds the components that are worked on at once.
+	MaxConcurrentReconciles int
+	// Writers bounds the requests that write dependents at once, over all components.
+	Writers int
+	// SkipNameValidation allows several operators in a process, for tests.
+	SkipNameValidation bool
+}
+
+// Setup registers the reconciler of Components. The manager's scheme must know them.
+func Setup(mgr ctrl.Manager, o Options) error {
+	g, err := NewGenerator()
+	if err != nil {
+		return fmt.Errorf("generator of components: %w", err)
+	}
+	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, component.Options{
+		UpdatePolicy:            metav1alpha1.UpdateSSAOverride,
+		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+		Writers:                 o.Writers,
+		SkipNameValidation:      o.SkipNameValidation,
+	})
+	return reconciler.SetupWithManager(mgr)
+}

@@ -1,0 +1,151 @@
+package operator
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/lru"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// The bounds of the cache of unpacked archives, and thereby of its memory: 64 MiB. What is larger is unpacked at each rendering.
+const (
+	cachedFolders     = 16
+	cachedFolderBytes = 4 << 20
+)
+
+const archiveSuffix = ".tgz"
+
+// folder is what is rendered.
+type folder struct {
+	files  fs.FS
+	digest string
+	// tree is the whole source, and path the place of the folder in there.
+	tree fs.FS
+	path string
+}
+
+// folderKey identifies a folder of an archive by what is in the archive.
+type folderKey struct {
+	archive [sha256.Size]byte
+	path    string
+}
+
+// archiveCache keeps unpacked archives: many components may share one, and each is rendered whenever its values change.
+type archiveCache struct{ unpacked *lru.Cache }
+
+func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
+
+// folderFor returns the folder that spec.source and spec.path name.
+func (c *archiveCache) folderFor(component *v1alpha1.Component, references generator.References) (folder, error) {
+	switch spec := component.Spec.Source; {
+	case spec.Inline != nil:
+		files := make(map[string][]byte, len(spec.Inline.Files))
+		for name, content := range spec.Inline.Files {
+			files[name] = []byte(content)
+		}
+		tree, err := source.FromFiles(files)
+		if err != nil {
+			return folder{}, fmt.Errorf("spec.source.inline: %w", err)
+		}
+		return folderOf(tree, component.Spec.Path)
+	case spec.ConfigMap != nil:
+		reference := generator.Reference{
+			Kind: metav1alpha1.ConfigMapReference, Namespace: component.Namespace, Name: spec.ConfigMap.Name,
+		}
+		data, found := references[reference]
+		if !found {
+			return folder{}, fmt.Errorf("spec.source.configMap: %s: not found", describe(reference))
+		}
+		return c.fromConfigMap(reference, data, component.Spec.Path)
+	}
+	return folder{}, fmt.Errorf("spec.source: none of inline and configMap is set")
+}
+
+func (c *archiveCache) fromConfigMap(reference generator.Reference, data map[string][]byte, path string) (folder, error) {
+	where := "spec.source.configMap: " + describe(reference)
+	archive, err := archiveKey(data)
+	if err != nil {
+		return folder{}, fmt.Errorf("%s: %w", where, err)
+	}
+	if archive != "" {
+		unpacked, err := c.unpack(data[archive], path)
+		if err != nil {
+			return folder{}, fmt.Errorf("%s, key %q: %w", where, archive, err)
+		}
+		return unpacked, nil
+	}
+	files, err := source.FromFiles(data)
+	if err != nil {
+		return folder{}, fmt.Errorf("%s: %w", where, err)
+	}
+	return folderOf(files, path)
+}
+
+// archiveKey returns the key that holds an archive, or nothing where each key is a file.
+func archiveKey(data map[string][]byte) (string, error) {
+	if len(data) == 0 {
+		return "", fmt.Errorf("it holds no files; want a file per key, or one key that ends in %s", archiveSuffix)
+	}
+	keys := slices.Sorted(maps.Keys(data))
+	for _, key := range keys {
+		switch {
+		case strings.HasSuffix(key, ".tar.gz"):
+			return "", fmt.Errorf("key %q: an archive must have a key that ends in %s", key, archiveSuffix)
+		case strings.HasSuffix(key, archiveSuffix) && len(keys) > 1:
+			return "", fmt.Errorf("key %q: an archive must be the only key, the others are in its way: have %s", key, strings.Join(keys, ", "))
+		case strings.HasSuffix(key, archiveSuffix):
+			return key, nil
+		}
+	}
+	return "", nil
+}
+
+func (c *archiveCache) unpack(archive []byte, path string) (folder, error) {
+	key := folderKey{archive: sha256.Sum256(archive), path: path}
+	if cached, _ := c.unpacked.Get(key); cached != nil {
+		if known, ok := cached.(folder); ok {
+			return known, nil
+		}
+	}
+	tree, err := source.Unpack(archive, source.Limits{})
+	if err != nil {
+		return folder{}, err
+	}
+	found, err := folderOf(tree, path)
+	if err != nil {
+		return folder{}, err
+	}
+	size, err := source.Size(tree)
+	if err != nil {
+		return folder{}, err
+	}
+	if size <= cachedFolderBytes {
+		c.unpacked.Add(key, found)
+	}
+	return found, nil
+}
+
+func folderOf(tree fs.FS, path string) (folder, error) {
+	files, err := source.Sub(tree, path)
+	if err != nil {
+		return folder{}, fmt.Errorf("spec.path: %w", err)
+	}
+	digest, err := source.Digest(files)
+	if err != nil {
+		return folder{}, err
+	}
+	return folder{files: files, digest: digest, tree: tree, path: path}, nil
+}
+
+func describe(reference generator.Reference) string {
+	return fmt.Sprintf("%s %s/%s", reference.Kind, reference.Namespace, reference.Name)
+}

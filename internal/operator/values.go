@@ -1,0 +1,143 @@
+package operator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	yamlnode "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+const defaultValuesKey = "values.yaml"
+
+// valuesOf returns spec.valuesFrom in order, each over the ones before, and spec.values over all of them.
+func valuesOf(component *v1alpha1.Component, references generator.References) (map[string]any, error) {
+	values := map[string]any{}
+	for i, from := range component.Spec.ValuesFrom {
+		more, err := valuesFrom(from, component.Namespace, references)
+		if err != nil {
+			return nil, fmt.Errorf("spec.valuesFrom[%d]: %w", i, err)
+		}
+		values = merge(values, more)
+	}
+	own, err := component.GetParameters()
+	if err != nil {
+		return nil, err
+	}
+	return merge(values, own), nil
+}
+
+func valuesFrom(from metav1alpha1.ValuesReference, namespace string, references generator.References) (map[string]any, error) {
+	reference := generator.Reference{Kind: from.Kind, Namespace: namespace, Name: from.Name}
+	data, found := references[reference]
+	if !found && from.Optional {
+		return nil, nil
+	}
+	if !found {
+		return nil, fmt.Errorf("%s: not found", describe(reference))
+	}
+	key := from.ValuesKey
+	if key == "" {
+		key = defaultValuesKey
+	}
+	text, found := data[key]
+	if !found && from.Optional {
+		return nil, nil
+	}
+	if !found {
+		return nil, fmt.Errorf("%s: it has no key %q; its keys are %s", describe(reference), key, keysOf(data))
+	}
+	values, err := parseValues(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s, key %q: %w", describe(reference), key, withheld(from.Kind, err))
+	}
+	return values, nil
+}
+
+func keysOf(data map[string][]byte) string {
+	if len(data) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(data)), ", ")
+}
+
+// parseValues reads one YAML document that is a map, as Helm reads a file of values. No document is no values.
+func parseValues(text []byte) (map[string]any, error) {
+	asJSON, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, invalidYAML(err)
+	}
+	root, err := onlyDocument(text)
+	if err != nil || root == nil {
+		return nil, err
+	}
+	if root.Kind != yamlnode.MappingNode {
+		return nil, &valuesError{text: fmt.Sprintf("line %d: want a map of values, such as replicas: 2", root.Line)}
+	}
+	var values map[string]any
+	if err := json.Unmarshal(asJSON, &values); err != nil {
+		return nil, invalidYAML(err)
+	}
+	return values, nil
+}
+
+// onlyDocument returns the root of the document, or nil where there is none, or nothing in it. Helm's parser knows neither lines nor whether
+// more documents follow, so this is another one.
+func onlyDocument(text []byte) (*yamlnode.Node, error) {
+	documents := yamlnode.NewDecoder(bytes.NewReader(text))
+	var first, second yamlnode.Node
+	if err := documents.Decode(&first); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, invalidYAML(err)
+	}
+	if err := documents.Decode(&second); err == nil {
+		return nil, &valuesError{text: fmt.Sprintf("line %d: a second document; want one", second.Line)}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, invalidYAML(err)
+	}
+	root := first.Content[0]
+	if root.Tag == "!!null" {
+		return nil, nil
+	}
+	return root, nil
+}
+
+// valuesError is a mistake in a document of values whose text quotes nothing of it.
+type valuesError struct{ text string }
+
+func (e *valuesError) Error() string { return e.text }
+
+// parserPrefixes are what the libraries say before they come to the point.
+var parserPrefixes = regexp.MustCompile(`^error converting YAML to JSON: |^yaml: (unmarshal errors:\s+)?`)
+
+func invalidYAML(err error) error {
+	message := parserPrefixes.ReplaceAllString(parserPrefixes.ReplaceAllString(err.Error(), ""), "")
+	return fmt.Errorf("invalid YAML: %s", message)
+}
+
+var lineOfMessage = regexp.MustCompile(`line \d+`)
+
+// withheld keeps only the line of an error in a Secret: parsers quote what they do not understand.
+func withheld(kind metav1alpha1.ReferenceKind, err error) error {
+	var quotesNothing *valuesError
+	if kind != metav1alpha1.SecretReference || errors.As(err, &quotesNothing) {
+		return err
+	}
+	where := lineOfMessage.FindString(err.Error())
+	if where == "" {
+		where = "unknown line"
+	}
+	return fmt.Errorf("invalid YAML: %s (the parser's message could quote the Secret, so it is withheld)", where)
+}

@@ -1,0 +1,5 @@
+// Package version tells what was built.
+package version
+
+// Version of the program; the build sets it by -ldflags "-X github.com/fairlead-io/fairlead/internal/version.Version=v1.2.3".
+var Version = "dev"
