@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+)
+
+const applyHelp = `Pack the folder DIR and create or update the component NAME from it.
+
+The folder goes into an immutable ConfigMap named for its content. One write of the component then switches source and values
+together. Of an existing component only those fields change that the command line gives: without -f and --set its values stay;
+with any of them they are replaced. Sources that are no longer used are deleted, except for the previous one.
+
+Values are readable to whoever may read the component: keep passwords in Secrets, and name those in spec.valuesFrom.`
+
+// applyOptions are the flags of apply.
+type applyOptions struct {
+	values  values.Sources
+	fields  map[string]*string
+	wait    bool
+	timeout time.Duration
+}
+
+func (a *app) newApply() *cobra.Command {
+	o := applyOptions{values: values.Sources{Stdin: a.In}}
+	var changed func(string) bool
+	cmd := &cobra.Command{
+		Use:   "apply NAME DIR",
+		Short: "Apply a local folder as a component",
+		Long:  applyHelp,
+		Args:  cobra.ExactArgs(2),
+		RunE: work(func(ctx context.Context, args []string) error {
+			return a.apply(ctx, args[0], args[1], o, changed)
+		}),
+		ValidArgsFunction: a.completeApply,
+	}
+	flags := cmd.Flags()
+	changed = flags.Changed
+	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
+	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
+	o.fields = specFlags(flags)
+	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is ready, and show its progress")
+	complete(cmd, "generator", generators...)
+	return cmd
+}
+
+var generators = []string{"Helm", "Kustomize", "GoTemplate"}
+
+// specFlags are the flags that set a field of the spec. They are named after the field.
+func specFlags(flags *pflag.FlagSet) map[string]*string {
+	return map[string]*string{
+		"generator":       flags.String("generator", "", "what renders the source: "+strings.Join(generators, ", ")+`; detected by default ("" goes back to that)`),
+		"path":            flags.String("path", "", "folder inside DIR that is rendered"),
+		"targetNamespace": flags.String("target-namespace", "", "namespace of the dependents; the component's by default"),
+		"targetName":      flags.String("target-name", "", "release name; the component's name by default"),
+	}
+}
+
+var flagOfField = map[string]string{
+	"generator": "generator", "path": "path", "targetNamespace": "target-namespace", "targetName": "target-name",
+}
+
+func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, changed func(string) bool) error {
+	fields, err := o.spec(changed)
+	if err != nil {
+		return err
+	}
+	archive, err := publish.Pack(dir)
+	if err != nil {
+		return err
+	}
+	c, target, err := a.connect(name)
+	if err != nil {
+		return err
+	}
+	if err := checkApplicable(target); err != nil {
+		return err
+	}
+	publisher := publish.Publisher{
+		Client: c.Client, Done: a.println,
+		Warn: func(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) },
+	}
+	component, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
+	if err != nil || !o.wait {
+		return err
+	}
+	return a.newWaiter(c, target, o.timeout).ready(ctx, component)
+}
+
+// spec returns the fields of the spec that the command line gives. An empty text removes a field.
+func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
+	if o.timeout < 0 {
+		return nil, negativeTimeout(o.timeout)
+	}
+	fields := map[string]any{}
+	for field, value := range o.fields {
+		if !changed(flagOfField[field]) {
+			continue
+		}
+		if err := checkField(field, *value); err != nil {
+			return nil, err
+		}
+		fields[field] = nil
+		if *value != "" {
+			fields[field] = *value
+		}
+	}
+	if !o.values.Given() {
+		return fields, nil
+	}
+	loaded, err := o.values.Load()
+	if err != nil {
+		return nil, exit.BadInput("%w", err)
+	}
+	fields["values"] = loaded
+	return fields, nil
+}
+
+func checkField(field, value string) error {
+	if value == "" {
+		return nil
+	}
+	var problems []string
+	switch field {
+	case "generator":
+		if !slices.Contains(generators, value) {
+			problems = []string{"want " + strings.Join(generators, ", ")}
+		}
+	case "targetNamespace":
+		problems = validation.IsDNS1123Label(value)
+	case "targetName":
+		problems = validation.IsDNS1123Subdomain(value)
+	}
+	if len(problems) > 0 {
+		return exit.BadUsage("--%s %q: %s", flagOfField[field], value, strings.Join(problems, ", "))
+	}
+	return nil
+}
+
+// checkApplicable refuses types and names that a Component cannot have.
+func checkApplicable(target cluster.Target) error {
+	if !target.IsReadyMade() {
+		return exit.BadUsage("%s: a folder can be applied as components.%s only", target, v1alpha1.GroupVersion.Group)
+	}
+	if problems := validation.IsDNS1123Subdomain(target.Name); len(problems) > 0 {
+		return exit.BadUsage("component %q: %s", target.Name, strings.Join(problems, ", "))
+	}
+	return nil
+}

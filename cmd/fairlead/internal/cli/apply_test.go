@@ -1,0 +1,174 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// sources returns the ConfigMaps of a namespace that hold sources.
+func sources(ctx context.Context, namespace string) []corev1.ConfigMap {
+	GinkgoHelper()
+	list := &corev1.ConfigMapList{}
+	Expect(k8s.List(ctx, list, client.InNamespace(namespace), client.HasLabels{"fairlead.io/source-of"})).To(Succeed())
+	return list.Items
+}
+
+func valuesOf(c *v1alpha1.Component) string {
+	if c.Spec.Values == nil {
+		return ""
+	}
+	return string(c.Spec.Values.Raw)
+}
+
+var _ = Describe("apply", onCluster(func() {
+	It("creates an immutable source, and a component that refers to it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("Chart.yaml", "name: shop", "templates/web.yaml", "kind: Pod")
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store", "--generator=Helm")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(0))
+
+		maps := sources(ctx, namespace)
+		Expect(maps).To(HaveLen(1))
+		c := shopIn(ctx, namespace)
+		Expect(r.Out).To(Equal(fmt.Sprintf("configmap/%s created\ncomponent.fairlead.io/shop created\n", maps[0].Name)))
+		Expect(maps[0].Name).To(MatchRegexp("^shop-[0-9a-f]{12}$"))
+		Expect(maps[0].Immutable).To(HaveValue(BeTrue()))
+		Expect(maps[0].OwnerReferences).To(HaveExactElements(And(HaveField("UID", c.UID), HaveField("Kind", "Component"))))
+		content, err := source.Unpack(maps[0].BinaryData["source.tgz"], source.Limits{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(source.Digest(content)).To(Equal(must(source.Digest(os.DirFS(dir)))))
+
+		Expect(c.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", maps[0].Name)))
+		Expect(c.Spec.TargetName).To(Equal("store"))
+		Expect(c.Spec.Generator).To(Equal(v1alpha1.GeneratorName("Helm")))
+		Expect(valuesOf(c)).To(MatchJSON(`{"replicas": 3, "image": {"tag": "v1"}}`))
+		Expect(c.ManagedFields).To(ContainElement(HaveField("Manager", "fairlead-cli")))
+	})
+
+	It("writes nothing when nothing changed", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("web.yaml", "kind: Pod")
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--set", "a=1").Code).To(Equal(0))
+		before := len(requests(ctx, namespace, "components", "configmaps").Writes())
+		for _, args := range [][]string{{}, {"--set", "a=1"}} {
+			r := fairlead(ctx, namespace, append([]string{"apply", "shop", dir}, args...)...)
+			Expect(r).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+		}
+		Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(HaveLen(before))
+	})
+
+	It("switches source and values in one write, and keeps the fields of others", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop", Labels: map[string]string{"team": "a"}}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"old.yaml": "kind: Pod"}}
+		c.Spec.Values = &runtime.RawExtension{Raw: []byte(`{"old": true}`)}
+		c.Spec.Suspend, c.Spec.Path, c.Spec.TargetName = true, "old", "store"
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+
+		values := filepath.Join(folder("v.yaml", "new: [1, 2]\ngone: null\n"), "v.yaml")
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Pod"), "-f", values, "--path", "", "--target-name=store")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Out).To(HaveSuffix("component.fairlead.io/shop updated\n"))
+
+		after := shopIn(ctx, namespace)
+		Expect(requests(ctx, namespace, "components").Writes()).To(HaveExactElements(HaveField("Verb", "update")))
+		Expect(after.Generation).To(Equal(c.Generation + 1))
+		Expect(after.Spec.Source.Inline).To(BeNil())
+		Expect(after.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", sources(ctx, namespace)[0].Name)))
+		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`), "values that are given replace all")
+		Expect(after.Spec.Path).To(BeEmpty())
+		Expect(after.Spec.TargetName).To(Equal("store"))
+		Expect(after.Spec.Suspend).To(BeTrue())
+		Expect(after.Labels).To(HaveKeyWithValue("team", "a"))
+
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Job")).Code).To(Equal(0))
+		Expect(valuesOf(shopIn(ctx, namespace))).To(MatchJSON(valuesOf(after)), "without values they stay")
+	})
+
+	It("keeps the current and the previous source, and both go with the component", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		var names []string
+		for _, content := range []string{"1", "2", "3", "1"} {
+			Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", content)).Code).To(Equal(0))
+			names = append(names, shopIn(ctx, namespace).Spec.Source.ConfigMap.Name)
+			var kept []string
+			for _, s := range sources(ctx, namespace) {
+				kept = append(kept, s.Name)
+				Expect(s.OwnerReferences).To(HaveExactElements(HaveField("UID", shopIn(ctx, namespace).UID)))
+			}
+			Expect(kept).To(ConsistOf(names[max(0, len(names)-2):]))
+		}
+		Expect(names[3]).To(Equal(names[0]))
+		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "1")).Code).To(Equal(0))
+		Expect(sources(ctx, namespace)).To(HaveLen(3), "those of another component stay")
+	})
+
+	It("does not rely on a source that is about to go with an earlier component", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		dir := folder("web.yaml", "kind: Pod")
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
+		doomed := sources(ctx, namespace)[0].UID
+		Expect(fairlead(ctx, namespace, "delete", "shop", "--wait").Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
+		Expect(sources(ctx, namespace)).NotTo(ContainElement(HaveField("UID", doomed)))
+		c := shopIn(ctx, namespace)
+		Expect(sources(ctx, namespace)).To(HaveExactElements(HaveField("OwnerReferences", HaveExactElements(HaveField("UID", c.UID)))))
+	})
+
+	It("reads values from stdin only when it is told so", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "-f", "-")).To(HaveField("Code", 0))
+		Expect(valuesOf(shopIn(ctx, namespace))).To(Equal("{}"))
+	})
+
+	It("refuses to write while the component is being deleted", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := held(ctx, namespace, "shop")
+		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""))
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop is being deleted; apply again once it is gone\n"))
+		Expect(sources(ctx, namespace)).To(BeEmpty())
+	})
+
+	It("says that the namespace does not exist", func(ctx SpecContext) {
+		r := fairlead(ctx, "nowhere", "apply", "shop", folder("web.yaml", ""))
+		Expect(r).To(Equal(result{Code: 1, Err: "fairlead: namespace \"nowhere\" does not exist; create it first\n"}))
+	})
+}))
+
+func must[T any](value T, err error) T {
+	GinkgoHelper()
+	Expect(err).NotTo(HaveOccurred())
+	return value
+}
+
+// held creates a component with a finalizer, that an operator would have set.
+func held(ctx context.Context, namespace, name string) *v1alpha1.Component {
+	GinkgoHelper()
+	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{"fairlead.io/finalizer"}}}
+	c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"web.yaml": ""}}
+	Expect(k8s.Create(ctx, c)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { release(ctx, c) })
+	return c
+}
+
+// release lets a component go.
+func release(ctx context.Context, c *v1alpha1.Component) {
+	GinkgoHelper()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata": {"finalizers": null}}`))
+	Expect(client.IgnoreNotFound(k8s.Patch(ctx, c.DeepCopy(), patch))).To(Succeed())
+}

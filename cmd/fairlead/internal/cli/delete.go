@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+)
+
+const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
+
+The operator refuses while foreign instances of types exist that the component brought. With --wait the blocker is printed at once, and
+the command goes on waiting, for the deletion goes through by itself when they are gone. It fails when the time is up.`
+
+func (a *app) newDelete() *cobra.Command {
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "delete NAME | TYPE/NAME",
+		Short: "Delete a component and its dependents",
+		Long:  deleteHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			if timeout < 0 {
+				return negativeTimeout(timeout)
+			}
+			return a.delete(ctx, args[0], wait, timeout)
+		}),
+		ValidArgsFunction: a.completeOne,
+	}
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component and its dependents are gone, and show the progress")
+	return cmd
+}
+
+func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.Duration) error {
+	c, target, err := a.connect(name)
+	if err != nil {
+		return err
+	}
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return err
+	}
+	// Of other types only what is a component: a person may have mistaken the type.
+	if _, err := cluster.Status(target, obj); err != nil {
+		return err
+	}
+	if obj, err = a.requestDeletion(ctx, c, target, obj); err != nil {
+		return err
+	}
+	if obj == nil {
+		a.println(target.String() + " deleted")
+		return nil
+	}
+	if !wait {
+		return reportBlocker(target, obj)
+	}
+	if err := a.newWaiter(c, target, timeout).gone(ctx, obj); err != nil {
+		return err
+	}
+	a.println(target.String() + " deleted")
+	return nil
+}
+
+// requestDeletion returns the component as it is afterwards, or nil where it is gone.
+func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if obj.GetDeletionTimestamp() != nil {
+		a.println(target.String() + " is being deleted already")
+		return obj, nil
+	}
+	uid := obj.GetUID()
+	if err := c.Delete(ctx, obj, client.Preconditions{UID: &uid}); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	after := target.Blank()
+	err := c.Get(ctx, client.ObjectKeyFromObject(after), after)
+	if apierrors.IsNotFound(err) || err == nil && after.GetUID() != uid {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.println(target.String() + " deletion requested")
+	return after, nil
+}
+
+// reportBlocker tells of a deletion that is known to be refused.
+func reportBlocker(target cluster.Target, obj *unstructured.Unstructured) error {
+	status, err := cluster.Status(target, obj)
+	if err != nil {
+		return err
+	}
+	if report := progress.OfDeletion(status, obj.GetGeneration()); report.Verdict == progress.Blocked {
+		return exit.Refuse("%s: %s", target, report.Summary)
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/version"
+)
+
+const exitCodes = `The exit code tells what became of a command:
+
+  0  yes: it is so, or it was done
+  1  the answer is no: the component does not exist, is Stalled or Suspended, the time was up, the API server refused a write,
+     or the command was interrupted; the reason is on stderr
+  2  bad usage or input: flags and arguments, a folder or a file of values, a type that the cluster does not serve
+  3  the cluster could not be asked: kubeconfig invalid, not reachable, not authorized, forbidden, the custom resource definition
+     of components not installed
+
+Without --wait, apply and delete answer 0 once the API server has accepted the change. Tree and list answer 0 whatever the state of
+the components is that they show.`
+
+// newExitCodes is a help topic: a command that cannot be run.
+func newExitCodes() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes}
+}
+
+func (a *app) newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:               "version",
+		Short:             "Print the version of this program",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			a.println(version.Version)
+			return nil
+		},
+	}
+}

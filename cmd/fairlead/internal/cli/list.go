@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+)
+
+func (a *app) newList() *cobra.Command {
+	var output string
+	var everywhere bool
+	cmd := &cobra.Command{
+		Use:   "list [TYPE]",
+		Short: "List components",
+		Long:  "List the components of a namespace, with what their operator says of them. TYPE is for operators with kinds of their own.",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			format, err := parseOutput(output)
+			if err != nil {
+				return err
+			}
+			kind := ""
+			if len(args) > 0 {
+				kind = args[0]
+			}
+			return a.list(ctx, kind, everywhere, format)
+		}),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the components of all namespaces")
+	addOutputFlag(cmd, &output)
+	return cmd
+}
+
+func (a *app) list(ctx context.Context, kind string, everywhere bool, format show.Format) error {
+	c, err := cluster.Connect(a.flags)
+	if err != nil {
+		return err
+	}
+	target, err := c.Resolve(cluster.Reference{Type: kind})
+	if err != nil {
+		return err
+	}
+	if everywhere {
+		target.Namespace = ""
+	}
+	var items []show.Component
+	err = c.List(ctx, target.Mapping, target.Namespace, func(obj *unstructured.Unstructured) error {
+		item := cluster.Target{Mapping: target.Mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		status, err := cluster.StatusIfAny(item, obj)
+		if err == nil {
+			items = append(items, show.NewComponent(obj, status))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 && format == show.FormatTable {
+		_, err := fmt.Fprintln(a.ErrOut, none(target))
+		return err
+	}
+	return show.NewList(items).Print(a.Out, format, time.Now())
+}
+
+func none(target cluster.Target) string {
+	types := target.Mapping.Resource.GroupResource().String()
+	if target.Namespace == "" {
+		return fmt.Sprintf("There are no %s.", types)
+	}
+	return fmt.Sprintf("There are no %s in namespace %q.", types, target.Namespace)
+}

@@ -1,0 +1,133 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// inventory creates two objects, and returns the record of these and of some that are not there.
+func inventory(ctx context.Context, namespace string) []string {
+	GinkgoHelper()
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"}, StringData: map[string]string{"password": "s3cret"}}
+	Expect(k8s.Create(ctx, settings)).To(Succeed())
+	Expect(k8s.Create(ctx, secret)).To(Succeed())
+	return []string{
+		fmt.Sprintf("apps/v1/Deployment/%s/web u=1 o=1", namespace),
+		fmt.Sprintf("/v1/ConfigMap/%s/settings u=%s", namespace, settings.UID),
+		fmt.Sprintf("/v1/Secret/%s/db u=other", namespace),
+		fmt.Sprintf("nowhere.example.com/v1/Widget/%s/w u=1 o=2", namespace),
+	}
+}
+
+var _ = Describe("tree", onCluster(func() {
+	It("shows recorded dependents as they are", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := held(ctx, namespace, "shop")
+		status := progressing(web)
+		status.Inventory = inventory(ctx, namespace)
+		report(ctx, c, status)
+
+		r := fairlead(ctx, namespace, "tree", "shop")
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(r.Out).To(MatchRegexp(`(?m)^Component.fairlead.io ` + namespace + `/shop: Progressing, 1/2 dependents ready, revision 1$`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^0 +ConfigMap +` + namespace + `/settings +Ready$`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^0 +Secret +` + namespace + `/db +Missing +Replaced: the recorded object \(UID other\) is gone`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^1 +Deployment.apps +` + namespace + `/web +Missing +NotFound: it does not exist$`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^2 +Widget.nowhere.example.com +` + namespace + `/w +Unknown +KindNotServed: `))
+
+		r = fairlead(ctx, namespace, "tree", "components.fairlead.io/shop", "-o", "json")
+		Expect(r.Code).To(Equal(0), r.Err)
+		var tree show.Tree
+		Expect(json.Unmarshal([]byte(r.Out), &tree)).To(Succeed())
+		Expect(tree.APIVersion).To(Equal(show.SchemaVersion))
+		Expect(tree.Component.State).To(Equal("Progressing"))
+		Expect(tree.Dependents).To(HaveLen(4))
+		Expect(r.Out).NotTo(ContainSubstring("s3cret"))
+	})
+
+	It("shows a component whose type belongs to another operator, however the type is named", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}
+		Expect(k8s.Create(ctx, g)).To(Succeed())
+		r := fairlead(ctx, namespace, "tree", "gadget/g")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring("no operator has seen this one yet"))
+
+		*g.GetStatus() = metav1alpha1.Status{
+			Reconciler: "gadgets.test.fairlead.io", ObservedGeneration: g.Generation, State: metav1alpha1.StateReady,
+			Conditions: readyCondition(metav1.ConditionTrue, "Ready", ""), Inventory: inventory(ctx, namespace)[1:2],
+		}
+		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		for _, kind := range []string{"gadget", "gadgets", "Gadget", "gadgets.gadgets.example.com", "gadgets.v1.gadgets.example.com", "Gadget.v1.gadgets.example.com"} {
+			r := fairlead(ctx, namespace, "tree", kind+"/g")
+			Expect(r.Code).To(Equal(0), r.Err)
+			Expect(r.Out).To(And(HavePrefix("Gadget.gadgets.example.com "+namespace+"/g: Ready"), ContainSubstring("settings")))
+		}
+		r = fairlead(ctx, namespace, "list", "gadgets")
+		Expect(r.Out).To(MatchRegexp(`(?m)^` + namespace + ` +g +True +Ready `))
+		r = fairlead(ctx, namespace, "apply", "gadget/g", folder("web.yaml", ""))
+		Expect(r.Code).To(Equal(2))
+		Expect(r.Err).To(ContainSubstring("a folder can be applied as components.fairlead.io only"))
+	})
+
+	It("shows what an inventory holds that is damaged in part, and says no", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := held(ctx, namespace, "shop")
+		status := allReady()
+		status.Inventory = append(inventory(ctx, namespace)[:2], "what is this?")
+		report(ctx, c, status)
+		r := fairlead(ctx, namespace, "tree", "comp/shop")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Out).To(ContainSubstring("settings"))
+		Expect(r.Err).To(ContainSubstring(`inventory entry "what is this?"`))
+	})
+}))
+
+var _ = Describe("list", onCluster(func() {
+	It("lists a namespace or all, for people and for programs", func(ctx SpecContext) {
+		here, there := newNamespace(ctx), newNamespace(ctx)
+		empty := fairlead(ctx, here, "list")
+		Expect(empty).To(Equal(result{Err: fmt.Sprintf("There are no components.fairlead.io in namespace %q.\n", here)}))
+		report(ctx, held(ctx, here, "shop"), allReady())
+		held(ctx, there, "store")
+
+		r := fairlead(ctx, here, "list")
+		Expect(r.Out).To(HavePrefix("NAMESPACE "))
+		Expect(r.Out).To(MatchRegexp(`(?m)^` + here + ` +shop +True +Ready +2/2 +1 +\d+s +2 dependents are ready$`))
+		Expect(r.Out).NotTo(ContainSubstring("store"))
+		r = fairlead(ctx, here, "list", "-A")
+		Expect(r.Out).To(MatchRegexp(`(?m)^` + there + ` +store +Unknown +- `))
+
+		var list show.List
+		r = fairlead(ctx, here, "list", "-o=json")
+		Expect(json.Unmarshal([]byte(r.Out), &list)).To(Succeed())
+		Expect(list.Items).To(HaveExactElements(HaveField("Name", "shop")))
+	})
+}))
+
+var _ = Describe("completion", onCluster(func() {
+	It("offers the names that there are", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		held(ctx, namespace, "shop")
+		held(ctx, namespace, "store")
+		flags := connected(namespace)
+		complete := func(args ...string) string {
+			return run(ctx, append([]string{flags[0], "__complete"}, append(flags[1:], args...)...)...).Out
+		}
+		Expect(complete("tree", "s")).To(HavePrefix("shop\nstore\n:4\n"))
+		Expect(complete("delete", "comp/sh")).To(HavePrefix("comp/shop\n:4\n"))
+		Expect(complete("apply", "shop", "")).To(HavePrefix(":16\n"))
+		Expect(complete("apply", "shop", ".", "--generator", "")).To(HavePrefix("Helm\nKustomize\nGoTemplate\n"))
+	})
+}))

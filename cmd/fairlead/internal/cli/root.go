@@ -1,0 +1,108 @@
+// Package cli is the command line: commands, flags, and what becomes of errors.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+)
+
+// pluginName is the file name under which kubectl finds the program, as "kubectl fairlead".
+const pluginName = "kubectl-fairlead"
+
+// app is what all commands share.
+type app struct {
+	genericiooptions.IOStreams
+	flags *genericclioptions.ConfigFlags
+}
+
+// Run executes a command line, of which the first element is the program, and returns the exit code. A cancelled context interrupts
+// the command.
+func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+	root := newRoot(args[0], streams)
+	root.SetArgs(args[1:])
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return int(exit.Yes)
+	}
+	failure := classify(err)
+	program := root.CommandPath()
+	_, _ = fmt.Fprintf(streams.ErrOut, "%s: %s\n", program, exit.Line(failure))
+	if failure.Usage {
+		_, _ = fmt.Fprintf(streams.ErrOut, "See '%s --help'.\n", command.CommandPath())
+	}
+	return int(failure.Code)
+}
+
+// failed marks an error of a command's work, as opposed to one that cobra found in the command line.
+type failed struct{ error }
+
+// Unwrap returns the error.
+func (f failed) Unwrap() error { return f.error }
+
+func classify(err error) *exit.Error {
+	if known, ok := errors.AsType[*exit.Error](err); ok {
+		return known
+	}
+	if work, ok := errors.AsType[failed](err); ok {
+		return &exit.Error{Code: exit.CodeOf(work.error), Err: work.error}
+	}
+	return &exit.Error{Code: exit.Misuse, Usage: true, Err: err}
+}
+
+// work makes the body of a command.
+func work(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := do(cmd.Context(), args); err != nil {
+			return failed{err}
+		}
+		return nil
+	}
+}
+
+func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
+	a := &app{IOStreams: streams}
+	a.flags = cluster.Configure(genericclioptions.NewConfigFlags(true).WithWarningPrinter(streams))
+	root := &cobra.Command{
+		Use:           "fairlead",
+		Short:         "Guide objects into a cluster in order",
+		Long:          "Fairlead applies charts, kustomizations and templates as components: in waves, watched, repaired, pruned and safely deleted.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	if strings.TrimSuffix(filepath.Base(argv0), ".exe") == pluginName {
+		root.Use = pluginName
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl fairlead"}
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	a.flags.AddFlags(root.PersistentFlags())
+	root.AddCommand(a.newApply(), a.newTree(), a.newList(), a.newDelete(), a.newVersion(), newExitCodes())
+	return root
+}
+
+// connect connects as the flags say, and finds the component that a person named.
+func (a *app) connect(reference string) (*cluster.Cluster, cluster.Target, error) {
+	ref, err := cluster.ParseReference(reference)
+	if err != nil {
+		return nil, cluster.Target{}, err
+	}
+	c, err := cluster.Connect(a.flags)
+	if err != nil {
+		return nil, cluster.Target{}, err
+	}
+	target, err := c.Resolve(ref)
+	return c, target, err
+}
+
+func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, line) }

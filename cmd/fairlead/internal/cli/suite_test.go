@@ -1,0 +1,177 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var (
+	kube     *testcluster.Cluster
+	k8s      client.Client
+	sequence atomic.Int64
+	// uninstalled is what the command line said before components were known to the cluster.
+	uninstalled result
+)
+
+func TestCommandLine(t *testing.T) {
+	klog.SetLogger(logr.Discard())
+	ctrllog.SetLogger(logr.Discard())
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	RunSpecs(t, "command line")
+}
+
+func startCluster(ctx context.Context) {
+	GinkgoHelper()
+	kube = testcluster.StartFor(GinkgoTB(), testcluster.Options{Audit: true, NoControllers: true})
+	uninstalled = fairlead(ctx, "default", "list")
+	scheme, err := gadget.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	k8s, err = client.New(kube.Config(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(config.Install(ctx, k8s)).To(Succeed())
+	definitions, err := manifests.Decode("crd.yaml", gadget.CRD)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(k8s.Create(ctx, definitions[0])).To(Succeed())
+	Eventually(ctx, func() error { return k8s.List(ctx, &gadget.GadgetList{}) }).Should(Succeed())
+}
+
+// onCluster makes specs that share a cluster.
+func onCluster(body func()) func() {
+	return func() {
+		BeforeEach(func() {
+			if testing.Short() {
+				Skip("needs a cluster")
+			}
+		})
+		body()
+	}
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	if !testing.Short() {
+		startCluster(ctx)
+	}
+})
+
+// result is what a command line did.
+type result struct {
+	Code     int
+	Out, Err string
+}
+
+// run executes a command line without a cluster's flags.
+func run(ctx context.Context, args ...string) result {
+	var out, err bytes.Buffer
+	code := cli.Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &err})
+	return result{Code: code, Out: out.String(), Err: err.String()}
+}
+
+// connected adds the flags that reach the cluster. They come first, so that a spec may override them.
+func connected(namespace string, args ...string) []string {
+	flags := []string{"fairlead", "--kubeconfig", kube.Kubeconfig(), "--cache-dir", filepath.Join(filepath.Dir(kube.Kubeconfig()), "cache"), "-n", namespace}
+	return append(flags, args...)
+}
+
+// fairlead executes a command line against the cluster.
+func fairlead(ctx context.Context, namespace string, args ...string) result {
+	return run(ctx, connected(namespace, args...)...)
+}
+
+// process is a command line that is under way.
+type process struct {
+	out, err *gbytes.Buffer
+	code     chan int
+	stop     context.CancelFunc
+}
+
+func start(ctx context.Context, namespace string, args ...string) *process {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &process{out: gbytes.NewBuffer(), err: gbytes.NewBuffer(), code: make(chan int, 1), stop: cancel}
+	go func() {
+		defer GinkgoRecover()
+		p.code <- cli.Run(ctx, connected(namespace, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: p.out, ErrOut: p.err})
+	}()
+	DeferCleanup(cancel)
+	return p
+}
+
+// newNamespace returns a namespace for one spec.
+func newNamespace(ctx context.Context) string {
+	GinkgoHelper()
+	name := "cli-" + strconv.FormatInt(sequence.Add(1), 10)
+	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+	return name
+}
+
+// folder writes files, given by name and content, to a new folder.
+func folder(files ...string) string {
+	GinkgoHelper()
+	dir := GinkgoT().TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		Expect(os.MkdirAll(filepath.Dir(path), 0o700)).To(Succeed())
+		Expect(os.WriteFile(path, []byte(files[i+1]), 0o600)).To(Succeed())
+	}
+	return dir
+}
+
+// shopIn returns the component "shop" of a namespace.
+func shopIn(ctx context.Context, namespace string) *v1alpha1.Component {
+	GinkgoHelper()
+	c := &v1alpha1.Component{}
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop"}, c)).To(Succeed())
+	return c
+}
+
+// report writes a status, as an operator would, for the generation that the component has.
+func report(ctx context.Context, c *v1alpha1.Component, status metav1alpha1.Status) {
+	GinkgoHelper()
+	status.Reconciler, status.ObservedGeneration = "fairlead.io", c.Generation
+	base := c.DeepCopy()
+	c.Status = status
+	Expect(k8s.Status().Patch(ctx, c, client.MergeFrom(base))).To(Succeed())
+}
+
+// readyCondition returns conditions as an operator sets them.
+func readyCondition(value metav1.ConditionStatus, reason, message string) []metav1.Condition {
+	return []metav1.Condition{{
+		Type: metav1alpha1.ConditionReady, Status: value, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(time.Unix(1, 0)),
+	}}
+}
+
+// requests returns what the command line asked of the API server for resources of a namespace, so far.
+func requests(ctx context.Context, namespace string, resources ...string) testcluster.Events {
+	GinkgoHelper()
+	events, err := kube.AuditEvents(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return events.UserAgent("fairlead-cli/").Resource(resources...).Where(func(e testcluster.Event) bool { return e.Namespace == namespace })
+}

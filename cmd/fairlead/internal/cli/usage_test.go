@@ -1,0 +1,158 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("the command line", func() {
+	DescribeTable("answers 2 with one line and a hint to bad usage", func(ctx SpecContext, line string, want ...string) {
+		r := run(ctx, append([]string{"fairlead"}, strings.Fields(line)...)...)
+		Expect(r.Code).To(Equal(2))
+		Expect(r.Out).To(BeEmpty())
+		lines := strings.Split(strings.TrimSuffix(r.Err, "\n"), "\n")
+		Expect(lines).To(HaveLen(2))
+		Expect(lines[0]).To(HavePrefix("fairlead: "))
+		for _, text := range want {
+			Expect(lines[0]).To(ContainSubstring(text))
+		}
+		Expect(lines[1]).To(MatchRegexp(`^See 'fairlead.* --help'\.$`))
+	},
+		Entry("an unknown command", "aply shop .", "aply"),
+		Entry("an unknown flag", "tree shop --colour", "--colour"),
+		Entry("no name", "tree", "accepts 1 arg"),
+		Entry("no folder", "apply shop", "accepts 2 arg"),
+		Entry("too many arguments", "delete a b", "accepts 1 arg"),
+		Entry("no name after the type", "tree widgets/", `component "widgets/"`, "TYPE/NAME"),
+		Entry("no type before the name", "tree /shop", "TYPE/NAME"),
+		Entry("two slashes", "delete a/b/c", `component "a/b/c"`),
+		Entry("an unknown format", "tree shop -o wide", `"wide"`, "json or yaml"),
+		Entry("a format of list", "list -o name", "json or yaml"),
+		Entry("an unknown generator", "apply shop . --generator Jsonnet", "Helm, Kustomize, GoTemplate"),
+		Entry("a bad namespace", "apply shop . --target-namespace Shop_1", "--target-namespace"),
+		Entry("a bad release name", "apply shop . --target-name Shop_1", "--target-name"),
+		Entry("a bad duration", "apply shop . --timeout soon", "--timeout"),
+		Entry("a negative duration", "delete shop --timeout -5m", "--timeout"),
+		Entry("a bad time-out of requests", "tree shop --request-timeout soon", "--request-timeout"),
+	)
+
+	DescribeTable("answers 2 with one line to bad input", func(ctx SpecContext, args []string, want string) {
+		GinkgoT().Chdir(folder("chart/Chart.yaml", "name: shop", "bad.yaml", "a: 1\n\tb: 2\n"))
+		r := run(ctx, append([]string{"fairlead"}, args...)...)
+		Expect(r.Code).To(Equal(2))
+		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want), HaveSuffix("\n")))
+		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
+	},
+		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `folder "nowhere" does not exist`),
+		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `"bad.yaml" is a file`),
+		Entry("a bad file of values", []string{"apply", "shop", "chart", "-f", "bad.yaml"}, "bad.yaml:2: invalid YAML"),
+		Entry("a missing file of values", []string{"apply", "shop", "chart", "-f", "none.yaml"}, "none.yaml: no such file"),
+		Entry("a bad assignment", []string{"apply", "shop", "chart", "--set", "a"}, "--set number 1"),
+	)
+
+	DescribeTable("answers 3 when no cluster can be asked", func(ctx SpecContext, flags []string, want string) {
+		GinkgoT().Setenv("KUBECONFIG", filepath.Join(folder(), "none"))
+		GinkgoT().Setenv("HOME", folder())
+		GinkgoT().Chdir(folder("kubeconfig", "apiVersion: v1\nkind: Config\nclusters: 7\n"))
+		r := run(ctx, append([]string{"fairlead", "list"}, flags...)...)
+		Expect(r.Code).To(Equal(3))
+		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want)))
+		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
+	},
+		Entry("a missing kubeconfig", []string{"--kubeconfig=nowhere"}, "nowhere"),
+		Entry("a broken kubeconfig", []string{"--kubeconfig=kubeconfig"}, "kubeconfig"),
+		Entry("an unknown context", []string{"--context=nowhere"}, "specified context: nowhere"),
+		Entry("nobody listening", []string{"--server=https://127.0.0.1:1"}, "127.0.0.1:1"),
+		Entry("no answer in time", []string{"--server=https://192.0.2.1", "--request-timeout=100ms"}, "192.0.2.1"),
+	)
+
+	It("is a plugin of kubectl by its name", func(ctx SpecContext) {
+		r := run(ctx, "/usr/bin/kubectl-fairlead", "apply", "--help")
+		Expect(r.Code).To(Equal(0))
+		Expect(r.Out).To(ContainSubstring("Usage:\n  kubectl fairlead apply NAME DIR [flags]\n"))
+		r = run(ctx, "kubectl-fairlead", "apply")
+		Expect(r.Err).To(And(HavePrefix("kubectl fairlead: "), HaveSuffix("See 'kubectl fairlead apply --help'.\n")))
+	})
+
+	It("explains its exit codes, tells its version, and completes", func(ctx SpecContext) {
+		Expect(run(ctx, "fairlead", "help", "exit-codes").Out).To(ContainSubstring("3  the cluster could not be asked"))
+		Expect(run(ctx, "fairlead", "version")).To(Equal(result{Out: "dev\n"}))
+		Expect(run(ctx, "fairlead", "completion", "bash").Out).To(ContainSubstring("__start_fairlead"))
+		Expect(run(ctx, "fairlead").Out).To(ContainSubstring("Additional help topics:\n  fairlead exit-codes"))
+	})
+})
+
+var _ = Describe("the connection", onCluster(func() {
+	It("is that of kubectl's flags", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "crew"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-components-viewer"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "crew"}},
+		})).To(Succeed())
+		held(ctx, namespace, "shop")
+
+		r := fairlead(ctx, namespace, "list", "--as=joe")
+		Expect(r.Code).To(Equal(3))
+		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(`User "joe" cannot list resource "components"`)))
+		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
+		for _, args := range [][]string{{"tree", "shop"}, {"delete", "shop"}, {"apply", "shop", folder("web.yaml", "")}} {
+			Expect(fairlead(ctx, namespace, append(args, "--as=joe")...).Code).To(Equal(3))
+		}
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "list", "--as=joe", "--as-group=crew") }).Should(HaveField("Code", 0))
+		Expect(requests(ctx, namespace, "components")).To(ContainElement(And(
+			HaveField("ImpersonatedUser", "joe"), HaveField("Code", 200))))
+
+		Expect(fairlead(ctx, namespace, "list", "--token=wrong", "--client-certificate=", "--client-key=").Code).To(Equal(0), "the certificate still counts")
+		kubeconfig := withoutUser(kube, namespace)
+		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "list")
+		Expect(r.Code).To(Equal(3), "the current context has no user")
+		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "list")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("shop"))), "the context names the namespace")
+		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--user=admin", "--cluster=real", "-n", namespace, "tree", "shop")
+		Expect(r.Code).To(Equal(0), r.Err)
+		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "--token=wrong", "--user=nobody", "list")
+		Expect(r.Code).To(Equal(3), "a token that nobody has")
+	})
+
+	It("has its limits in the cluster, not here", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		r := fairlead(ctx, namespace, "tree", "sprockets/shop")
+		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"\n"}))
+		r = fairlead(ctx, namespace, "tree", "shop")
+		Expect(r.Code).To(Equal(1))
+		Expect(uninstalled.Code).To(Equal(3))
+		Expect(uninstalled.Err).To(Equal("fairlead: the cluster does not serve components.fairlead.io, version v1alpha1; " +
+			"install the custom resource definition of the operator first\n"))
+	})
+}))
+
+// withoutUser writes a kubeconfig whose current context cannot log in, but others can.
+func withoutUser(cluster *testcluster.Cluster, namespace string) string {
+	GinkgoHelper()
+	config := must(clientcmd.LoadFromFile(cluster.Kubeconfig()))
+	current := config.Contexts[config.CurrentContext]
+	config.Clusters["real"], config.AuthInfos["admin"] = config.Clusters[current.Cluster], config.AuthInfos[current.AuthInfo]
+	config.AuthInfos["nobody"] = config.AuthInfos[current.AuthInfo].DeepCopy()
+	config.AuthInfos["nobody"].ClientCertificateData, config.AuthInfos["nobody"].ClientKeyData = nil, nil
+	config.AuthInfos["nobody"].ClientCertificate, config.AuthInfos["nobody"].ClientKey, config.AuthInfos["nobody"].Token = "", "", ""
+	admin := current.DeepCopy()
+	admin.Cluster, admin.AuthInfo, admin.Namespace = "real", "admin", namespace
+	config.Contexts["admin"] = admin
+	anonymous := admin.DeepCopy()
+	anonymous.AuthInfo = "nobody"
+	config.Contexts["anonymous"], config.CurrentContext = anonymous, "anonymous"
+	file := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
+	Expect(os.Chmod(file, 0o600)).To(Succeed())
+	return file
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+)
+
+const defaultTimeout = 5 * time.Minute
+
+func addWaitFlags(flags *pflag.FlagSet, wait *bool, timeout *time.Duration, usage string) {
+	flags.BoolVar(wait, "wait", false, usage)
+	flags.DurationVar(timeout, "timeout", defaultTimeout, "how long to wait; 0 is without limit")
+}
+
+func negativeTimeout(timeout time.Duration) error {
+	return exit.BadUsage("--timeout %s: want a duration such as 5m, or 0 for no limit", timeout)
+}
+
+// waiter waits for one component, and prints each line of its progress once.
+type waiter struct {
+	app     *app
+	cluster *cluster.Cluster
+	target  cluster.Target
+	timeout time.Duration
+	printed progress.Printed
+	// last is what the latest status says.
+	last progress.Report
+}
+
+func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.Duration) *waiter {
+	return &waiter{app: a, cluster: c, target: target, timeout: timeout, printed: progress.Printed{}}
+}
+
+// ready waits until a component is ready for the generation that from has.
+func (w *waiter) ready(ctx context.Context, from *unstructured.Unstructured) error {
+	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj == nil {
+			return false, exit.Refuse("%s was deleted while waiting for it", w.target)
+		}
+		if obj.GetDeletionTimestamp() != nil {
+			return false, exit.Refuse("%s is being deleted", w.target)
+		}
+		status, err := cluster.Status(w.target, obj)
+		if err != nil {
+			return false, err
+		}
+		w.show(progress.OfApply(status, from.GetGeneration()))
+		if w.last.Verdict == progress.Failed {
+			return false, exit.Refuse("%s is not ready: %s", w.target, w.last.Summary)
+		}
+		return w.last.Verdict == progress.Reached, nil
+	})
+}
+
+// gone waits until a component is gone. That its deletion is blocked is told at once; it may still go on before the time is up.
+func (w *waiter) gone(ctx context.Context, from *unstructured.Unstructured) error {
+	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj == nil {
+			return true, nil
+		}
+		status, err := cluster.Status(w.target, obj)
+		if err != nil {
+			return false, err
+		}
+		w.show(progress.OfDeletion(status, from.GetGeneration()))
+		return false, nil
+	})
+}
+
+func (w *waiter) show(report progress.Report) {
+	w.last = report
+	for _, line := range w.printed.New(report.Lines) {
+		w.app.println(line)
+	}
+}
+
+// follow sees the component until see is content, or the time is up.
+func (w *waiter) follow(ctx context.Context, from *unstructured.Unstructured, see cluster.See) error {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if w.timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, w.timeout)
+	}
+	defer cancel()
+	err := w.cluster.Follow(limited, from, see)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return exit.Refuse("interrupted; %s goes on without being waited for: %s", w.target, w.last.Summary)
+	case errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil:
+		return exit.Refuse("timed out after %s for %s: %s", w.timeout, w.target, w.last.Summary)
+	}
+	return err
+}

@@ -1,0 +1,217 @@
+package cli_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// These specs play the operator: they write the status by hand.
+
+func progressing(waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+	return metav1alpha1.Status{
+		State: metav1alpha1.StateProgressing, Revision: 1, Waiting: waiting,
+		Conditions: readyCondition(metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready"),
+		Dependents: metav1alpha1.DependentCounts{Total: 2, Ready: 1},
+	}
+}
+
+func allReady() metav1alpha1.Status {
+	return metav1alpha1.Status{
+		State: metav1alpha1.StateReady, Revision: 1, Dependents: metav1alpha1.DependentCounts{Total: 2, Ready: 2, Summary: "2/2"},
+		Conditions: readyCondition(metav1.ConditionTrue, metav1alpha1.ReasonReady, "2 dependents are ready"),
+	}
+}
+
+var web = metav1alpha1.DependentReport{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress", Message: "Available: 0/2"}
+
+var _ = Describe("apply --wait", onCluster(func() {
+	var namespace string
+	BeforeEach(func(ctx SpecContext) { namespace = newNamespace(ctx) })
+
+	// applying returns a command that waits for a component, and that component.
+	applying := func(ctx context.Context, args ...string) (*process, *v1alpha1.Component) {
+		GinkgoHelper()
+		p := start(ctx, namespace, append([]string{"apply", "shop", folder("web.yaml", ""), "--wait"}, args...)...)
+		Eventually(ctx, p.out).Should(gbytes.Say("generation 1 is not observed by the operator yet\n"))
+		return p, shopIn(ctx, namespace)
+	}
+
+	It("prints the progress until the component is ready, by one watch", func(ctx SpecContext) {
+		p, c := applying(ctx)
+		report(ctx, c, progressing(web))
+		Eventually(ctx, p.out).Should(gbytes.Say("wave 1: 1/2 ready\nwave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2\n"))
+		report(ctx, c, allReady())
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.out).To(gbytes.Say("^ready: 2/2 dependents, revision 1\n$"))
+		Expect(p.err.Contents()).To(BeEmpty())
+		all := requests(ctx, namespace, "components")
+		Expect(all.Verb("watch")).To(HaveLen(1))
+		Expect(all.Verb("get", "list")).To(HaveLen(1), "the one that looks whether there is a component: %v", all)
+	})
+
+	It("does not take Ready of an earlier generation for an answer", func(ctx SpecContext) {
+		p, c := applying(ctx)
+		report(ctx, c, allReady())
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		second := start(ctx, namespace, "apply", "shop", folder("web.yaml", "changed"), "--wait")
+		Eventually(ctx, second.out).Should(gbytes.Say("generation 2 is not observed by the operator yet\n"))
+		Consistently(second.code, 300*time.Millisecond).ShouldNot(Receive())
+		report(ctx, shopIn(ctx, namespace), allReady())
+		Eventually(ctx, second.code).Should(Receive(Equal(0)))
+		unchanged := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "changed"), "--wait")
+		Expect(unchanged.Code).To(Equal(0), "what is ready already needs no waiting")
+	})
+
+	It("says no with the reason when the component is stalled", func(ctx SpecContext) {
+		p, c := applying(ctx)
+		stalled := metav1alpha1.Status{State: metav1alpha1.StateStalled}
+		stalled.Conditions = readyCondition(metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed, "web.yaml:3: no value for image")
+		stalled.Conditions = append(stalled.Conditions, stalled.Conditions[0])
+		stalled.Conditions[1].Type, stalled.Conditions[1].Status = metav1alpha1.ConditionStalled, metav1.ConditionTrue
+		report(ctx, c, stalled)
+		Eventually(ctx, p.code).Should(Receive(Equal(1)))
+		Expect(p.err).To(gbytes.Say("^fairlead: component.fairlead.io/shop is not ready: GenerateFailed: web.yaml:3: no value for image\n$"))
+	})
+
+	It("names who was waited for when the time is up", func(ctx SpecContext) {
+		p, c := applying(ctx, "--timeout=3s")
+		report(ctx, c, progressing(web))
+		Eventually(ctx, p.code).Should(Receive(Equal(1)))
+		Expect(p.err).To(gbytes.Say(
+			`^fairlead: timed out after 3s for component.fairlead.io/shop: waiting for Deployment.apps shop/web \(InProgress: Available: 0/2\)\n$`))
+	})
+
+	It("asks whether there is an operator when none answers", func(ctx SpecContext) {
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--wait", "--timeout=300ms")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(HaveSuffix("generation 1 is not observed by the operator yet; is it running?\n"))
+	})
+
+	It("says no when the component is deleted meanwhile", func(ctx SpecContext) {
+		p, c := applying(ctx)
+		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		Eventually(ctx, p.code).Should(Receive(Equal(1)))
+		Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
+	})
+
+	It("ends when it is interrupted", func(ctx SpecContext) {
+		p, c := applying(ctx)
+		report(ctx, c, progressing(web))
+		Eventually(ctx, p.out).Should(gbytes.Say("waiting for Deployment"))
+		p.stop()
+		Eventually(ctx, p.code).Should(Receive(Equal(1)))
+		Expect(p.err).To(gbytes.Say("interrupted; component.fairlead.io/shop goes on without being waited for: waiting for Deployment"))
+	})
+
+	It("takes up a watch that is interrupted, and misses nothing", func(ctx SpecContext) {
+		cut := make(chan struct{})
+		proxy := cuttingProxy(cut)
+		p, c := applying(ctx, "--server="+proxy)
+		report(ctx, c, progressing(web))
+		Eventually(ctx, p.out).Should(gbytes.Say("waiting for Deployment"))
+		cut <- struct{}{}
+		report(ctx, c, allReady())
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.out).To(gbytes.Say("ready: 2/2"))
+	})
+
+	It("notices a deletion while the watch is interrupted, even if there is another component of the name", func(ctx SpecContext) {
+		cut := make(chan struct{})
+		p, c := applying(ctx, "--server="+cuttingProxy(cut))
+		cut <- struct{}{}
+		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		held(ctx, namespace, "shop")
+		Eventually(ctx, p.code).Should(Receive(Equal(1)))
+		Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
+	})
+
+	It("cannot ask when it may not watch", func(ctx SpecContext) {
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-watch"}}
+		role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"", "fairlead.io"}, Resources: []string{"*"}, Verbs: []string{"get", "create", "patch", "list"}}}
+		Expect(k8s.Create(ctx, role)).To(Succeed())
+		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-watch"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "no-watch"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "jane"}},
+		})).To(Succeed())
+		Eventually(ctx, func() int { return fairlead(ctx, namespace, "list", "--as=jane").Code }).Should(Equal(0))
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--wait", "--as=jane")
+		Expect(r.Code).To(Equal(3))
+		Expect(r.Err).To(ContainSubstring(`cannot watch resource "components"`))
+	})
+
+	It("outlives the time-out of a single request", func(ctx SpecContext) {
+		p, c := applying(ctx, "--request-timeout=1s")
+		Consistently(p.code, 1500*time.Millisecond).ShouldNot(Receive())
+		report(ctx, c, allReady())
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(requests(ctx, namespace, "components").Verb("watch")).To(HaveLen(1))
+	})
+}))
+
+var _ = Describe("delete", onCluster(func() {
+	var namespace string
+	BeforeEach(func(ctx SpecContext) { namespace = newNamespace(ctx) })
+
+	deletion := func(state metav1alpha1.State, reason, message string, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+		return metav1alpha1.Status{
+			State: state, Conditions: readyCondition(metav1.ConditionFalse, reason, message), Waiting: waiting,
+			Dependents: metav1alpha1.DependentCounts{Total: 1},
+		}
+	}
+	refusal := deletion(metav1alpha1.StateDeletionBlocked, metav1alpha1.ReasonForeignInstances, "deletion is refused, because team/mine exists")
+
+	It("answers once the deletion is accepted", func(ctx SpecContext) {
+		held(ctx, namespace, "shop")
+		r := fairlead(ctx, namespace, "delete", "shop")
+		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop deletion requested\n"}))
+		Expect(shopIn(ctx, namespace).DeletionTimestamp).NotTo(BeNil())
+		Expect(fairlead(ctx, namespace, "delete", "shop")).To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
+	})
+
+	It("prints who is waited for, and a blocker at once, until the component is gone", func(ctx SpecContext) {
+		held(ctx, namespace, "shop")
+		p := start(ctx, namespace, "delete", "shop", "--wait")
+		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested\nthe operator has not taken up the deletion yet\n"))
+		c := shopIn(ctx, namespace)
+		report(ctx, c, refusal)
+		Eventually(ctx, p.out).Should(gbytes.Say("the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"))
+		Consistently(p.code, 300*time.Millisecond).ShouldNot(Receive())
+		report(ctx, c, deletion(metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "", web))
+		Eventually(ctx, p.out).Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is gone: InProgress"))
+		release(ctx, c)
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
+	})
+
+	It("says no with the blocker when the time is up, or without waiting when it is known", func(ctx SpecContext) {
+		c := held(ctx, namespace, "shop")
+		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		report(ctx, shopIn(ctx, namespace), refusal)
+		blocked := "the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"
+		r := fairlead(ctx, namespace, "delete", "shop", "--wait", "--timeout=200ms")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(Equal("fairlead: timed out after 200ms for component.fairlead.io/shop: " + blocked))
+		r = fairlead(ctx, namespace, "delete", "shop")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop: " + blocked))
+	})
+
+	It("says no for what does not exist, and for what is no component", func(ctx SpecContext) {
+		r := fairlead(ctx, namespace, "delete", "shop")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring(`component.fairlead.io/shop does not exist in namespace "` + namespace + `"`))
+		r = fairlead(ctx, namespace, "delete", "namespace/"+namespace)
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring("namespace/" + namespace + " does not have the status of a component"))
+	})
+}))

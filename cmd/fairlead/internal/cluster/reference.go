@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+)
+
+// Reference names a component as a person does. An empty Type is that of the ready-made operator.
+type Reference struct {
+	Type, Name string
+}
+
+// ParseReference reads NAME or TYPE/NAME.
+func ParseReference(text string) (Reference, error) {
+	kind, name, typed := strings.Cut(text, "/")
+	if !typed {
+		kind, name = "", text
+	}
+	if name == "" || typed && kind == "" {
+		return Reference{}, exit.BadUsage("component %q: want NAME or TYPE/NAME", text)
+	}
+	if problems := content.IsPathSegmentName(name); len(problems) > 0 {
+		return Reference{}, exit.BadUsage("component %q: the name %s", text, strings.Join(problems, ", "))
+	}
+	return Reference{Type: kind, Name: name}, nil
+}
+
+// Target is a component of a type that the cluster serves.
+type Target struct {
+	Mapping *meta.RESTMapping
+	// Namespace is empty for a type without namespaces.
+	Namespace, Name string
+}
+
+// String returns the short form by which kubectl names objects: component.fairlead.io/shop.
+func (t Target) String() string {
+	gk := schema.GroupKind{Group: t.Mapping.GroupVersionKind.Group, Kind: strings.ToLower(t.Mapping.GroupVersionKind.Kind)}
+	return gk.String() + "/" + t.Name
+}
+
+// IsReadyMade says that the component is of the ready-made operator's type.
+func (t Target) IsReadyMade() bool {
+	return t.Mapping.GroupVersionKind.GroupKind() == readyMade
+}
+
+var readyMade = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Component"}
+
+// Resolve finds the type of a component. The default type must be served in the version that this program knows.
+func (c *Cluster) Resolve(ref Reference) (Target, error) {
+	mapping, err := c.ResolveType(ref.Type)
+	if err != nil {
+		return Target{}, err
+	}
+	target := Target{Mapping: mapping, Name: ref.Name}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		target.Namespace = c.Namespace
+	}
+	return target, nil
+}
+
+// ResolveType finds a type by the name of its resource (plural, singular or short, with or without group and version) or its kind.
+func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
+	if text == "" {
+		mapping, err := c.mapper.RESTMapping(readyMade, v1alpha1.GroupVersion.Version)
+		if meta.IsNoMatchError(err) {
+			return nil, exit.Unasked("the cluster does not serve components.%s, version %s; install the custom resource definition of the operator first",
+				readyMade.Group, v1alpha1.GroupVersion.Version)
+		}
+		return mapping, err
+	}
+	gvk, err := c.kindOf(text)
+	if meta.IsNoMatchError(err) {
+		return nil, exit.BadInput("the cluster does not serve a type %q", text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if gvk.GroupKind() == readyMade {
+		return c.ResolveType("")
+	}
+	return c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+}
+
+func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
+	// widgets.v1.demo.example.com is tried before widgets in the group v1.demo.example.com, as in kubectl.
+	versioned, unversioned := schema.ParseResourceArg(strings.ToLower(text))
+	if versioned != nil {
+		if gvk, err := c.mapper.KindFor(*versioned); err == nil {
+			return gvk, nil
+		}
+	}
+	gvk, noResource := c.mapper.KindFor(unversioned.WithVersion(""))
+	if !meta.IsNoMatchError(noResource) {
+		return gvk, noResource
+	}
+	_, kind := schema.ParseKindArg(text)
+	mapping, err := c.mapper.RESTMapping(kind)
+	if err != nil {
+		return schema.GroupVersionKind{}, err
+	}
+	return mapping.GroupVersionKind, nil
+}

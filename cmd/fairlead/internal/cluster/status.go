@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+)
+
+// Status decodes the status of a component. Of a type that is not the ready-made operator's, the status must be one of ours; otherwise
+// the object is no component, or its operator has not seen it yet.
+func Status(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
+	status, err := decodeStatus(target, obj)
+	if err == nil && !target.IsReadyMade() && !isOurs(status) {
+		return status, foreign(target)
+	}
+	return status, err
+}
+
+// StatusIfAny is Status, except that it accepts a component that no operator has seen yet.
+func StatusIfAny(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
+	if _, seen := obj.Object["status"]; !seen {
+		return metav1alpha1.Status{}, nil
+	}
+	return Status(target, obj)
+}
+
+func decodeStatus(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
+	var status metav1alpha1.Status
+	fields, _, err := unstructured.NestedMap(obj.Object, "status")
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status)
+	}
+	if err != nil {
+		return status, exit.Refuse("%s does not have the status of a component: %w", target, err)
+	}
+	return status, nil
+}
+
+// isOurs tells by fields that the statuses of others do not have.
+func isOurs(s metav1alpha1.Status) bool {
+	return s.Reconciler != "" || s.InputDigest != "" || len(s.Inventory) > 0 || s.State != "" && len(s.Conditions) > 0
+}
+
+func foreign(target Target) error {
+	return exit.Refuse("%s does not have the status of a component: either %s is not a type of components, or no operator has seen this one yet",
+		target, target.Mapping.Resource.GroupResource())
+}

@@ -1,0 +1,91 @@
+// Package exit gives errors the exit code of the program.
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Code is an exit code of the program.
+type Code int
+
+// The exit codes.
+const (
+	// Yes: it is so, or it was done.
+	Yes Code = 0
+	// No: the cluster was asked, and the answer is no.
+	No Code = 1
+	// Misuse: the command line, or a file that it names, cannot be used.
+	Misuse Code = 2
+	// NotAsked: the cluster could not be asked.
+	NotAsked Code = 3
+)
+
+// Error is an error whose exit code is known.
+type Error struct {
+	Code Code
+	// Usage says that the command line itself is wrong, so that --help helps.
+	Usage bool
+	Err   error
+}
+
+// Error returns the message of Err.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Refuse returns an error that says that the answer is no.
+func Refuse(format string, args ...any) error {
+	return &Error{Code: No, Err: fmt.Errorf(format, args...)}
+}
+
+// BadUsage returns an error in the command line.
+func BadUsage(format string, args ...any) error {
+	return &Error{Code: Misuse, Usage: true, Err: fmt.Errorf(format, args...)}
+}
+
+// BadInput returns an error in what the command line names.
+func BadInput(format string, args ...any) error {
+	return &Error{Code: Misuse, Err: fmt.Errorf(format, args...)}
+}
+
+// Unasked returns an error that kept the cluster from being asked.
+func Unasked(format string, args ...any) error {
+	return &Error{Code: NotAsked, Err: fmt.Errorf(format, args...)}
+}
+
+// CodeOf returns the exit code of an error, by the class of what it wraps. An error that nobody classified comes from a connection.
+func CodeOf(err error) Code {
+	if err == nil {
+		return Yes
+	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known.Code
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return No
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return No
+	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err),
+		apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err),
+		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err), apierrors.IsUnexpectedServerError(err):
+		return NotAsked
+	}
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) {
+		return No
+	}
+	return NotAsked
+}
+
+// Line returns the message of an error as one line.
+func Line(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}

@@ -1,0 +1,61 @@
+package exit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+)
+
+var _ = Describe("CodeOf", func() {
+	components := schema.GroupResource{Group: "fairlead.io", Resource: "components"}
+	kind := schema.GroupKind{Group: "fairlead.io", Kind: "Component"}
+	terminating := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Reason:  metav1.StatusReasonForbidden,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
+	}}
+	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:1", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
+
+	DescribeTable("tells the class of an error, however it is wrapped",
+		func(err error, want exit.Code) {
+			Expect(exit.CodeOf(err)).To(Equal(want))
+			if err != nil {
+				Expect(exit.CodeOf(fmt.Errorf("apply: %w", err))).To(Equal(want))
+			}
+		},
+		Entry("no error", nil, exit.Yes),
+		Entry("refused by us", exit.Refuse("no"), exit.No),
+		Entry("bad usage", exit.BadUsage("what?"), exit.Misuse),
+		Entry("bad input", exit.BadInput("what?"), exit.Misuse),
+		Entry("a kubeconfig that cannot be used", exit.Unasked("where?"), exit.NotAsked),
+		Entry("not found", apierrors.NewNotFound(components, "shop"), exit.No),
+		Entry("invalid", apierrors.NewInvalid(kind, "shop", nil), exit.No),
+		Entry("conflict", apierrors.NewConflict(components, "shop", errors.New("changed")), exit.No),
+		Entry("a namespace that is being deleted, although that is a kind of Forbidden", terminating, exit.No),
+		Entry("interrupted", context.Canceled, exit.No),
+		Entry("forbidden", apierrors.NewForbidden(components, "shop", errors.New("rbac")), exit.NotAsked),
+		Entry("unauthorized", apierrors.NewUnauthorized("who?"), exit.NotAsked),
+		Entry("overloaded", apierrors.NewTooManyRequests("later", 1), exit.NotAsked),
+		Entry("time-out of the server", apierrors.NewTimeoutError("slow", 1), exit.NotAsked),
+		Entry("time-out of a request", context.DeadlineExceeded, exit.NotAsked),
+		Entry("internal error", apierrors.NewInternalError(errors.New("oops")), exit.NotAsked),
+		Entry("unavailable", apierrors.NewServiceUnavailable("down"), exit.NotAsked),
+		Entry("no connection", refused, exit.NotAsked),
+		Entry("a kind that is not served", &meta.NoKindMatchError{GroupKind: kind}, exit.NotAsked),
+	)
+
+	It("makes one line of joined errors", func() {
+		Expect(exit.Line(errors.Join(errors.New("one"), errors.New("two")))).To(Equal("one; two"))
+	})
+})

@@ -1,0 +1,153 @@
+package progress_test
+
+import (
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+)
+
+// at returns a status of a generation with a Ready condition.
+func at(generation int64, state metav1alpha1.State, ready metav1.ConditionStatus, reason, message string) metav1alpha1.Status {
+	s := metav1alpha1.Status{ObservedGeneration: generation, State: state, Revision: generation}
+	s.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: ready, Reason: reason, Message: message}}
+	if state == metav1alpha1.StateStalled || state == metav1alpha1.StateDeletionBlocked {
+		s.Conditions = append(s.Conditions,
+			metav1.Condition{Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: reason, Message: message})
+	}
+	return s
+}
+
+func counting(s metav1alpha1.Status, ready, desired, total int32, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+	s.Dependents = metav1alpha1.DependentCounts{Ready: ready, Total: total, Summary: fmt.Sprintf("%d/%d", ready, desired)}
+	s.Waiting = waiting
+	return s
+}
+
+func report(wave int32, dependent, reason, message string) metav1alpha1.DependentReport {
+	return metav1alpha1.DependentReport{Wave: wave, Dependent: dependent, Reason: reason, Message: message}
+}
+
+// printed returns what a person reads who sees the reports one after the other.
+func printed(reports ...progress.Report) []string {
+	var all []string
+	p := progress.Printed{}
+	for _, r := range reports {
+		all = append(all, p.New(r.Lines)...)
+	}
+	return all
+}
+
+var _ = Describe("OfApply", func() {
+	notReady := func(ready int32, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+		s := at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: them")
+		return counting(s, ready, 6, 6, waiting...)
+	}
+
+	It("tells the progress of an upgrade line by line, no line twice", func() {
+		web := report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2")
+		job := report(1, "Job.batch shop/migrate", "InProgress", "Job in progress.\n1 active")
+		old := counting(at(1, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, "6 dependents are ready"), 6, 6, 6)
+		sequence := []metav1alpha1.Status{
+			old,
+			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "applying dependents"), 6, 6, 6),
+			notReady(2, web, job),
+			notReady(2, web, job),
+			notReady(3, web),
+			notReady(2, web, job),
+			notReady(5, report(2, "Ingress.networking.k8s.io shop/web", "InProgress", "")),
+			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonRetrying, "the webhook does not serve"), 5, 6, 6),
+			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotGone, "waiting until gone"), 6, 6, 7,
+				report(-1, "Job.batch shop/migrate-old", "NotGone", "it is being deleted")),
+			counting(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, "6 dependents are ready"), 6, 6, 6),
+		}
+		var reports []progress.Report
+		var verdicts []progress.Verdict
+		for _, s := range sequence {
+			r := progress.OfApply(s, 2)
+			reports, verdicts = append(reports, r), append(verdicts, r.Verdict)
+		}
+		Expect(printed(reports...)).To(Equal([]string{
+			"generation 2 is not observed by the operator yet",
+			"applying dependents",
+			"wave 1: 2/6 ready",
+			"wave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2",
+			"wave 1: waiting for Job.batch shop/migrate: InProgress: Job in progress. 1 active",
+			"wave 1: 3/6 ready",
+			"wave 2: 5/6 ready",
+			"wave 2: waiting for Ingress.networking.k8s.io shop/web: InProgress",
+			"Retrying: the webhook does not serve",
+			"6/6 ready, pruning",
+			"wave -1: waiting until Job.batch shop/migrate-old is gone: NotGone: it is being deleted",
+			"ready: 6/6 dependents, revision 2",
+		}))
+		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "the old generation's Ready is no answer")
+		Expect(verdicts[9]).To(Equal(progress.Reached))
+	})
+
+	DescribeTable("answers", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
+		r := progress.OfApply(s, 2)
+		Expect(r.Verdict).To(Equal(verdict))
+		Expect(r.Summary).To(Equal(summary))
+	},
+		Entry("not for a component that no operator saw", metav1alpha1.Status{}, progress.Waiting,
+			"generation 2 is not observed by the operator yet; is it running?"),
+		Entry("not for Stalled of an older generation",
+			at(1, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonInvalidSpec, "old"), progress.Waiting,
+			"generation 2 is not observed by the operator yet; is it running?"),
+		Entry("no to Stalled, with the reason",
+			at(2, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed, "templates/web.yaml:3:\nno value"), progress.Failed,
+			"GenerateFailed: templates/web.yaml:3: no value"),
+		Entry("no to Suspended, which would never end",
+			at(2, metav1alpha1.StateSuspended, metav1.ConditionUnknown, metav1alpha1.ReasonSuspended, ""), progress.Failed,
+			"it is suspended, so that nothing is applied; set spec.suspend to false"),
+		Entry("with those who are waited for",
+			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"), report(1, "Job.batch shop/migrate", "InProgress", "")),
+			progress.Waiting,
+			"waiting for Deployment.apps shop/web (InProgress: Available: 0/2), Job.batch shop/migrate (InProgress)"),
+		Entry("yes to Ready of a newer generation",
+			at(3, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), progress.Reached, ""),
+	)
+})
+
+var _ = Describe("OfDeletion", func() {
+	deleting := func(total int32, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "waiting until gone: them")
+		return counting(s, 0, 0, total, waiting...)
+	}
+
+	It("tells the progress line by line, and a blocker at once", func() {
+		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
+			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete them, and it goes on by itself")
+		reports := []progress.Report{
+			progress.OfDeletion(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), 3),
+			progress.OfDeletion(blocked, 3),
+			progress.OfDeletion(blocked, 3),
+			progress.OfDeletion(deleting(4, report(-1, "Deployment.apps shop/web", "Terminating", "it is being deleted")), 3),
+			progress.OfDeletion(deleting(1, report(0, "Namespace shop", "NotGone", "")), 3),
+			progress.OfDeletion(at(3, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonDependentFailed, "cannot be deleted: Namespace shop"), 3),
+		}
+		Expect(printed(reports...)).To(Equal([]string{
+			"the operator has not taken up the deletion yet",
+			"the deletion is blocked: ForeignInstances: deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: " +
+				"team/mine; delete them, and it goes on by itself",
+			"deleting: 4 left",
+			"wave -1: waiting until Deployment.apps shop/web is gone: Terminating: it is being deleted",
+			"deleting: 1 left",
+			"wave 0: waiting until Namespace shop is gone: NotGone",
+			"DependentFailed: cannot be deleted: Namespace shop",
+		}))
+		Expect(reports[1].Verdict).To(Equal(progress.Blocked))
+		Expect(reports[1].Summary).To(ContainSubstring("team/mine"))
+		Expect(reports[3].Summary).To(Equal("waiting for Deployment.apps shop/web (Terminating: it is being deleted)"))
+	})
+
+	It("knows that the finalizers of others block", func() {
+		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonForeignFinalizers, "waiting for backup.example.com/hold")
+		Expect(progress.OfDeletion(s, 3).Verdict).To(Equal(progress.Blocked))
+	})
+})

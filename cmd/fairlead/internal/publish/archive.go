@@ -1,0 +1,95 @@
+// Package publish brings a local folder and values into a cluster as a component.
+package publish
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// Archive is a packed folder.
+type Archive struct {
+	Data []byte
+	// Digest identifies the content, however it was packed.
+	Digest string
+}
+
+// Pack packs a local folder such that it fits a ConfigMap. Errors are those of input, and say what to do.
+func Pack(dir string) (Archive, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Archive{}, exit.BadInput("folder %q does not exist", dir)
+	case err != nil:
+		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
+	case !info.IsDir():
+		return Archive{}, exit.BadInput("%q is a file; want the folder of a chart, a kustomization or templates", dir)
+	}
+	return pack(dir, os.DirFS(dir))
+}
+
+func pack(dir string, folder fs.FS) (Archive, error) {
+	data, err := source.Pack(folder)
+	if err != nil {
+		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
+	}
+	// What the operator will see, without what Pack leaves out.
+	packed, err := source.Unpack(data, source.Limits{})
+	if err != nil {
+		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
+	}
+	files, err := filesOf(packed)
+	if err != nil {
+		return Archive{}, err
+	}
+	if len(files) == 0 {
+		return Archive{}, exit.BadInput("folder %q is empty; want a chart, a kustomization or templates", dir)
+	}
+	if len(data) > source.MaxConfigMapArchive {
+		return Archive{}, tooLarge(dir, len(data), files)
+	}
+	digest, err := source.Digest(packed)
+	return Archive{Data: data, Digest: digest}, err
+}
+
+// file is a file with its size before compression.
+type file struct {
+	path string
+	size int64
+}
+
+func filesOf(folder fs.FS) ([]file, error) {
+	var files []file
+	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		files = append(files, file{path, info.Size()})
+		return nil
+	})
+	return files, err
+}
+
+// tooLarge names the largest files, because those are what a person can leave out.
+func tooLarge(dir string, size int, files []file) error {
+	slices.SortFunc(files, func(a, b file) int { return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.path, b.path)) })
+	var largest []string
+	for _, f := range files[:min(3, len(files))] {
+		largest = append(largest, fmt.Sprintf("%s (%d bytes)", f.path, f.size))
+	}
+	return exit.BadInput("folder %q takes %d bytes when it is packed, more than the limit of %d bytes for a ConfigMap; "+
+		"leave out what the rendering does not need, such as tests, documentation and unused sub-charts, or apply a folder further down; "+
+		"the largest files are %s",
+		dir, size, source.MaxConfigMapArchive, strings.Join(largest, ", "))
+}

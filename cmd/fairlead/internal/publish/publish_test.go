@@ -1,0 +1,218 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+)
+
+// These specs look at what happens when others write at the same time; the others run on a real API server.
+
+// scene is a cluster where something happens at chosen moments.
+type scene struct {
+	client.WithWatch
+	done     []string
+	warnings []error
+}
+
+// newScene returns a scene. The functions see the client beneath, so that they can act as somebody else.
+func newScene(funcs interceptor.Funcs, objects ...client.Object) *scene {
+	GinkgoHelper()
+	scheme := runtime.NewScheme()
+	Expect(corev1.AddToScheme(scheme)).To(Succeed())
+	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	return &scene{WithWatch: interceptor.NewClient(c, funcs)}
+}
+
+func target(name string) cluster.Target {
+	gvk := v1alpha1.GroupVersion.WithKind("Component")
+	resource := v1alpha1.GroupVersion.WithResource("components")
+	mapping := &meta.RESTMapping{Resource: resource, GroupVersionKind: gvk, Scope: meta.RESTScopeNamespace}
+	return cluster.Target{Mapping: mapping, Namespace: "apps", Name: name}
+}
+
+// folder returns the archive of a folder, the same each time.
+func folder() publish.Archive {
+	GinkgoHelper()
+	dir := GinkgoT().TempDir()
+	write(dir, "web.yaml", []byte("kind: Pod"))
+	archive, err := publish.Pack(dir)
+	Expect(err).NotTo(HaveOccurred())
+	return archive
+}
+
+// publish publishes the folder as the component "shop".
+func (s *scene) publish(ctx context.Context) (*unstructured.Unstructured, error) {
+	GinkgoHelper()
+	p := publish.Publisher{
+		Client: s, Done: func(what string) { s.done = append(s.done, what) }, Warn: func(err error) { s.warnings = append(s.warnings, err) },
+	}
+	return p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder(), Fields: map[string]any{"path": "x"}})
+}
+
+// nameOf returns the name of the source that holds an archive.
+func nameOf(archive publish.Archive) string { return "shop-" + archive.Digest[:12] }
+
+func shop() *v1alpha1.Component {
+	return &v1alpha1.Component{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "shop", UID: "1"},
+		Spec:       v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"a": "b"}}}},
+	}
+}
+
+// sourceMap is a ConfigMap that looks like a source of the component of an owner.
+func sourceMap(name string, owner types.UID, age time.Duration) *corev1.ConfigMap {
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "apps", Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-age).Truncate(time.Second)),
+		Labels: map[string]string{publish.LabelSourceOf: "shop", "app.kubernetes.io/managed-by": "fairlead-cli"},
+	}}
+	if owner != "" {
+		obj.OwnerReferences = []metav1.OwnerReference{{APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop", UID: owner}}
+	}
+	return obj
+}
+
+func (s *scene) sources(ctx context.Context) []string {
+	GinkgoHelper()
+	list := &corev1.ConfigMapList{}
+	Expect(s.List(ctx, list, client.InNamespace("apps"))).To(Succeed())
+	var names []string
+	for _, item := range list.Items {
+		names = append(names, item.Name)
+	}
+	return names
+}
+
+// sourceOf returns the name of the source that an object refers to.
+func sourceOf(obj *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(obj.Object, "spec", "source", "configMap", "name")
+	return name
+}
+
+var _ = Describe("Publish", func() {
+	It("redoes the change on top of what somebody else wrote in between", func(ctx SpecContext) {
+		writes := 0
+		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+			if writes++; writes == 1 {
+				other := &v1alpha1.Component{}
+				Expect(c.Get(ctx, client.ObjectKeyFromObject(obj), other)).To(Succeed())
+				other.Spec.Suspend = true
+				Expect(c.Update(ctx, other)).To(Succeed())
+			}
+			return c.Update(ctx, obj, o...)
+		}}, shop())
+		obj, err := s.publish(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(writes).To(Equal(2))
+		Expect(obj.Object["spec"]).To(And(HaveKeyWithValue("suspend", true), HaveKeyWithValue("path", "x")))
+		Expect(sourceOf(obj)).To(Equal(nameOf(folder())))
+	})
+
+	It("updates the component that somebody else creates in between", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if obj.GetName() == "shop" {
+				Expect(c.Create(ctx, shop())).To(Succeed())
+			}
+			return c.Create(ctx, obj, o...)
+		}})
+		_, err := s.publish(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.done).To(Equal([]string{"configmap/" + nameOf(folder()) + " created", "component.fairlead.io/shop updated"}))
+	})
+
+	It("gives up when somebody else writes all the time", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+			other := &v1alpha1.Component{}
+			Expect(c.Get(ctx, client.ObjectKeyFromObject(obj), other)).To(Succeed())
+			other.Spec.Suspend = !other.Spec.Suspend
+			Expect(c.Update(ctx, other)).To(Succeed())
+			return c.Update(ctx, obj, o...)
+		}}, shop())
+		_, err := s.publish(ctx)
+		Expect(exit.CodeOf(err)).To(Equal(exit.No))
+		Expect(err).To(MatchError(ContainSubstring("by somebody else all the time")))
+	})
+
+	It("refuses a ConfigMap of its name with other content, and touches nothing", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{}, sourceMap(nameOf(folder()), "", 0))
+		_, err := s.publish(ctx)
+		Expect(exit.CodeOf(err)).To(Equal(exit.No))
+		Expect(err).To(MatchError(ContainSubstring("is not the source it is named for; delete it")))
+		Expect(s.Get(ctx, client.ObjectKeyFromObject(shop()), shop())).NotTo(Succeed())
+	})
+
+	It("leaves sources alone that somebody is about to switch to, unless they were left behind", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{}, shop(),
+			sourceMap("shop-in-flight", "", time.Minute), sourceMap("shop-left-behind", "", 2*time.Hour),
+			sourceMap("shop-younger", "1", time.Hour), sourceMap("shop-older", "1", 3*time.Hour))
+		_, err := s.publish(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		now := &corev1.ConfigMap{}
+		Expect(s.Get(ctx, types.NamespacedName{Namespace: "apps", Name: nameOf(folder())}, now)).To(Succeed())
+		now.CreationTimestamp = metav1.Now()
+		Expect(s.Update(ctx, now)).To(Succeed())
+		_, err = s.publish(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.sources(ctx)).To(ConsistOf(nameOf(folder()), "shop-in-flight", "shop-younger"))
+	})
+
+	It("puts its source back when somebody else takes it for an old one", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+			if obj.GetName() == "shop" {
+				gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: nameOf(folder())}}
+				Expect(c.Delete(ctx, gone)).To(Succeed())
+			}
+			return c.Update(ctx, obj, o...)
+		}}, shop())
+		_, err := s.publish(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.warnings).To(BeEmpty())
+		Expect(s.sources(ctx)).To(Equal([]string{nameOf(folder())}))
+	})
+
+	It("only warns when old sources cannot be removed", func(ctx SpecContext) {
+		s := newScene(interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			return errors.New("no")
+		}}, shop(), sourceMap("shop-a", "1", time.Hour), sourceMap("shop-b", "1", 2*time.Hour))
+		_, err := s.publish(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.warnings).To(HaveExactElements(MatchError("sources of component.fairlead.io/shop: no")))
+	})
+
+	It("fits names of any length", func(ctx SpecContext) {
+		long := strings.Repeat("a", 250)
+		s := newScene(interceptor.Funcs{})
+		p := publish.Publisher{Client: s, Done: func(string) {}, Warn: func(err error) { Fail(fmt.Sprint(err)) }}
+		for _, name := range []string{long, long + "b"} {
+			_, err := p.Publish(ctx, publish.Request{Target: target(name), Archive: folder()})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		list := &corev1.ConfigMapList{}
+		Expect(s.List(ctx, list)).To(Succeed())
+		Expect(list.Items).To(HaveLen(2))
+		for _, item := range list.Items {
+			Expect(len(item.Name)).To(BeNumerically("<=", 253))
+			Expect(len(item.Labels[publish.LabelSourceOf])).To(BeNumerically("<=", 63))
+		}
+	})
+})

@@ -1,0 +1,147 @@
+package publish
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	packed "github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// What tells the ConfigMaps that hold sources.
+const (
+	// SourceKey is the key of the archive.
+	SourceKey = "source.tgz"
+	// LabelSourceOf holds the name of the component that the source was made for, shortened to what fits a label.
+	LabelSourceOf = "fairlead.io/source-of"
+	// AnnotationDigest holds the digest of the content.
+	AnnotationDigest = "fairlead.io/source-digest"
+
+	labelManagedBy  = "app.kubernetes.io/managed-by"
+	maxNameLength   = 253
+	maxLabelLength  = 63
+	digestInName    = 12
+	shortenedSuffix = 10
+)
+
+// sourceMap is the ConfigMap that holds an archive. Its name depends on the content, and it is immutable: what a component refers to
+// never changes under it.
+type sourceMap struct {
+	target  cluster.Target
+	archive Archive
+	name    string
+}
+
+func newSource(target cluster.Target, archive Archive) sourceMap {
+	prefix := shorten(target.Name, maxNameLength-digestInName-1)
+	return sourceMap{target: target, archive: archive, name: prefix + "-" + archive.Digest[:digestInName]}
+}
+
+// shorten keeps names apart that are equal up to the length.
+func shorten(name string, length int) string {
+	if len(name) <= length {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:length-shortenedSuffix-1] + "-" + hex.EncodeToString(sum[:])[:shortenedSuffix]
+}
+
+func (s sourceMap) labels() map[string]string {
+	return map[string]string{
+		labelManagedBy: cluster.FieldOwner,
+		LabelSourceOf:  shorten(s.target.Name, maxLabelLength),
+	}
+}
+
+// configMap returns the ConfigMap without an owner. It gets one when its component refers to it; until then tidy leaves it to whoever is
+// about to switch to it.
+func (s sourceMap) configMap() *corev1.ConfigMap {
+	immutable := true
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.target.Namespace, Name: s.name,
+			Labels:      s.labels(),
+			Annotations: map[string]string{AnnotationDigest: "sha256:" + s.archive.Digest},
+		},
+		Immutable:  &immutable,
+		BinaryData: map[string][]byte{SourceKey: s.archive.Data},
+	}
+}
+
+// owners makes the source go with its component.
+func (s sourceMap) owners(uid types.UID) []metav1.OwnerReference {
+	apiVersion, kind := s.target.Mapping.GroupVersionKind.ToAPIVersionAndKind()
+	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
+}
+
+// provide makes sure that the ConfigMap is there and will stay. The owner is the UID of the component, if there is one.
+func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) error {
+	for range maxAttempts {
+		have := &corev1.ConfigMap{}
+		err := p.Client.Get(ctx, types.NamespacedName{Namespace: s.target.Namespace, Name: s.name}, have)
+		switch {
+		case apierrors.IsNotFound(err):
+			err = p.Client.Create(ctx, s.configMap())
+			if err == nil {
+				p.Done(fmt.Sprintf("configmap/%s created", s.name))
+			}
+			if !apierrors.IsAlreadyExists(err) {
+				return s.explain(err)
+			}
+			continue
+		case err != nil:
+			return err
+		case have.DeletionTimestamp != nil || !s.holds(have):
+			return exit.Refuse("configmap/%s in namespace %q is not the source it is named for; delete it, and apply again", s.name, s.target.Namespace)
+		case !doomed(have, owner):
+			return nil
+		}
+		if err := p.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return exit.Refuse("configmap/%s is created and deleted by somebody else all the time; apply again", s.name)
+}
+
+// doomed says that a source belongs to an earlier component of the name, so that it is about to be collected with that.
+func doomed(have *corev1.ConfigMap, owner types.UID) bool {
+	for _, ref := range have.OwnerReferences {
+		if ref.UID == owner {
+			return false
+		}
+	}
+	return len(have.OwnerReferences) > 0
+}
+
+// holds says that an existing ConfigMap is what this one should be. The archive may be packed in another way.
+func (s sourceMap) holds(have *corev1.ConfigMap) bool {
+	if have.Immutable == nil || !*have.Immutable || len(have.Data) > 0 || len(have.BinaryData) != 1 {
+		return false
+	}
+	if have.Labels[LabelSourceOf] != s.labels()[LabelSourceOf] {
+		return false
+	}
+	content, err := packed.Unpack(have.BinaryData[SourceKey], packed.Limits{})
+	if err != nil {
+		return false
+	}
+	digest, err := packed.Digest(content)
+	return err == nil && digest == s.archive.Digest
+}
+
+// explain tells a missing namespace from other errors.
+func (s sourceMap) explain(err error) error {
+	if apierrors.IsNotFound(err) {
+		return exit.Refuse("namespace %q does not exist; create it first", s.target.Namespace)
+	}
+	return err
+}

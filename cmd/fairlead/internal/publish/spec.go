@@ -1,0 +1,38 @@
+package publish
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// setSpec sets the source and the given fields of the spec; a field that is nil goes.
+func setSpec(obj *unstructured.Unstructured, fields map[string]any, source string) error {
+	for name, value := range fields {
+		if value == nil {
+			unstructured.RemoveNestedField(obj.Object, "spec", name)
+			continue
+		}
+		if err := unstructured.SetNestedField(obj.Object, runtime.DeepCopyJSONValue(value), "spec", name); err != nil {
+			return err
+		}
+	}
+	// Exactly one kind of source may be set, so that all others go.
+	return unstructured.SetNestedMap(obj.Object, map[string]any{"configMap": map[string]any{"name": source}}, "spec", "source")
+}
+
+func sameSpec(a, b *unstructured.Unstructured) bool {
+	return equality.Semantic.DeepEqual(a.Object["spec"], b.Object["spec"])
+}
+
+// otherSource returns the name of the ConfigMap that a component has as its source, unless it is the given one.
+func otherSource(obj *unstructured.Unstructured, source string) string {
+	if obj == nil {
+		return ""
+	}
+	name, _, err := unstructured.NestedString(obj.Object, "spec", "source", "configMap", "name")
+	if err != nil || name == source {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,111 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// abandonedAfter is how much younger another source must be until one that no component ever referred to counts as left behind by an
+// apply that was interrupted.
+const abandonedAfter = time.Hour
+
+// tidy makes the source of a component go with it, and deletes all sources but this and the previous one: the operator may still be
+// rendering that, and a person may go back to it.
+func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructured.Unstructured, previous string) error {
+	current, others, err := p.sources(ctx, s)
+	if err != nil {
+		return err
+	}
+	if current == nil {
+		// Somebody who applied another folder at the same time took it for an old one.
+		if err := p.provide(ctx, s, component.GetUID()); err != nil {
+			return err
+		}
+		if current, others, err = p.sources(ctx, s); err != nil {
+			return err
+		}
+	}
+	if current == nil {
+		return fmt.Errorf("configmap/%s was deleted by somebody else; apply again", s.name)
+	}
+	if !ownedBy(current, component) {
+		if err := p.own(ctx, s, current, component); err != nil {
+			return err
+		}
+	}
+	return p.remove(ctx, s.target.Namespace, superfluous(others, current.CreationTimestamp.Time, previous))
+}
+
+// sources lists the sources of the component, without their archives: the current one, nil if it is not there, and the others.
+func (p *Publisher) sources(ctx context.Context, s sourceMap) (current *metav1.PartialObjectMetadata, others []metav1.PartialObjectMetadata, err error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	err = p.Client.List(ctx, list, client.InNamespace(s.target.Namespace), client.MatchingLabels(s.labels()))
+	for _, item := range list.Items {
+		if item.Name == s.name {
+			current = &item
+			continue
+		}
+		others = append(others, item)
+	}
+	return current, others, err
+}
+
+func (p *Publisher) remove(ctx context.Context, namespace string, names []string) error {
+	for _, name := range names {
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		err := p.Client.Delete(ctx, obj)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p.Done(fmt.Sprintf("configmap/%s deleted", name))
+	}
+	return nil
+}
+
+func ownedBy(item *metav1.PartialObjectMetadata, component *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(item.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == component.GetUID() })
+}
+
+// own writes the owner of a source, without touching the rest.
+func (p *Publisher) own(ctx context.Context, s sourceMap, item *metav1.PartialObjectMetadata, component *unstructured.Unstructured) error {
+	item.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	owned := item.DeepCopy()
+	owned.OwnerReferences = s.owners(component.GetUID())
+	return p.Client.Patch(ctx, owned, client.MergeFromWithOptions(item, client.MergeFromWithOptimisticLock{}))
+}
+
+// superfluous returns the names of the sources to delete. Where the component did not switch, the youngest of the others is the previous
+// one. Current is when the current source was created.
+func superfluous(others []metav1.PartialObjectMetadata, current time.Time, previous string) []string {
+	slices.SortFunc(others, func(a, b metav1.PartialObjectMetadata) int {
+		if byAge := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); byAge != 0 {
+			return byAge
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	var names []string
+	for _, item := range others {
+		inFlight := len(item.OwnerReferences) == 0 && current.Sub(item.CreationTimestamp.Time) < abandonedAfter
+		switch {
+		case inFlight, item.Name == previous:
+		case previous == "":
+			previous = item.Name
+		default:
+			names = append(names, item.Name)
+		}
+	}
+	return names
+}

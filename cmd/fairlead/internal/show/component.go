@@ -1,0 +1,60 @@
+package show
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+)
+
+// Component is what there is to know of a component besides its dependents.
+type Component struct {
+	APIVersion         string      `json:"apiVersion"`
+	Kind               string      `json:"kind"`
+	Namespace          string      `json:"namespace,omitempty"`
+	Name               string      `json:"name"`
+	UID                string      `json:"uid"`
+	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
+	Generation         int64       `json:"generation"`
+	ObservedGeneration int64       `json:"observedGeneration"`
+	// State is one word, such as Ready or Stalled; empty until an operator has seen the component.
+	State string `json:"state"`
+	// Ready is True, False or Unknown, for ObservedGeneration; Reason and Message explain it.
+	Ready      string `json:"ready"`
+	Reason     string `json:"reason,omitempty"`
+	Message    string `json:"message,omitempty"`
+	Revision   int64  `json:"revision"`
+	Dependents Counts `json:"dependents"`
+}
+
+// Counts count dependents.
+type Counts struct {
+	Total int32 `json:"total"`
+	Ready int32 `json:"ready"`
+	// Summary is ready/desired.
+	Summary string `json:"summary"`
+}
+
+// NewComponent takes from a component what is shown of it.
+func NewComponent(obj *unstructured.Unstructured, status metav1alpha1.Status) Component {
+	c := Component{
+		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(),
+		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: string(obj.GetUID()),
+		CreationTimestamp: obj.GetCreationTimestamp(),
+		Generation:        obj.GetGeneration(), ObservedGeneration: status.ObservedGeneration,
+		State: string(status.State), Ready: string(metav1.ConditionUnknown), Revision: status.Revision,
+		Dependents: Counts{Total: status.Dependents.Total, Ready: status.Dependents.Ready, Summary: progress.Count(status)},
+	}
+	if ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady); ready != nil {
+		c.Ready, c.Reason, c.Message = string(ready.Status), ready.Reason, ready.Message
+	}
+	return c
+}
+
+// kind returns the type as people write it.
+func (c Component) kind() string {
+	return withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group)
+}

@@ -1,0 +1,112 @@
+package show_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func shop(name string, age time.Duration) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion("fairlead.io/v1alpha1")
+	obj.SetKind("Component")
+	obj.SetNamespace("apps")
+	obj.SetName(name)
+	obj.SetUID("c0ffee")
+	obj.SetGeneration(3)
+	obj.SetCreationTimestamp(metav1.NewTime(now.Add(-age)))
+	return obj
+}
+
+func status(state metav1alpha1.State, ready metav1.ConditionStatus, reason, message string) metav1alpha1.Status {
+	return metav1alpha1.Status{
+		ObservedGeneration: 3, State: state, Revision: 2,
+		Conditions: []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: ready, Reason: reason, Message: message}},
+		Dependents: metav1alpha1.DependentCounts{Total: 5, Ready: 2, Summary: "2/5"},
+	}
+}
+
+func nodes() []component.Node {
+	node := func(wave int, group, kind, namespace, name string, state component.NodeState, reason, message string) component.Node {
+		key := manifests.Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
+		return component.Node{Key: key, Version: "v1", Wave: wave, State: state, Reason: reason, Message: message}
+	}
+	found := node(-1, "", "Namespace", "", "shop", component.NodeReady, "", "")
+	found.UID = "b0a7"
+	return []component.Node{
+		found,
+		node(0, "", "Secret", "shop", "db", component.NodeUnknown, component.NodeForbidden, `secrets "db" is forbidden`),
+		node(0, "apps", "Deployment", "shop", "web", component.NodeInProgress, "", "Available: 0/2\n<waiting>"),
+		node(0, "batch", "Job", "shop", "migrate", component.NodeMissing, component.NodeNotCreated, "it was not created yet"),
+		node(10, "demo.example.com", "Widget", "shop", "w", component.NodeReady, "", ""),
+	}
+}
+
+// golden compares with a file of testdata, or rewrites it under -update.
+func golden(file string, write func(out *bytes.Buffer) error) {
+	GinkgoHelper()
+	var out bytes.Buffer
+	Expect(write(&out)).To(Succeed())
+	path := filepath.Join("testdata", file)
+	if *update {
+		Expect(os.WriteFile(path, out.Bytes(), 0o600)).To(Succeed())
+	}
+	want, err := os.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(out.String()).To(Equal(string(want)))
+}
+
+var _ = Describe("Tree", func() {
+	progressing := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web")
+
+	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
+		golden(file, func(out *bytes.Buffer) error { return tree.Print(out, format) })
+	},
+		Entry("a table", "tree.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
+		Entry("JSON", "tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
+		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
+		Entry("a component that no operator saw", "tree-new.txt", show.FormatTable,
+			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
+		Entry("no dependents as an empty list, not as null", "tree-new.json", show.FormatJSON,
+			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
+	)
+})
+
+var _ = Describe("List", func() {
+	items := []show.Component{
+		show.NewComponent(shop("api", 90*time.Minute), status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "5 dependents are ready")),
+		show.NewComponent(shop("new", 3*time.Second), metav1alpha1.Status{}),
+		show.NewComponent(shop("shop", 50*time.Hour), status(metav1alpha1.StateStalled, metav1.ConditionFalse, "GenerateFailed", "line 1\nline 2")),
+	}
+
+	DescribeTable("prints", func(file string, format show.Format) {
+		golden(file, func(out *bytes.Buffer) error { return show.NewList(items).Print(out, format, now) })
+	},
+		Entry("a table", "list.txt", show.FormatTable),
+		Entry("JSON", "list.json", show.FormatJSON),
+		Entry("YAML", "list.yaml", show.FormatYAML),
+	)
+})
+
+var _ = Describe("ParseFormat", func() {
+	It("refuses what it does not know", func() {
+		_, err := show.ParseFormat("wide")
+		Expect(err).To(MatchError(`output format "wide": want json or yaml`))
+	})
+})
