@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// nodes is how many fake nodes the cluster has.
+const nodes = 3
+
+// namespace is where the components of the demo live.
+const namespace = "demo"
+
+// operatorLog is the name of the operator's log, in the folder of the cluster.
+const operatorLog = "operator.log"
+
+// world is what the steps act on.
+type world struct {
+	*narrator
+	cluster *testcluster.Cluster
+	// admin is the eye of the demo, and the hand of the platform team.
+	admin client.WithWatch
+	// developer is the path of a kubeconfig for a person who may edit the namespace, and components in it.
+	developer string
+}
+
+// stage sets the stage, plays on it, and clears it, whatever happens. Of a failure it keeps the logs and shows the end of the operator's.
+func stage(ctx context.Context, n *narrator, play func(context.Context, *world) error) (err error) {
+	if _, err := os.Stat(operatorBinary); err != nil {
+		return fmt.Errorf("%w; run 'make build', and this from the project's root", err)
+	}
+	// Only the dev cluster has nodes.
+	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
+		return err
+	}
+	cluster, err := bootCluster(ctx, n)
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	log := filepath.Join(filepath.Dir(cluster.Kubeconfig()), operatorLog)
+	defer func() {
+		if err != nil && !errors.Is(err, errInterrupted) {
+			n.say("Logs are in %s; the operator's ends with:", cluster.KeepLogs())
+			tail(log, n.output())
+		}
+		err = errors.Join(err, cluster.Stop())
+	}()
+	admin, err := install(ctx, n, cluster)
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	operator, err := startOperator(ctx, n, operatorSettings{cluster: cluster, admin: admin, log: log, ended: cancel})
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	defer func() { err = errors.Join(err, operator.stop()) }()
+	developer, err := welcomeDeveloper(ctx, cluster, admin)
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	return causeOf(ctx, play(ctx, &world{narrator: n, cluster: cluster, admin: admin, developer: developer}))
+}
+
+// causeOf returns why the context ended rather than what failed for that.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error) {
+	n.step(fmt.Sprintf("Boot a Kubernetes cluster with %d fake nodes: pods on them get ready, and nothing is executed", nodes))
+	n.command("bin/devcluster up --dir DIR --nodes", fmt.Sprint(nodes), "--audit")
+	watch := startWatch()
+	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: nodes, Audit: true})
+	if err != nil {
+		return nil, err
+	}
+	version, err := serverVersion(cluster)
+	if err != nil {
+		return nil, errors.Join(err, cluster.Stop())
+	}
+	n.held(watch.elapsed(), "Kubernetes %s is up", version)
+	return cluster, nil
+}
+
+func serverVersion(cluster *testcluster.Cluster) (string, error) {
+	c, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
+	if err != nil {
+		return "", err
+	}
+	version, err := c.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return version.GitVersion, nil
+}
+
+// install does what an administrator does once.
+func install(ctx context.Context, n *narrator, cluster *testcluster.Cluster) (client.WithWatch, error) {
+	n.step("Install the Component type, and the rights of the operator")
+	n.command("kubectl apply -f config/crd -f config/rbac")
+	watch := startWatch()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	admin, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	if err := config.Install(ctx, admin); err != nil {
+		return nil, err
+	}
+	n.held(watch.elapsed(), "components are served")
+	return admin, nil
+}
+
+// welcomeDeveloper makes a namespace, and a user who may edit it: the command line needs no more than that. It returns the path of a
+// kubeconfig whose default is this namespace.
+func welcomeDeveloper(ctx context.Context, cluster *testcluster.Cluster, admin client.Client) (string, error) {
+	const name = "dana"
+	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}}
+	for _, role := range []string{"edit", "fairlead-components-editor"} {
+		objects = append(objects, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-" + role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+		})
+	}
+	for _, object := range objects {
+		if err := admin.Create(ctx, object); err != nil {
+			return "", err
+		}
+	}
+	user, err := cluster.User(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	kubeconfig, err := clientcmd.LoadFromFile(user.Kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	for _, kubecontext := range kubeconfig.Contexts {
+		kubecontext.Namespace = namespace
+	}
+	return user.Kubeconfig, clientcmd.WriteToFile(*kubeconfig, user.Kubeconfig)
+}

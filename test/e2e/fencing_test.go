@@ -1,0 +1,44 @@
+package e2e_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("Two processes of one operator that both work, as after a partition", func() {
+	It("create nothing twice, lose nothing, and record what lives", func(ctx SpecContext) {
+		component := newComponent(newNamespace(ctx), "crowd", crowd, `{"first": 0, "version": "one"}`)
+		startOperator(identity.Kubeconfig, "--max-concurrent-writes=2")
+		other := startOperator(identity.Kubeconfig, "--max-concurrent-writes=2")
+		before := audit(ctx)
+		Expect(admin.Create(ctx, component)).To(Succeed())
+		Eventually(ctx, componentCondition(ctx, component)).Should(HavePrefix("True Ready"))
+		Eventually(ctx, recorded(ctx, component)).Should(Equal(dependents(ctx, component)))
+		Expect(written(ctx, before)).To(Equal(map[string]writes{"patch 201": {requests: 200, objects: 200}}))
+
+		before = audit(ctx)
+		Eventually(ctx, func() error {
+			if err := admin.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
+				return err
+			}
+			component.Spec.Values = &runtime.RawExtension{Raw: []byte(`{"first": 20, "version": "two"}`)}
+			return admin.Update(ctx, component)
+		}).Should(Succeed())
+		Eventually(ctx, componentCondition(ctx, component)).Should(HavePrefix("True Ready"))
+		Eventually(ctx, recorded(ctx, component)).Should(Equal(dependents(ctx, component)))
+		upgrade := written(ctx, before)
+		Expect(upgrade["patch 201"]).To(Equal(writes{requests: 20, objects: 20}))
+		Expect(upgrade["delete 200"]).To(Equal(writes{requests: 20, objects: 20}))
+		Expect(upgrade["patch 200"].objects).To(Equal(180), "both may have sent the same manifest, which changes nothing the second time")
+
+		// The record fences what is new, not repairs: one of two could still repair what the other deletes.
+		other.kill()
+		Expect(admin.Delete(ctx, component)).To(Succeed())
+		Eventually(ctx, exists(ctx, component)).Should(BeFalse())
+		Expect(dependents(ctx, component)).To(BeEmpty())
+	}, SpecTimeout(2*time.Minute))
+})

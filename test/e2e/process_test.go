@@ -1,0 +1,80 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// operatorUser is how the API server sees the ServiceAccount of config/rbac.
+const operatorUser = "system:serviceaccount:fairlead-system:fairlead-operator"
+
+var (
+	identity       testcluster.User
+	operatorBinary string
+)
+
+// buildOperator builds the program that is tested; Go does nothing where it is current.
+func buildOperator(ctx context.Context) {
+	GinkgoHelper()
+	const root, program = "../..", "./cmd/fairlead-operator"
+	var err error
+	operatorBinary, err = filepath.Abs(filepath.Join(root, "bin", "e2e", "fairlead-operator"))
+	Expect(err).NotTo(HaveOccurred())
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", operatorBinary, program)
+	build.Dir = root
+	output, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+
+	// Go takes results of tests from its cache while what they read stands. They must not outlive the program's sources.
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", program)
+	list.Dir = root
+	folders, err := list.Output()
+	Expect(err).NotTo(HaveOccurred())
+	for folder := range strings.FieldsSeq(string(folders)) {
+		_, err := os.ReadDir(folder)
+		Expect(err).NotTo(HaveOccurred())
+	}
+}
+
+// process is a running operator.
+type process struct {
+	command *exec.Cmd
+	log     string
+	ended   bool
+}
+
+// startOperator runs the operator until the spec ends, or until it is killed.
+func startOperator(kubeconfig string, arguments ...string) *process {
+	GinkgoHelper()
+	arguments = append(arguments, "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	p := &process{command: exec.Command(operatorBinary, arguments...)}
+	log, err := os.Create(filepath.Join(GinkgoT().TempDir(), "operator.log"))
+	Expect(err).NotTo(HaveOccurred())
+	p.log = log.Name()
+	p.command.Stdout, p.command.Stderr = log, log
+	Expect(p.command.Start()).To(Succeed())
+	Expect(log.Close()).To(Succeed(), "the process has a handle of its own")
+	DeferCleanup(p.kill)
+	return p
+}
+
+// kill ends the operator by SIGKILL, which it cannot notice. Further calls do nothing.
+func (p *process) kill() {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	_ = p.command.Process.Kill()
+	_ = p.command.Wait() // "signal: killed" is what it says.
+	if content, err := os.ReadFile(p.log); err == nil {
+		AddReportEntry("log of the operator", ReportEntryVisibilityFailureOrVerbose, string(content))
+	}
+}
