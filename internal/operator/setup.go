@@ -30,7 +30,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("generator of components: %w", err)
 	}
 	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, component.Options{
-		UpdatePolicy:            metav1alpha1.UpdateSSAOverride,
+		Policies:                component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
 		SkipNameValidation:      o.SkipNameValidation,

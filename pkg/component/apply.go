@@ -71,8 +71,12 @@ func (r *Reconciler[T]) recorded(ctx context.Context, component T) (manifests.Ow
 func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) Pass {
 	// Watches wake while the component is written to, and what it is called is not to be read then.
 	name := client.ObjectKeyFromObject(component)
+	var policies Policies
+	if h, ok := any(component).(PolicyHolder); ok {
+		policies = h.Policies()
+	}
 	return Pass{
-		Owner: owner, Inventory: inventory, Now: r.clock.Now(),
+		Owner: owner, Inventory: inventory, Policies: policies, Now: r.clock.Now(),
 		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			return r.record(ctx, component, inventory)
 		},

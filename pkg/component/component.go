@@ -35,6 +35,11 @@ type Suspender interface {
 	Suspended() bool
 }
 
+// PolicyHolder sets the policies of the dependents that name none.
+type PolicyHolder interface {
+	Policies() Policies
+}
+
 // ReferenceHolder lists the Secrets and ConfigMaps of its own namespace whose content is an input of the rendering. The generator gets
 // their data; a change wakes the component.
 type ReferenceHolder interface {

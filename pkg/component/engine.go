@@ -23,7 +23,7 @@ import (
 // its watches tell, and a caller persists the inventory. It is safe for concurrent use, for different owners.
 type Engine struct {
 	name      string
-	defaults  plan.Policies
+	defaults  Policies
 	mapper    *forgetfulMapper
 	discovery *discovery.DiscoveryClient
 	dynamic   dynamic.Interface
@@ -34,8 +34,8 @@ type Engine struct {
 
 // EngineOptions configure an Engine.
 type EngineOptions struct {
-	// UpdatePolicy of dependents that name none; replace by default.
-	UpdatePolicy metav1alpha1.UpdatePolicy
+	// Policies of dependents that name none, in passes that name none.
+	Policies Policies
 	// Writers bounds the requests under way; 16 by default.
 	Writers int
 }
@@ -53,10 +53,7 @@ func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOp
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{name: name, mapper: mapper, defaults: plan.Policies{Update: o.UpdatePolicy, Adoption: metav1alpha1.AdoptIfUnowned}}
-	if e.defaults.Update == "" || e.defaults.Update == metav1alpha1.UpdateDefault {
-		e.defaults.Update = metav1alpha1.UpdateReplace
-	}
+	e := &Engine{name: name, mapper: mapper, defaults: o.Policies.or(defaultPolicies)}
 	if o.Writers <= 0 {
 		o.Writers = 16
 	}

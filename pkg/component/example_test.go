@@ -27,7 +27,7 @@ func ExampleNewReconciler() {
 	})
 	setup := func(mgr ctrl.Manager) error {
 		return component.NewReconciler[*gadget.Gadget]("greeter.example.com", greet, component.Options{
-			UpdatePolicy: metav1alpha1.UpdateSSAOverride,
+			Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		}).SetupWithManager(mgr)
 	}
 	_ = setup

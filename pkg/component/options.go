@@ -8,14 +8,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
-
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 // Options configure a Reconciler. The zero value is ready to use.
 type Options struct {
-	// UpdatePolicy of dependents that name none; replace by default.
-	UpdatePolicy metav1alpha1.UpdatePolicy
+	// Policies of dependents that name none, in components that name none.
+	Policies Policies
 	// MaxConcurrentReconciles bounds the components that are worked on at once; 8 by default.
 	MaxConcurrentReconciles int
 	// Writers bounds the requests that write dependents at once, over all components; 16 by default.
@@ -46,15 +44,9 @@ type Watch struct {
 }
 
 func (o Options) withDefaults() Options {
-	orDefault(&o.MaxConcurrentReconciles, 8)
-	orDefault(&o.ResyncInterval, 10*time.Hour)
-	orDefault(&o.RetryInterval, time.Minute)
-	orDefault(&o.Timeout, 10*time.Minute)
+	fill(&o.MaxConcurrentReconciles, 8)
+	fill(&o.ResyncInterval, 10*time.Hour)
+	fill(&o.RetryInterval, time.Minute)
+	fill(&o.Timeout, 10*time.Minute)
 	return o
-}
-
-func orDefault[N int | time.Duration](value *N, fallback N) {
-	if *value == 0 {
-		*value = fallback
-	}
 }

@@ -20,6 +20,10 @@ type Pass struct {
 	// Revision counts the inputs that Desired was rendered from. While it stands, a second rendering that differs (random values) never
 	// replaces what was applied.
 	Revision int64
+	// Trigger identifies the state of the component: whenever it changes, dependents whose reconcile policy says so are applied again.
+	Trigger string
+	// Policies of dependents that name none; its empty fields are taken from the engine's options.
+	Policies Policies
 	// Inventory is what was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
 	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the first write to any

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -42,6 +43,8 @@ const (
 type Settings struct {
 	// Order is the number of the wave that applies the dependent.
 	Order int
+	// PurgeOrder is the number of the wave at whose end it is deleted again; nil means never.
+	PurgeOrder *int
 	// DeleteOrder is the number of the wave that deletes it; nil means the reverse of Order.
 	DeleteOrder *int
 
@@ -49,28 +52,54 @@ type Settings struct {
 	UpdatePolicy    metav1alpha1.UpdatePolicy
 	AdoptionPolicy  metav1alpha1.AdoptionPolicy
 	DeletePolicy    metav1alpha1.DeletePolicy
+	// ReapplyInterval is the time after which it is applied again although it looks in sync; zero means never, nil the default.
+	ReapplyInterval *time.Duration
+	// Phase says when it is applied.
+	Phase Phase
+	// Hints say how to read its status.
+	Hints StatusHints
 }
+
+// Phase says when a dependent is applied.
+type Phase string
+
+// The phases.
+const (
+	// PhaseApply is the ordinary life of a dependent.
+	PhaseApply Phase = ""
+	// PhasePreDelete applies it when the component is deleted, before anything else is; PhasePostDelete after everything else is gone.
+	PhasePreDelete  Phase = "pre-delete"
+	PhasePostDelete Phase = "post-delete"
+)
 
 // ParseSettings reads the settings among annotations: those whose key begins with prefix and a slash. Unknown names and values are
 // errors; all errors are joined.
 func ParseSettings(prefix string, annotations map[string]string) (Settings, error) {
 	p := settingsParser{prefix: prefix, annotations: annotations}
 	s := Settings{
-		ReconcilePolicy: enum(&p, AnnotationReconcilePolicy, metav1alpha1.ReconcileOnObjectChange, metav1alpha1.ReconcileOnce),
+		ReconcilePolicy: enum(&p, AnnotationReconcilePolicy,
+			metav1alpha1.ReconcileOnObjectChange, metav1alpha1.ReconcileOnObjectOrComponentChange, metav1alpha1.ReconcileOnce),
 		UpdatePolicy: enum(&p, AnnotationUpdatePolicy,
 			metav1alpha1.UpdateDefault, metav1alpha1.UpdateReplace, metav1alpha1.UpdateRecreate,
 			metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateSSAOverride),
-		AdoptionPolicy: enum(&p, AnnotationAdoptionPolicy, metav1alpha1.AdoptIfUnowned, metav1alpha1.AdoptNever),
-		DeleteOrder:    p.order(AnnotationDeleteOrder),
+		AdoptionPolicy: enum(&p, AnnotationAdoptionPolicy,
+			metav1alpha1.AdoptIfUnowned, metav1alpha1.AdoptNever, metav1alpha1.AdoptAlways),
+		DeletePolicy: enum(&p, AnnotationDeletePolicy,
+			metav1alpha1.DeleteDelete, metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphanOnApply, metav1alpha1.DeleteOrphanOnDelete),
+		PurgeOrder:      p.order(AnnotationPurgeOrder),
+		DeleteOrder:     p.order(AnnotationDeleteOrder),
+		ReapplyInterval: p.duration(AnnotationReapplyInterval),
+		Hints:           p.hints(),
 	}
 	if s.UpdatePolicy == metav1alpha1.UpdateDefault {
 		s.UpdatePolicy = ""
 	}
 	s.Order = p.applyOrder()
-	s.DeletePolicy = enum(&p, AnnotationDeletePolicy, metav1alpha1.DeleteDelete)
-	enum(&p, AnnotationPhase, "apply")
-	for _, name := range []string{AnnotationPurgeOrder, AnnotationReapplyInterval, AnnotationStatusHint} {
-		p.refuse(name, "is not supported by this version")
+	if s.Phase = enum(&p, AnnotationPhase, "apply", PhasePreDelete, PhasePostDelete); s.Phase == "apply" {
+		s.Phase = PhaseApply
+	}
+	if s.PurgeOrder != nil && *s.PurgeOrder < s.Order {
+		p.fail(AnnotationPurgeOrder, "%d is before order %d: it would be purged before it is applied", *s.PurgeOrder, s.Order)
 	}
 	p.refuseUnknown()
 	return s, errors.Join(p.errs...)
@@ -94,10 +123,29 @@ func (p *settingsParser) fail(name, format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("annotation %s/%s: "+format, append([]any{p.prefix, name}, args...)...))
 }
 
-func (p *settingsParser) refuse(name, why string) {
-	if v, ok := p.value(name); ok {
-		p.fail(name, "%q %s", v, why)
+func (p *settingsParser) duration(name string) *time.Duration {
+	v, ok := p.value(name)
+	if !ok {
+		return nil
 	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		p.fail(name, "%q is no duration such as 30m, nor 0, which turns it off", v)
+		return nil
+	}
+	return &d
+}
+
+func (p *settingsParser) hints() StatusHints {
+	v, ok := p.value(AnnotationStatusHint)
+	if !ok {
+		return StatusHints{}
+	}
+	hints, err := ParseStatusHints(v)
+	if err != nil {
+		p.fail(AnnotationStatusHint, "%w", err)
+	}
+	return hints
 }
 
 func enum[E ~string](p *settingsParser, name string, values ...E) E {
@@ -106,7 +154,7 @@ func enum[E ~string](p *settingsParser, name string, values ...E) E {
 		return ""
 	}
 	if !slices.Contains(values, E(v)) {
-		p.fail(name, "%q is not one of the values that this version supports: %s", v, joinStrings(values))
+		p.fail(name, "%q is not one of the values it can have: %s", v, joinStrings(values))
 	}
 	return E(v)
 }

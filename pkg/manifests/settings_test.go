@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +40,20 @@ func TestSettings(t *testing.T) {
 		{"once", map[string]string{"reconcile-policy": "once"}, manifests.Settings{ReconcilePolicy: metav1alpha1.ReconcileOnce}},
 		{"delete", map[string]string{"delete-policy": "delete"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteDelete}},
 		{"the phase of applying", map[string]string{"phase": "apply"}, manifests.Settings{}},
+		{"the phase before a deletion", map[string]string{"phase": "pre-delete"}, manifests.Settings{Phase: manifests.PhasePreDelete}},
+		{"the phase after a deletion", map[string]string{"phase": "post-delete"}, manifests.Settings{Phase: manifests.PhasePostDelete}},
+		{"always", map[string]string{"adoption-policy": "always"}, manifests.Settings{AdoptionPolicy: metav1alpha1.AdoptAlways}},
+		{"on-object-or-component-change", map[string]string{"reconcile-policy": "on-object-or-component-change"}, manifests.Settings{ReconcilePolicy: metav1alpha1.ReconcileOnObjectOrComponentChange}},
+		{"orphan", map[string]string{"delete-policy": "orphan"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphan}},
+		{"orphan-on-apply", map[string]string{"delete-policy": "orphan-on-apply"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnApply}},
+		{"orphan-on-delete", map[string]string{"delete-policy": "orphan-on-delete"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnDelete}},
+		{"a purge order, at the end of its own wave", map[string]string{"order": "2", "purge-order": "2"}, manifests.Settings{Order: 2, PurgeOrder: new(2)}},
+		{"a reapply interval", map[string]string{"reapply-interval": "90m"}, manifests.Settings{ReapplyInterval: new(90 * time.Minute)}},
+		{"a reapply interval that turns the default off", map[string]string{"reapply-interval": "0"}, manifests.Settings{ReapplyInterval: new(time.Duration(0))}},
+		{
+			"all status hints", map[string]string{"status-hint": "has-observed-generation, has-ready-condition,conditions=Synced;Healthy"},
+			manifests.Settings{Hints: manifests.StatusHints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"Synced", "Healthy"}}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := manifests.ParseSettings(reconciler, prefixed(c.annotations))
@@ -65,7 +80,7 @@ func prefixed(annotations map[string]string) map[string]string {
 }
 
 func TestSettingsErrors(t *testing.T) {
-	const notOne = "is not one of the values that this version supports: "
+	const notOne = "is not one of the values it can have: "
 	const notWhole = "is not a whole number from -32768 to 32767"
 	for _, c := range []struct {
 		name        string
@@ -84,18 +99,20 @@ func TestSettingsErrors(t *testing.T) {
 		{"an unknown update policy", map[string]string{"update-policy": "patch"}, `update-policy: "patch" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
 		{"an empty update policy", map[string]string{"update-policy": ""}, `update-policy: "" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
 		{"another case", map[string]string{"update-policy": "Replace"}, `update-policy: "Replace" ` + notOne + "default, replace, recreate, ssa-merge, ssa-override"},
-		{"an adoption policy of a later version", map[string]string{"adoption-policy": "always"}, `adoption-policy: "always" ` + notOne + "if-unowned, never"},
-		{"a reconcile policy of a later version", map[string]string{"reconcile-policy": "on-object-or-component-change"}, `reconcile-policy: "on-object-or-component-change" ` + notOne + "on-object-change, once"},
-		{"a delete policy of a later version", map[string]string{"delete-policy": "orphan"}, `delete-policy: "orphan" ` + notOne + "delete"},
-		{"another delete policy of a later version", map[string]string{"delete-policy": "orphan-on-delete"}, `delete-policy: "orphan-on-delete" ` + notOne + "delete"},
-		{"a phase of a later version", map[string]string{"phase": "pre-delete"}, `phase: "pre-delete" ` + notOne + "apply"},
-		{"a purge order", map[string]string{"purge-order": "1"}, `purge-order: "1" is not supported by this version`},
-		{"a reapply interval", map[string]string{"reapply-interval": "1h"}, `reapply-interval: "1h" is not supported by this version`},
-		{"a status hint", map[string]string{"status-hint": "has-ready-condition"}, `status-hint: "has-ready-condition" is not supported by this version`},
+		{"an unknown adoption policy", map[string]string{"adoption-policy": "ever"}, `adoption-policy: "ever" ` + notOne + "if-unowned, never, always"},
+		{"an unknown reconcile policy", map[string]string{"reconcile-policy": "x"}, `reconcile-policy: "x" ` + notOne + "on-object-change, on-object-or-component-change, once"},
+		{"an unknown delete policy", map[string]string{"delete-policy": "keep"}, `delete-policy: "keep" ` + notOne + "delete, orphan, orphan-on-apply, orphan-on-delete"},
+		{"an unknown phase", map[string]string{"phase": "test"}, `phase: "test" ` + notOne + "apply, pre-delete, post-delete"},
+		{"a purge order before the own order", map[string]string{"order": "2", "purge-order": "1"}, "purge-order: 1 is before order 2: it would be purged before it is applied"},
+		{"a reapply interval without unit", map[string]string{"reapply-interval": "10"}, `reapply-interval: "10" is no duration such as 30m, nor 0, which turns it off`},
+		{"a negative reapply interval", map[string]string{"reapply-interval": "-1h"}, `reapply-interval: "-1h" is no duration such as 30m, nor 0, which turns it off`},
+		{"an unknown status hint", map[string]string{"status-hint": "has-status"}, `status-hint: "has-status" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
+		{"an empty status hint", map[string]string{"status-hint": ""}, `status-hint: "" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
+		{"a status hint with an empty condition", map[string]string{"status-hint": "conditions=A;"}, `status-hint: "conditions=A;" names an empty condition; write conditions=A;B`},
 		{
 			"an unknown name",
 			map[string]string{"oder": "1"},
-			"oder: is no setting; settings are reconcile-policy, update-policy, adoption-policy, delete-order, order, apply-order, delete-policy, phase, purge-order, reapply-interval, status-hint",
+			"oder: is no setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase",
 		},
 		{"what the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler writes", map[string]string{"digest": "x"}, "digest: is written by the reconciler; remove it from the manifest"},

@@ -37,8 +37,14 @@ type InventoryEntry struct {
 	UpdatePolicy UpdatePolicy
 	// DeletePolicy as last recorded; empty means delete.
 	DeletePolicy DeletePolicy
-	// Completed says that the object did its work and may be gone: it is not created again until its manifest changes.
+	// Completed says that the object did its work and may be gone, or was purged: it is not created again until its reconcile policy
+	// would apply it again.
 	Completed bool
+	// Trigger identifies the state of the component that the object was applied for, where its reconcile policy is
+	// on-object-or-component-change; empty otherwise.
+	Trigger string
+	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval; zero otherwise.
+	AppliedAt int64
 	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
 	Types []string
 
@@ -88,6 +94,10 @@ func (e InventoryEntry) String() string {
 	text("dp", string(e.DeletePolicy))
 	if e.Completed {
 		field("c", "true")
+	}
+	text("g", e.Trigger)
+	if e.AppliedAt != 0 {
+		field("a", strconv.FormatInt(e.AppliedAt, 10))
 	}
 	types := make([]string, 0, len(e.Types))
 	for _, t := range e.Types {
@@ -164,6 +174,8 @@ func (e *InventoryEntry) setField(f string) error {
 		e.DeleteOrder = &order
 	case "c":
 		e.Completed, err = strconv.ParseBool(value)
+	case "a":
+		e.AppliedAt, err = strconv.ParseInt(value, 10, 64)
 	case "t":
 		e.Types, err = unescapeAll(value)
 	default:
@@ -183,6 +195,8 @@ func (e *InventoryEntry) textField(key string) *string {
 		return &e.Fields
 	case "v":
 		return &e.Values
+	case "g":
+		return &e.Trigger
 	case "up":
 		return (*string)(&e.UpdatePolicy)
 	case "dp":

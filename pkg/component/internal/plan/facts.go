@@ -22,6 +22,8 @@ type Facts struct {
 	// Revision counts the inputs that Desired was rendered from. Of the same inputs a second rendering that differs (random values) never
 	// replaces what was applied.
 	Revision int64
+	// Trigger identifies the state of the component, for dependents that are applied again whenever it changes.
+	Trigger string
 	// Inventory is the persisted record.
 	Inventory Inventory
 	// Live says what is known of an object; it is asked for desired and recorded keys.
@@ -36,10 +38,14 @@ type Facts struct {
 	Now time.Time
 }
 
-// Policies are defaults.
+// Policies are those of dependents that name none. Each has a value.
 type Policies struct {
-	Update   metav1alpha1.UpdatePolicy
-	Adoption metav1alpha1.AdoptionPolicy
+	Reconcile metav1alpha1.ReconcilePolicy
+	Update    metav1alpha1.UpdatePolicy
+	Adoption  metav1alpha1.AdoptionPolicy
+	Delete    metav1alpha1.DeletePolicy
+	// Reapply is the time after which a dependent is applied again although it looks in sync; zero means never.
+	Reapply time.Duration
 }
 
 // Presence says whether an object exists.

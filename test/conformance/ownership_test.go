@@ -1,4 +1,4 @@
-package component_test
+package conformance_test
 
 import (
 	"context"

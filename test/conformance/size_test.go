@@ -1,6 +1,6 @@
 //go:build long
 
-package component_test
+package conformance_test
 
 import (
 	"time"

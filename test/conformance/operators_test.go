@@ -1,4 +1,4 @@
-package component_test
+package conformance_test
 
 import (
 	"context"
@@ -78,8 +78,8 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 	if o.generate == nil {
 		o.generate = gadget.Generate
 	}
-	if o.component.UpdatePolicy == "" {
-		o.component.UpdatePolicy = metav1alpha1.UpdateSSAOverride
+	if o.component.Policies.Update == "" {
+		o.component.Policies.Update = metav1alpha1.UpdateSSAOverride
 	}
 	o.component.SkipNameValidation = true
 	scheme, err := gadget.Scheme()

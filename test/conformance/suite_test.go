@@ -1,4 +1,4 @@
-package component_test
+package conformance_test
 
 import (
 	"context"
@@ -38,7 +38,7 @@ var (
 	sequence atomic.Int64
 )
 
-func TestComponent(t *testing.T) {
+func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")
 	}
@@ -47,7 +47,7 @@ func TestComponent(t *testing.T) {
 	SetDefaultEventuallyTimeout(40 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
-	RunSpecs(t, "Reconciler")
+	RunSpecs(t, "Conformance")
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
