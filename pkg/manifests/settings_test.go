@@ -51,7 +51,8 @@ func TestSettings(t *testing.T) {
 		{"a reapply interval", map[string]string{"reapply-interval": "90m"}, manifests.Settings{ReapplyInterval: new(90 * time.Minute)}},
 		{"a reapply interval that turns the default off", map[string]string{"reapply-interval": "0"}, manifests.Settings{ReapplyInterval: new(time.Duration(0))}},
 		{
-			"all status hints", map[string]string{"status-hint": "has-observed-generation, has-ready-condition,conditions=Synced;Healthy"},
+			"all status hints",
+			map[string]string{"status-hint": "has-observed-generation, has-ready-condition,conditions=Synced;Healthy"},
 			manifests.Settings{Hints: manifests.StatusHints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"Synced", "Healthy"}}},
 		},
 	} {
