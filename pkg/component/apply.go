@@ -20,14 +20,18 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 			return Outcome{}, invalidSpec(err)
 		}
 	}
-	inputs, err := r.readInputs(ctx, component)
+	target, err := r.target(component)
+	if err != nil {
+		return Outcome{}, err
+	}
+	inputs, err := r.readInputs(ctx, component, target)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if inputs.observing {
 		return Outcome{Observing: true}, nil
 	}
-	owner, inventory, err := r.recorded(ctx, component)
+	owner, inventory, err := r.recorded(ctx, component, target.engine)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -47,7 +51,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	pass := r.newPass(component, owner, inventory)
 	r.begin(component.GetStatus(), inputs)
 	pass.Desired, pass.Revision = desired, component.GetStatus().Revision
-	outcome, err := r.engine.Apply(ctx, pass)
+	outcome, err := target.engine.Apply(ctx, pass)
 	if err == nil && outcome.Applied {
 		component.GetStatus().AppliedDigest = inputs.digest
 	}
@@ -55,12 +59,12 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 }
 
 // recorded returns who owns the dependents, and their record. Where there is one, our finalizer guards it, also when somebody removed it.
-func (r *Reconciler[T]) recorded(ctx context.Context, component T) (manifests.Owner, []metav1alpha1.InventoryEntry, error) {
+func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (manifests.Owner, []metav1alpha1.InventoryEntry, error) {
 	owner, err := r.owner(ctx, component)
 	if err != nil {
 		return owner, nil, err
 	}
-	inventory, err := r.inventory(ctx, component, owner)
+	inventory, err := r.inventory(ctx, component, owner, e)
 	if err == nil && len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
 		err = r.hold(ctx, component)
 	}

@@ -23,11 +23,15 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 			message: fmt.Sprintf("dependents stay until the finalizers of others are gone: %s", strings.Join(others, ", ")),
 		}
 	}
-	owner, inventory, err := r.recorded(ctx, component)
+	target, err := r.target(component)
 	if err != nil {
 		return Outcome{}, err
 	}
-	return r.engine.Delete(ctx, r.newPass(component, owner, inventory))
+	owner, inventory, err := r.recorded(ctx, component, target.engine)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return target.engine.Delete(ctx, r.newPass(component, owner, inventory))
 }
 
 func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {

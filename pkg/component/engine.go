@@ -4,17 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -22,14 +16,10 @@ import (
 // Engine applies and deletes sets of dependents in one target. It is the Reconciler without a controller: it keeps no state but what
 // its watches tell, and a caller persists the inventory. It is safe for concurrent use, for different owners.
 type Engine struct {
-	name      string
-	defaults  Policies
-	mapper    *forgetfulMapper
-	discovery *discovery.DiscoveryClient
-	dynamic   dynamic.Interface
-	metadata  metadata.Interface
-	observer  *observe.Observer
-	executor  *execute.Executor
+	*connection
+	// dynamic and executor act as the engine's identity.
+	dynamic  dynamic.Interface
+	executor *execute.Executor
 }
 
 // EngineOptions configure an Engine.
@@ -43,34 +33,11 @@ type EngineOptions struct {
 // NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in the cluster.
 // config is used without a rate limit on the client's side; the API server has its own.
 func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*Engine, error) {
-	config = rest.CopyConfig(config)
-	config.QPS, config.RateLimiter = -1, nil
-	httpClient, err := rest.HTTPClientFor(config)
+	c, err := connect(ctx, name, config, o)
 	if err != nil {
 		return nil, err
 	}
-	mapper, err := newForgetfulMapper(func() (meta.RESTMapper, error) { return apiutil.NewDynamicRESTMapper(config, httpClient) }, clock.RealClock{})
-	if err != nil {
-		return nil, err
-	}
-	e := &Engine{name: name, mapper: mapper, defaults: o.Policies.or(defaultPolicies)}
-	if o.Writers <= 0 {
-		o.Writers = 16
-	}
-	if e.dynamic, err = dynamic.NewForConfigAndClient(config, httpClient); err != nil {
-		return nil, err
-	}
-	if e.metadata, err = metadata.NewForConfigAndClient(config, httpClient); err != nil {
-		return nil, err
-	}
-	if e.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, httpClient); err != nil {
-		return nil, err
-	}
-	e.observer = observe.New(ctx, observe.Options{Reconciler: name, Dynamic: e.dynamic, Metadata: e.metadata, Mapper: mapper})
-	e.executor = execute.New(execute.Options{
-		Reconciler: name, Dynamic: e.dynamic, REST: e.discovery.RESTClient(), Mapper: mapper, Journal: e.observer, Writers: o.Writers,
-	})
-	return e, nil
+	return &Engine{connection: c, dynamic: c.watching, executor: c.checking}, nil
 }
 
 // Apply brings the dependents closer to the apply set, as far as that goes without waiting.

@@ -64,7 +64,7 @@ func (e *Engine) watchedForeign(ctx context.Context, f plan.Facts, defined []def
 
 // listedForeign asks the API server itself.
 func (e *Engine) listedForeign(ctx context.Context, f plan.Facts, d definition) plan.ForeignInstances {
-	instances, err := e.executor.Instances(ctx, d.GroupKind, d.name)
+	instances, err := e.checking.Instances(ctx, d.GroupKind, d.name)
 	if err != nil {
 		return plan.ForeignInstances{Error: "its instances cannot be listed: " + err.Error()}
 	}

@@ -24,6 +24,7 @@ import (
 
 // inputs are what a rendering is made from.
 type inputs struct {
+	target          target
 	namespace, name string
 	parameters      map[string]any
 	references      []reference
@@ -46,8 +47,8 @@ type content struct {
 }
 
 // readInputs collects the inputs of a rendering and their digest.
-func (r *Reconciler[T]) readInputs(ctx context.Context, component T) (inputs, error) {
-	in := inputs{namespace: component.GetNamespace(), name: component.GetName()}
+func (r *Reconciler[T]) readInputs(ctx context.Context, component T, t target) (inputs, error) {
+	in := inputs{target: t, namespace: component.GetNamespace(), name: component.GetName()}
 	if p, ok := any(component).(Placer); ok {
 		in.namespace, in.name = p.Placement()
 	}
@@ -143,7 +144,7 @@ func (r *Reconciler[T]) identify(ctx context.Context, name types.NamespacedName,
 func (r *Reconciler[T]) read(ctx context.Context, ref *reference) error {
 	name := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	// Secrets and ConfigMaps look alike, and an author's scheme need not know them.
-	obj, err := r.engine.dynamic.Resource(ref.watched.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	obj, err := r.local.dynamic.Resource(ref.watched.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", ref.Kind, name)})
 	}

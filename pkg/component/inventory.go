@@ -56,13 +56,13 @@ func inventoryDigest(lines []string) string {
 
 // inventory reads the record of a component. Where it is lost, or was edited, it is rebuilt from the owner labels before anything is
 // planned: nothing leaks, and nothing is pruned for want of a record.
-func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manifests.Owner) ([]metav1alpha1.InventoryEntry, error) {
+func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manifests.Owner, e *Engine) ([]metav1alpha1.InventoryEntry, error) {
 	status := component.GetStatus()
 	entries, err := metav1alpha1.ParseInventory(status.Inventory)
 	if err == nil && !r.damaged(component) {
 		return entries, nil
 	}
-	found, err := r.engine.search(ctx, owner)
+	found, err := e.search(ctx, owner)
 	if err != nil {
 		return nil, &problem{
 			reason:  metav1alpha1.ReasonRetrying,
@@ -121,7 +121,7 @@ func (e *Engine) definedTypes(ctx context.Context, gvr schema.GroupVersionResour
 	if gvr.Group != "apiextensions.k8s.io" && gvr.Group != "apiregistration.k8s.io" {
 		return nil, nil
 	}
-	obj, err := e.dynamic.Resource(gvr).Get(ctx, name, metav1.GetOptions{})
+	obj, err := e.watching.Resource(gvr).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("get %s %s: %w", gvr.GroupResource(), name, err)
 	}

@@ -34,7 +34,7 @@ type Reconciler[T Component] struct {
 	reader   client.Reader
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
-	engine   *Engine
+	local    *Engine
 	inputs   *observe.References
 	backoff  workqueue.TypedRateLimiter[reconcile.Request]
 	wake     func(types.NamespacedName)
@@ -153,5 +153,5 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	delete(r.contents, name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.inputs.Release(name.String())
-	r.engine.Forget(r.ownerIn(r.cluster, name))
+	r.local.Forget(r.ownerIn(r.cluster, name))
 }

@@ -44,7 +44,7 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	r.mu.Lock()
 	last, ok := r.rendered[name]
 	r.mu.Unlock()
-	current := ok && last.digest == in.digest && !r.engine.rescoped(last)
+	current := ok && last.digest == in.digest && !in.target.engine.rescoped(last)
 	if current && last.generated == nil {
 		return last.objects, nil
 	}
@@ -55,9 +55,9 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 			return nil, err
 		}
 	}
-	resets := r.engine.mapper.forgotten()
+	resets := in.target.engine.mapper.forgotten()
 	objects, err := manifests.Normalise(generated, manifests.NormaliseOptions{
-		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: r.engine.scopeOf,
+		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf,
 	})
 	if err != nil {
 		return nil, &problem{reason: metav1alpha1.ReasonInvalidManifests, message: err.Error(), terminal: true}
@@ -95,7 +95,7 @@ func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([
 	if err != nil {
 		return nil, err
 	}
-	capabilities, err := r.engine.capabilities()
+	capabilities, err := in.target.engine.capabilities()
 	if err != nil {
 		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", err)}
 	}
@@ -103,10 +103,9 @@ func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([
 	if component.GetStatus().InputDigest != in.digest {
 		revision++
 	}
-	lookup := r.engine.lookup()
 	generated, err := r.callGenerator(ctx, generator.Request{
 		Namespace: in.namespace, Name: in.name, Parameters: in.parameters, Component: component,
-		References: references, Revision: revision, Digest: in.digest, Target: lookup, Local: lookup, Capabilities: capabilities,
+		References: references, Revision: revision, Digest: in.digest, Target: in.target.engine.lookup(), Local: in.target.local.lookup(), Capabilities: capabilities,
 	})
 	if err != nil {
 		return nil, &problem{reason: metav1alpha1.ReasonGenerateFailed, message: err.Error(), terminal: true}

@@ -49,11 +49,11 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // start makes the engine when the controller starts, before its first pass; the engine's watches live as long as the controller.
 func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	var err error
-	r.engine, err = NewEngine(ctx, r.name, config, EngineOptions{Policies: r.options.Policies, Writers: r.options.Writers})
+	r.local, err = NewEngine(ctx, r.name, config, EngineOptions{Policies: r.options.Policies, Writers: r.options.Writers})
 	if err != nil {
 		return err
 	}
-	r.inputs = observe.NewReferences(ctx, r.engine.metadata)
+	r.inputs = observe.NewReferences(ctx, r.local.metadata)
 	r.wake = func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) }
 	return nil
 }

@@ -26,10 +26,12 @@ type Journal interface {
 type Executor struct {
 	reconciler string
 	dynamic    dynamic.Interface
-	rest       rest.Interface
-	mapper     meta.RESTMapper
-	journal    Journal
-	slots      chan struct{}
+	// definitions reads what defines types, whatever the identity that writes may see.
+	definitions dynamic.Interface
+	rest        rest.Interface
+	mapper      meta.RESTMapper
+	journal     Journal
+	slots       chan struct{}
 }
 
 // Options are what an Executor needs.
@@ -48,9 +50,16 @@ type Options struct {
 // New returns an Executor.
 func New(o Options) *Executor {
 	return &Executor{
-		reconciler: o.Reconciler, dynamic: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal,
+		reconciler: o.Reconciler, dynamic: o.Dynamic, definitions: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal,
 		slots: make(chan struct{}, max(1, o.Writers)),
 	}
+}
+
+// As returns an Executor that reads and writes dependents with other clients. It shares the bound on requests under way.
+func (e *Executor) As(objects dynamic.Interface, raw rest.Interface) *Executor {
+	other := *e
+	other.dynamic, other.rest = objects, raw
+	return &other
 }
 
 // Run carries out the actions in parallel and returns a result for each, in the same order. An action that did not run because ctx

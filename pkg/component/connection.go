@@ -1,0 +1,94 @@
+package component
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+)
+
+// connection is what the engines of all identities share in one cluster: the watches and what they know, the knowledge of types, the
+// network connections, and the bound on requests. Its clients are those of the identity that watches.
+type connection struct {
+	name      string
+	defaults  Policies
+	config    *rest.Config
+	client    *http.Client
+	mapper    *forgetfulMapper
+	discovery *discovery.DiscoveryClient
+	watching  dynamic.Interface
+	metadata  metadata.Interface
+	observer  *observe.Observer
+	// checking makes the reads that must see everything, whatever a component may see.
+	checking *execute.Executor
+}
+
+// connect returns a connection whose watches live as long as ctx.
+func connect(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*connection, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.RateLimiter = -1, nil
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := newForgetfulMapper(func() (meta.RESTMapper, error) { return apiutil.NewDynamicRESTMapper(config, client) }, clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{name: name, defaults: o.Policies.or(defaultPolicies), config: config, client: client, mapper: mapper}
+	if c.watching, err = dynamic.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	if c.metadata, err = metadata.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	if o.Writers <= 0 {
+		o.Writers = 16
+	}
+	c.observer = observe.New(ctx, observe.Options{Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper})
+	c.checking = execute.New(execute.Options{
+		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Writers: o.Writers,
+	})
+	return c, nil
+}
+
+// Identity is who reads and writes: a user, and the groups it is in. The zero Identity is that of the engine's configuration. A service
+// account is the user system:serviceaccount:<namespace>:<name>, whose groups the API server knows.
+type Identity struct {
+	User   string
+	Groups []string
+}
+
+// As returns an engine that writes, looks up and adopts as another identity, which the engine's own must be allowed to impersonate. It
+// shares with this engine the watches, the network connections, and the bound on requests under way. What protects objects of others is
+// still read as the engine's own identity: it must not depend on what a component may see.
+func (e *Engine) As(id Identity) (*Engine, error) {
+	if id.User == "" {
+		return &Engine{connection: e.connection, dynamic: e.watching, executor: e.checking}, nil
+	}
+	impersonating := *e.client
+	impersonating.Transport = transport.NewImpersonatingRoundTripper(
+		transport.ImpersonationConfig{UserName: id.User, Groups: id.Groups}, impersonating.Transport)
+	objects, err := dynamic.NewForConfigAndClient(e.config, &impersonating)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := discovery.NewDiscoveryClientForConfigAndClient(e.config, &impersonating)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{connection: e.connection, dynamic: objects, executor: e.checking.As(objects, raw.RESTClient())}, nil
+}
