@@ -81,11 +81,22 @@ func (c *Component) References() []metav1alpha1.Reference {
 	return refs
 }
 
-// RenderInputs returns the part of the spec that the rendering depends on. How often, how long and whether to reconcile is no part of
-// it, so that it makes no revision.
+// Policies returns the policies of dependents that name none.
+func (c *Component) Policies() metav1alpha1.Policies {
+	return metav1alpha1.Policies{
+		Adoption: c.Spec.AdoptionPolicy, Update: c.Spec.UpdatePolicy, Delete: c.Spec.DeletePolicy, MissingNamespaces: c.Spec.MissingNamespacesPolicy,
+	}
+}
+
+// AllowEmpty says whether nothing may be rendered although there are dependents.
+func (c *Component) AllowEmpty() bool { return c.Spec.AllowEmpty }
+
+// RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which policies to
+// reconcile is no part of it, so that it makes no revision.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
+	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy, spec.AllowEmpty = "", "", "", "", false
 	return spec
 }
 
@@ -115,12 +126,7 @@ func (c *Component) unsupported() []error {
 		{"postRenderers", len(s.PostRenderers) > 0},
 		{"serviceAccountName", s.ServiceAccountName != ""},
 		{"kubeConfig", s.KubeConfig != nil},
-		{"adoptionPolicy", s.AdoptionPolicy != ""},
-		{"updatePolicy", s.UpdatePolicy != ""},
-		{"deletePolicy", s.DeletePolicy != ""},
-		{"missingNamespacesPolicy", s.MissingNamespacesPolicy != ""},
 		{"additionalManagedTypes", len(s.AdditionalManagedTypes) > 0},
-		{"allowEmpty", s.AllowEmpty},
 	} {
 		if f.set {
 			errs = append(errs, fmt.Errorf("spec.%s is not supported by this version of the operator; remove it", f.field))

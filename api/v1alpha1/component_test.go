@@ -27,17 +27,28 @@ var _ = Describe("A Component", func() {
 		Expect(c.References()).To(BeEmpty())
 		Expect(c.GetParameters()).To(BeEmpty())
 		Expect(c.Validate()).To(Succeed())
+		Expect(c.Policies()).To(BeZero())
+		Expect(c.AllowEmpty()).To(BeFalse())
 	})
 
 	It("does what the spec says", func() {
 		c := component(v1alpha1.ComponentSpec{
 			TargetNamespace: "prod", TargetName: "store", Suspend: true,
+			AllowEmpty: true,
+			AdoptionPolicy: metav1alpha1.AdoptAlways, UpdatePolicy: metav1alpha1.UpdateReplace, DeletePolicy: metav1alpha1.DeleteOrphan,
+			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
 			Interval: &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second}, Timeout: &metav1.Duration{Duration: time.Hour},
 		})
 		namespace, name := c.Placement()
 		Expect([]string{namespace, name}).To(Equal([]string{"prod", "store"}))
 		Expect([]time.Duration{c.ResyncInterval(), c.RetryInterval(), c.Timeout()}).To(Equal([]time.Duration{0, time.Second, time.Hour}))
 		Expect(c.Suspended()).To(BeTrue())
+		Expect(c.Policies()).To(Equal(metav1alpha1.Policies{
+			Adoption: metav1alpha1.AdoptAlways, Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan,
+			MissingNamespaces: metav1alpha1.MissingNamespacesRefuse,
+		}))
+		Expect(c.AllowEmpty()).To(BeTrue())
+		Expect(c.Validate()).To(Succeed())
 	})
 
 	It("keeps whole numbers in values whole", func() {
@@ -70,6 +81,8 @@ var _ = Describe("A Component", func() {
 		same := before.DeepCopy()
 		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryInterval = true, &metav1.Duration{Duration: 1}, &metav1.Duration{Duration: 1}
 		same.Spec.Timeout = &metav1.Duration{Duration: 1}
+		same.Spec.AdoptionPolicy, same.Spec.UpdatePolicy, same.Spec.DeletePolicy = metav1alpha1.AdoptNever, metav1alpha1.UpdateReplace, metav1alpha1.DeleteOrphan
+		same.Spec.MissingNamespacesPolicy, same.Spec.AllowEmpty = metav1alpha1.MissingNamespacesRefuse, true
 		Expect(same.RenderInputs()).To(Equal(before.RenderInputs()))
 		for _, change := range []func(*v1alpha1.ComponentSpec){
 			func(s *v1alpha1.ComponentSpec) { s.Source.Inline.Files["a"] = "c" },
@@ -91,19 +104,14 @@ var _ = Describe("A Component", func() {
 		Entry(nil, v1alpha1.ComponentSpec{PostRenderers: []v1alpha1.PostRenderer{{}}}, "postRenderers"),
 		Entry(nil, v1alpha1.ComponentSpec{ServiceAccountName: "deployer"}, "serviceAccountName"),
 		Entry(nil, v1alpha1.ComponentSpec{KubeConfig: &v1alpha1.KubeConfig{}}, "kubeConfig"),
-		Entry(nil, v1alpha1.ComponentSpec{AdoptionPolicy: metav1alpha1.AdoptNever}, "adoptionPolicy"),
-		Entry(nil, v1alpha1.ComponentSpec{UpdatePolicy: metav1alpha1.UpdateReplace}, "updatePolicy"),
-		Entry(nil, v1alpha1.ComponentSpec{DeletePolicy: metav1alpha1.DeleteOrphan}, "deletePolicy"),
-		Entry(nil, v1alpha1.ComponentSpec{MissingNamespacesPolicy: metav1alpha1.MissingNamespacesCreate}, "missingNamespacesPolicy"),
 		Entry(nil, v1alpha1.ComponentSpec{AdditionalManagedTypes: []v1alpha1.TypePattern{{}}}, "additionalManagedTypes"),
-		Entry(nil, v1alpha1.ComponentSpec{AllowEmpty: true}, "allowEmpty"),
 	)
 
 	It("is rejected with all its mistakes at once", func() {
-		err := component(v1alpha1.ComponentSpec{AllowEmpty: true, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
+		err := component(v1alpha1.ComponentSpec{ServiceAccountName: "deployer", Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
 		Expect(strings.Split(err.Error(), "\n")).To(Equal([]string{
 			"spec.timeout: -1s is negative; use a duration such as 10m",
-			"spec.allowEmpty is not supported by this version of the operator; remove it",
+			"spec.serviceAccountName is not supported by this version of the operator; remove it",
 		}))
 	})
 })

@@ -91,19 +91,19 @@ type ComponentSpec struct {
 	// +optional
 	KubeConfig *KubeConfig `json:"kubeConfig,omitempty"`
 
-	// AdoptionPolicy is the default of the dependents. This version rejects it.
+	// AdoptionPolicy is that of dependents that name none; if-unowned by default.
 	// +optional
 	AdoptionPolicy metav1alpha1.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
 
-	// UpdatePolicy is the default of the dependents. This version rejects it.
+	// UpdatePolicy is that of dependents that name none; the operator's by default, ssa-override.
 	// +optional
 	UpdatePolicy metav1alpha1.UpdatePolicy `json:"updatePolicy,omitempty"`
 
-	// DeletePolicy is the default of the dependents. This version rejects it.
+	// DeletePolicy is that of dependents that name none; delete by default. Claims are kept unless their own manifest says delete.
 	// +optional
 	DeletePolicy metav1alpha1.DeletePolicy `json:"deletePolicy,omitempty"`
 
-	// MissingNamespacesPolicy says whether namespaces that do not exist are created. This version rejects it.
+	// MissingNamespacesPolicy says whether namespaces that do not exist are created, which is the default. They are never deleted.
 	// +optional
 	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 
@@ -114,7 +114,7 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	AdditionalManagedTypes []TypePattern `json:"additionalManagedTypes,omitempty"`
 
-	// AllowEmpty accepts an empty rendering after a non-empty one. This version rejects it.
+	// AllowEmpty accepts an empty rendering after a non-empty one; all dependents are pruned then.
 	// +optional
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 

@@ -45,7 +45,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if err := checkSelf(owner, desired); err != nil {
 		return Outcome{}, err
 	}
-	if err := checkEmpty(len(desired), len(inventory)); err != nil {
+	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
 		return Outcome{}, err
 	}
 	pass := r.newPass(component, owner, inventory)
@@ -75,12 +75,8 @@ func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (m
 func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) Pass {
 	// Watches wake while the component is written to, and what it is called is not to be read then.
 	name := client.ObjectKeyFromObject(component)
-	var policies Policies
-	if h, ok := any(component).(PolicyHolder); ok {
-		policies = h.Policies()
-	}
 	return Pass{
-		Owner: owner, Inventory: inventory, Policies: policies, Now: r.clock.Now(),
+		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(),
 		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			return r.record(ctx, component, inventory)
 		},
@@ -100,14 +96,17 @@ func checkSelf(owner manifests.Owner, desired []manifests.Object) error {
 	}
 }
 
-// checkEmpty refuses to prune everything: more often than not an empty rendering is a mistake.
-func checkEmpty(desired, dependents int) error {
+// checkEmpty refuses to prune everything unless the component allows it: more often than not an empty rendering is a mistake.
+func checkEmpty(component Component, desired, dependents int) error {
 	if desired > 0 || dependents == 0 {
+		return nil
+	}
+	if a, ok := component.(EmptyAllower); ok && a.AllowEmpty() {
 		return nil
 	}
 	return &problem{
 		reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
-		message: fmt.Sprintf("nothing is rendered, although there are dependents (%d); delete the component to delete them", dependents),
+		message: fmt.Sprintf("nothing is rendered, although there are dependents (%d); delete the component to delete them, or let it allow that", dependents),
 	}
 }
 

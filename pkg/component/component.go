@@ -40,6 +40,12 @@ type PolicyHolder interface {
 	Policies() Policies
 }
 
+// EmptyAllower says whether nothing may be rendered where there are dependents; then all of them are pruned. Otherwise that is refused,
+// because more often than not it is a mistake.
+type EmptyAllower interface {
+	AllowEmpty() bool
+}
+
 // ReferenceHolder lists the Secrets and ConfigMaps of its own namespace whose content is an input of the rendering. The generator gets
 // their data; a change wakes the component.
 type ReferenceHolder interface {

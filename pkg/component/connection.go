@@ -45,7 +45,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{name: name, defaults: o.Policies.or(defaultPolicies), config: config, client: client, mapper: mapper}
+	c := &connection{name: name, defaults: o.Policies.Or(defaultPolicies), config: config, client: client, mapper: mapper}
 	if c.watching, err = dynamic.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}

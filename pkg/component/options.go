@@ -43,6 +43,13 @@ type Watch struct {
 	Source source.TypedSource[reconcile.Request]
 }
 
+func fill[V comparable](value *V, fallback V) {
+	var none V
+	if *value == none {
+		*value = fallback
+	}
+}
+
 func (o Options) withDefaults() Options {
 	fill(&o.MaxConcurrentReconciles, 8)
 	fill(&o.ResyncInterval, 10*time.Hour)

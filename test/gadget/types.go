@@ -30,6 +30,10 @@ type GadgetSpec struct {
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 	// References are read before rendering.
 	References []metav1alpha1.Reference `json:"references,omitempty"`
+	// Policies are those of dependents that name none.
+	Policies metav1alpha1.Policies `json:"policies,omitzero"`
+	// AllowEmpty accepts that nothing is rendered although there are dependents.
+	AllowEmpty bool `json:"allowEmpty,omitempty"`
 	// Suspend, RetryInterval and Timeout are what they are in other components.
 	Suspend       bool             `json:"suspend,omitempty"`
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
@@ -68,6 +72,12 @@ func (g *Gadget) Placement() (namespace, name string) {
 
 // References returns what is read before rendering.
 func (g *Gadget) References() []metav1alpha1.Reference { return g.Spec.References }
+
+// Policies returns those of dependents that name none.
+func (g *Gadget) Policies() metav1alpha1.Policies { return g.Spec.Policies }
+
+// AllowEmpty says whether nothing may be rendered although there are dependents.
+func (g *Gadget) AllowEmpty() bool { return g.Spec.AllowEmpty }
 
 // Suspended says whether reconciling is suspended.
 func (g *Gadget) Suspended() bool { return g.Spec.Suspend }

@@ -1,5 +1,47 @@
 package v1alpha1
 
+import "time"
+
+// Policies are the defaults of dependents that name none. An empty field leaves the choice to the next level: the policies of a component
+// come before those of its reconciler.
+//
+// +kubebuilder:object:generate=false
+type Policies struct {
+	// Reconcile is on-object-change by default.
+	Reconcile ReconcilePolicy
+	// Update is replace by default.
+	Update UpdatePolicy
+	// Adoption is if-unowned by default.
+	Adoption AdoptionPolicy
+	// Delete is delete by default. What a policy would delete it may still keep: see docs/dependents.md on claims and namespaces.
+	Delete DeletePolicy
+	// MissingNamespaces says what happens where the namespace of a dependent does not exist; it is created by default.
+	MissingNamespaces MissingNamespacesPolicy
+	// Reapply is the time after which a dependent is applied again although it looks in sync; zero, the default, turns that off.
+	Reapply time.Duration
+}
+
+// Or returns the policies with empty fields taken from a fallback.
+func (p Policies) Or(fallback Policies) Policies {
+	if p.Update == UpdateDefault {
+		p.Update = ""
+	}
+	fill(&p.Reconcile, fallback.Reconcile)
+	fill(&p.Update, fallback.Update)
+	fill(&p.Adoption, fallback.Adoption)
+	fill(&p.Delete, fallback.Delete)
+	fill(&p.MissingNamespaces, fallback.MissingNamespaces)
+	fill(&p.Reapply, fallback.Reapply)
+	return p
+}
+
+func fill[V comparable](value *V, fallback V) {
+	var none V
+	if *value == none {
+		*value = fallback
+	}
+}
+
 // ReconcilePolicy says when a dependent is applied.
 // +kubebuilder:validation:Enum=on-object-change;on-object-or-component-change;once
 type ReconcilePolicy string

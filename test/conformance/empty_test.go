@@ -1,0 +1,38 @@
+package conformance_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("A component that renders nothing any more", func() {
+	It("is refused, and everything stays, until it allows that; then everything is pruned", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, "")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("nothing is rendered"), ContainSubstring("(3)")))
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
+
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.AllowEmpty = true })
+		expectReady(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		Expect(current(ctx, g).Status.Inventory).To(BeEmpty())
+	})
+
+	It("is refused also when its last dependents are not gone yet", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: "+namespace+", finalizers: [example.com/hold]}")
+		g := newGadget(ctx, namespace, "app", together(configMap("held", "a"), configMap("settings", "a")))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, configMap("settings", "a"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring(namespace+"/held"))
+		changeManifests(ctx, g, "")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True InvalidManifests"))
+		mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "held"), `{"metadata":{"finalizers":null}}`)
+	})
+})
