@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -68,19 +67,20 @@ func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (m
 	if err == nil && len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
 		err = r.hold(ctx, component)
 	}
-	return owner, inventory, err
+	return owner, r.withSuspects(client.ObjectKeyFromObject(component), inventory), err
 }
 
 // newPass returns what applying and deleting have in common.
 func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) Pass {
 	// Watches wake while the component is written to, and what it is called is not to be read then.
-	name := client.ObjectKeyFromObject(component)
+	name, recorded := client.ObjectKeyFromObject(component), component.GetStatus().Inventory
 	return Pass{
 		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(),
 		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
-			return r.record(ctx, component, inventory)
+			return r.record(ctx, component, recorded, inventory)
 		},
-		Wake: func() { r.wake(name) },
+		Confirm: func(ctx context.Context) error { return r.confirm(ctx, component, recorded) },
+		Wake:    func() { r.wake(name) },
 	}
 }
 
@@ -134,7 +134,7 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs) {
 
 // record persists an inventory, behind the finalizer: without it a deletion could outrun us. The resource version fences operators of
 // the same name.
-func (r *Reconciler[T]) record(ctx context.Context, component T, inventory []metav1alpha1.InventoryEntry) error {
+func (r *Reconciler[T]) record(ctx context.Context, component T, recorded []string, inventory []metav1alpha1.InventoryEntry) error {
 	if err := r.hold(ctx, component); err != nil {
 		return err
 	}
@@ -146,28 +146,5 @@ func (r *Reconciler[T]) record(ctx context.Context, component T, inventory []met
 	summarise(status, component.GetGeneration(), verdict{
 		state: metav1alpha1.StateProgressing, reason: metav1alpha1.ReasonDependentsNotReady, message: "applying dependents",
 	}, r.clock.Now())
-	return r.writeStatus(ctx, component)
-}
-
-// hold makes sure that the component carries our finalizer.
-func (r *Reconciler[T]) hold(ctx context.Context, component T) error {
-	if controllerutil.ContainsFinalizer(component, r.Finalizer()) {
-		return nil
-	}
-	return r.changeFinalizers(ctx, component, controllerutil.AddFinalizer)
-}
-
-// changeFinalizers adds or removes our finalizer, with the resource version as precondition. The status in memory survives.
-func (r *Reconciler[T]) changeFinalizers(ctx context.Context, component T, change func(client.Object, string) bool) error {
-	status := component.GetStatus().DeepCopy()
-	base, ok := component.DeepCopyObject().(T)
-	if !ok || !change(component, r.Finalizer()) {
-		return nil
-	}
-	if err := r.client.Patch(ctx, component, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
-		return err
-	}
-	r.remember(component)
-	*component.GetStatus() = *status
-	return nil
+	return r.writeStatus(ctx, component, recorded)
 }

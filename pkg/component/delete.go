@@ -14,7 +14,7 @@ import (
 
 // delete takes the dependents of a component away. It needs no rendering, and no inputs: what was recorded is enough.
 func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error) {
-	if !controllerutil.ContainsFinalizer(component, r.Finalizer()) {
+	if !controllerutil.ContainsFinalizer(component, r.Finalizer()) && len(r.suspected(client.ObjectKeyFromObject(component)).inventory) == 0 {
 		return Outcome{}, nil
 	}
 	if others := r.foreignFinalizers(component); len(others) > 0 {

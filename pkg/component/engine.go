@@ -2,7 +2,6 @@ package component
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -83,21 +82,20 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		return Outcome{Inventory: p.Inventory, Observing: true}, nil
 	}
 	var changes []Change
-	checked, record := map[manifests.Key]bool{}, false
+	checked, guard := map[manifests.Key]bool{}, fence{}
 	for {
 		decided := planner(facts)
-		facts.Inventory, record = decided.Inventory, record || decided.Record
+		facts.Inventory, guard.record = decided.Inventory, guard.record || decided.Record
 		if len(decided.Actions) == 0 {
-			return outcome(decided, changes), nil
+			o := outcome(decided, changes)
+			o.engine, o.created = e, guard.entries(decided.Inventory)
+			return o, nil
 		}
 		if e.check(ctx, facts, decided, checked) {
 			continue
 		}
-		if record {
-			if err := p.Record(ctx, sortedEntries(decided.Inventory)); err != nil {
-				return Outcome{}, fmt.Errorf("record the inventory: %w", err)
-			}
-			record = false
+		if err := guard.pass(ctx, p, decided); err != nil {
+			return Outcome{}, err
 		}
 		clear(checked)
 		for i, result := range e.executor.Run(ctx, decided.Actions) {

@@ -29,6 +29,9 @@ type Pass struct {
 	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the first write to any
 	// dependent that the persisted inventory lacks.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
+	// Confirm returns an error if the component does not want any more what this pass is for: it is being deleted, or has changed. It is
+	// called once, before the first create of a pass that recorded nothing; it may be nil where no second caller has the owner.
+	Confirm func(ctx context.Context) error
 	// Wake is called when a pass may have something to do. It must not block.
 	Wake func()
 	// Now is the time of the pass.
@@ -51,6 +54,9 @@ type Outcome struct {
 	Blocked []Blocked
 	// Changes are the writes that were done, in order.
 	Changes []Change
+	// created are the records of those that a create was sent for, by engine.
+	created plan.Inventory
+	engine  *Engine
 }
 
 // Done says that there is nothing to do, and nobody to wait for.

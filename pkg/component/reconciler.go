@@ -42,6 +42,7 @@ type Reconciler[T Component] struct {
 	mu       sync.Mutex
 	cluster  string
 	written  map[types.NamespacedName]T
+	suspects map[types.NamespacedName]suspects
 	rendered map[types.NamespacedName]rendering
 	contents map[types.NamespacedName]map[observe.Reference]content
 }
@@ -54,6 +55,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{},
 		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](500*time.Millisecond, time.Minute),
 		written:  map[types.NamespacedName]T{},
+		suspects: map[types.NamespacedName]suspects{},
 		rendered: map[types.NamespacedName]rendering{},
 		contents: map[types.NamespacedName]map[observe.Reference]content{},
 	}
@@ -66,8 +68,7 @@ func (r *Reconciler[T]) Finalizer() string { return r.name + "/finalizer" }
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	component, err := r.load(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		r.forget(req.NamespacedName)
-		return reconcile.Result{}, nil
+		return r.vanished(ctx, req)
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -75,7 +76,10 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	loaded := component.GetStatus().DeepCopy()
 	outcome, err := r.pass(ctx, component)
 	if gone := err == nil && !component.GetDeletionTimestamp().IsZero() && outcome.Done(); gone {
-		return reconcile.Result{}, r.release(ctx, component)
+		err = r.release(ctx, component)
+		if err == nil {
+			return reconcile.Result{}, nil
+		}
 	}
 	if interrupted(err) {
 		// Somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is there then.
@@ -111,6 +115,7 @@ func (r *Reconciler[T]) load(ctx context.Context, name types.NamespacedName) (T,
 	if err := r.client.Get(ctx, name, component); err != nil {
 		return component, err
 	}
+	r.caughtUp(name, component)
 	return r.freshest(name, component), nil
 }
 
@@ -149,6 +154,7 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.written, name)
+	delete(r.suspects, name)
 	delete(r.rendered, name)
 	delete(r.contents, name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})

@@ -8,13 +8,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
 // report ends a pass: it writes the status where it differs, tells of changes in one event, and says when to come back.
@@ -22,19 +20,21 @@ func (r *Reconciler[T]) report(
 	ctx context.Context, req reconcile.Request, component T, loaded *metav1alpha1.Status, o Outcome, failure error,
 ) (reconcile.Result, error) {
 	status := component.GetStatus()
+	r.suspect(req.NamespacedName, o)
 	if failure == nil {
 		failure = count(status, o)
 	}
 	p := problemOf(failure)
 	v := r.inTime(component, judge(!component.GetDeletionTimestamp().IsZero(), o, p))
 	summarise(status, component.GetGeneration(), v, r.clock.Now())
-	if !equality.Semantic.DeepEqual(r.persisted(component, loaded), status) {
-		if err := r.writeStatus(ctx, component); err != nil {
-			if interrupted(err) {
+	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, status) {
+		if err := r.writeStatus(ctx, component, before.Inventory); err != nil {
+			if interrupted(err) || apierrors.IsNotFound(err) {
 				return reconcile.Result{RequeueAfter: r.backoff.When(req)}, nil
 			}
-			return reconcile.Result{}, client.IgnoreNotFound(err)
+			return reconcile.Result{}, err
 		}
+		r.acquit(req.NamespacedName)
 	}
 	r.emit(component, o.Changes, v, loaded)
 	return reconcile.Result{RequeueAfter: r.comeBack(req, component, o, p, v)}, nil
@@ -103,54 +103,4 @@ func (r *Reconciler[T]) timeout(component T) time.Duration {
 		return c.Timeout()
 	}
 	return r.options.Timeout
-}
-
-// writeStatus persists the status, with the resource version as precondition: of two operators of the same name one loses.
-func (r *Reconciler[T]) writeStatus(ctx context.Context, component T) error {
-	status := component.GetStatus().DeepCopy()
-	if err := r.client.Status().Update(ctx, component); err != nil {
-		return err
-	}
-	*component.GetStatus() = *status
-	r.remember(component)
-	return nil
-}
-
-// remember keeps what was written until the cache has caught up.
-func (r *Reconciler[T]) remember(component T) {
-	written, ok := component.DeepCopyObject().(T)
-	if !ok {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.written[client.ObjectKeyFromObject(component)] = written
-}
-
-// persisted returns the status that the API server has: what this pass wrote, or what it loaded.
-func (r *Reconciler[T]) persisted(component T, loaded *metav1alpha1.Status) *metav1alpha1.Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	written, ok := r.written[client.ObjectKeyFromObject(component)]
-	if ok && written.GetResourceVersion() == component.GetResourceVersion() {
-		return written.GetStatus()
-	}
-	return loaded
-}
-
-// freshest chooses between what the cache has and what was written last.
-func (r *Reconciler[T]) freshest(name types.NamespacedName, cached T) T {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	written, ok := r.written[name]
-	if !ok {
-		return cached
-	}
-	if written.GetUID() == cached.GetUID() && inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion()) {
-		if copied, ok := written.DeepCopyObject().(T); ok {
-			return copied
-		}
-	}
-	delete(r.written, name)
-	return cached
 }

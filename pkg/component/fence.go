@@ -1,0 +1,186 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// fence keeps two operators of one name from undoing each other's work: what one deletes the other must not create again from what it
+// knew before. Only a create can bring an object back: applies and replacements are bound to the UID.
+//
+// Before the first create of a pass the component is written (the record) or read: it still wants what is created. What happens between
+// that and the create is found afterwards: the status that follows is bound to the resource version, and until one was written the
+// reconciler remembers what it created, for its next pass to delete where the component does not want it any more. A deletion that begins
+// after that finds the objects, for it forgets nothing without reading.
+type fence struct {
+	// record says that the inventory is to be persisted before the next action.
+	record bool
+	passed bool
+	// created are the keys that a create was sent for, whatever was answered.
+	created map[manifests.Key]bool
+}
+
+// pass lets the actions of a plan run, or returns why not.
+func (f *fence) pass(ctx context.Context, p Pass, decided plan.Plan) error {
+	creates := f.note(decided.Actions)
+	switch {
+	case f.record:
+		if err := p.Record(ctx, sortedEntries(decided.Inventory)); err != nil {
+			return fmt.Errorf("record the inventory: %w", err)
+		}
+		f.record, f.passed = false, true
+	case creates && !f.passed && p.Confirm != nil:
+		if err := p.Confirm(ctx); err != nil {
+			return fmt.Errorf("confirm the component: %w", err)
+		}
+		f.passed = true
+	}
+	return nil
+}
+
+func (f *fence) note(actions []plan.Action) (creates bool) {
+	for _, a := range actions {
+		if a.Verb != plan.VerbCreate {
+			continue
+		}
+		if f.created == nil {
+			f.created = map[manifests.Key]bool{}
+		}
+		f.created[a.Key], creates = true, true
+	}
+	return creates
+}
+
+// entries returns the records of what was created.
+func (f *fence) entries(inv plan.Inventory) plan.Inventory {
+	created := plan.Inventory{}
+	for key := range f.created {
+		if e, ok := inv[key]; ok {
+			created[key] = e
+		}
+	}
+	return created
+}
+
+// confirm reads the component, past the cache. The error is a conflict where it is not any more what this pass works for.
+func (r *Reconciler[T]) confirm(ctx context.Context, component T, recorded []string) error {
+	live, err := r.live(ctx, client.ObjectKeyFromObject(component))
+	if err != nil {
+		return err
+	}
+	return r.superseded(component, live, recorded)
+}
+
+// live reads a component from the API server. That it is gone is a conflict: whoever works for it has to stop.
+func (r *Reconciler[T]) live(ctx context.Context, name types.NamespacedName) (T, error) {
+	live, err := newComponent[T]()
+	if err != nil {
+		return live, err
+	}
+	err = r.reader.Get(ctx, name, live)
+	if apierrors.IsNotFound(err) {
+		return live, r.conflict(name, "it does not exist any more")
+	}
+	return live, err
+}
+
+// superseded returns a conflict where a newer version of a component differs from that of a pass in what the pass works with: identity,
+// spec, deletion, our finalizer, or the record, of which recorded is what was persisted when the pass began. All else (other metadata, an
+// author's part of the status) may change at any time.
+func (r *Reconciler[T]) superseded(component, newer T, recorded []string) error {
+	name := client.ObjectKeyFromObject(component)
+	switch {
+	case newer.GetUID() != component.GetUID():
+		return r.conflict(name, "it was created anew")
+	case newer.GetDeletionTimestamp().IsZero() != component.GetDeletionTimestamp().IsZero():
+		return r.conflict(name, "it is being deleted")
+	case newer.GetGeneration() != component.GetGeneration():
+		return r.conflict(name, "its spec changed")
+	case controllerutil.ContainsFinalizer(component, r.Finalizer()) && !controllerutil.ContainsFinalizer(newer, r.Finalizer()):
+		return r.conflict(name, "its finalizer was removed")
+	case !slices.Equal(newer.GetStatus().Inventory, recorded):
+		return r.conflict(name, "its record changed")
+	}
+	return nil
+}
+
+func (r *Reconciler[T]) conflict(name types.NamespacedName, cause string) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: r.gvk.Group, Resource: r.gvk.Kind}, name.String(), fmt.Errorf("%s", cause))
+}
+
+// suspects are what passes created since a status was written last, and the engine that did.
+type suspects struct {
+	engine    *Engine
+	inventory plan.Inventory
+}
+
+// suspect remembers what a pass created until a status was written after it.
+func (r *Reconciler[T]) suspect(name types.NamespacedName, o Outcome) {
+	if len(o.created) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	inventory := maps.Clone(r.suspects[name].inventory)
+	if inventory == nil {
+		inventory = plan.Inventory{}
+	}
+	maps.Copy(inventory, o.created)
+	r.suspects[name] = suspects{o.engine, inventory}
+}
+
+// acquit forgets what was created: a status was written after it.
+func (r *Reconciler[T]) acquit(name types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.suspects, name)
+}
+
+func (r *Reconciler[T]) suspected(name types.NamespacedName) suspects {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.suspects[name]
+}
+
+// withSuspects adds to a record what this process created and the record lacks: another operator, that had already seen it gone, forgot it.
+func (r *Reconciler[T]) withSuspects(name types.NamespacedName, inventory []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
+	s := r.suspected(name)
+	if len(s.inventory) == 0 {
+		return inventory
+	}
+	all := maps.Clone(s.inventory)
+	maps.Copy(all, plan.NewInventory(inventory))
+	return sortedEntries(all)
+}
+
+// vanished ends the work for a component that does not exist any more: what was created for it too late is deleted.
+func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	name := req.NamespacedName
+	if s := r.suspected(name); len(s.inventory) > 0 {
+		outcome, err := s.engine.Delete(ctx, Pass{
+			Owner: r.ownerIn(r.cluster, name), Inventory: sortedEntries(s.inventory), Now: r.clock.Now(), Wake: func() { r.wake(name) },
+		})
+		switch {
+		case err == nil && outcome.Observing:
+			return reconcile.Result{}, nil
+		case err != nil || !outcome.Done():
+			return reconcile.Result{RequeueAfter: r.backoff.When(req)}, nil
+		}
+		s.engine.Forget(r.ownerIn(r.cluster, name))
+	}
+	r.forget(name)
+	return reconcile.Result{}, nil
+}

@@ -1,0 +1,167 @@
+package component
+
+import (
+	"context"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+)
+
+// maxRedo bounds how often a write to a component is redone; somebody else may write to it all the time.
+const maxRedo = 10
+
+// persist writes to a component as the API server has it, bound to the resource version: what is in memory besides, such as defaults that
+// a hook filled in, is not sent. Where somebody wrote in between, the write is redone on what is there then, unless that is another
+// component for the pass than the one it works for; see superseded. Then, and when the writes of others don't end, it is a conflict.
+func (r *Reconciler[T]) persist(ctx context.Context, component T, recorded []string, write func(stored T) error) error {
+	name := client.ObjectKeyFromObject(component)
+	stored, err := r.known(ctx, name)
+	for redone := 0; ; redone++ {
+		if err != nil {
+			return err
+		}
+		if err := r.superseded(component, stored, recorded); err != nil {
+			return err
+		}
+		err = write(stored)
+		if err == nil {
+			r.remember(stored)
+			component.SetResourceVersion(stored.GetResourceVersion())
+			component.SetFinalizers(slices.Clone(stored.GetFinalizers()))
+			return nil
+		}
+		if !apierrors.IsConflict(err) || redone == maxRedo {
+			return err
+		}
+		stored, err = r.live(ctx, name)
+	}
+}
+
+// writeStatus persists our part of the status. What an author keeps in the status besides stays as the API server has it.
+func (r *Reconciler[T]) writeStatus(ctx context.Context, component T, recorded []string) error {
+	status := component.GetStatus()
+	return r.persist(ctx, component, recorded, func(stored T) error {
+		status.Conditions = withForeign(status.Conditions, stored.GetStatus().Conditions)
+		*stored.GetStatus() = *status.DeepCopy()
+		if err := r.client.Status().Update(ctx, stored); err != nil {
+			return err
+		}
+		// An older definition may drop fields that it does not know. Comparing with what came back would write them again and again.
+		*stored.GetStatus() = *status.DeepCopy()
+		return nil
+	})
+}
+
+// withForeign returns our conditions of one list, and those of the other that are not ours.
+func withForeign(ours, theirs []metav1.Condition) []metav1.Condition {
+	merged := slices.DeleteFunc(slices.Clone(ours), isForeign)
+	for _, c := range theirs {
+		if isForeign(c) {
+			merged = append(merged, c)
+		}
+	}
+	return merged
+}
+
+func isForeign(c metav1.Condition) bool {
+	switch c.Type {
+	case metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled:
+		return false
+	}
+	return true
+}
+
+// hold makes sure that the component carries our finalizer.
+func (r *Reconciler[T]) hold(ctx context.Context, component T) error {
+	if controllerutil.ContainsFinalizer(component, r.Finalizer()) {
+		return nil
+	}
+	return r.changeFinalizers(ctx, component, controllerutil.AddFinalizer)
+}
+
+// changeFinalizers adds or removes our finalizer.
+func (r *Reconciler[T]) changeFinalizers(ctx context.Context, component T, change func(client.Object, string) bool) error {
+	return r.persist(ctx, component, component.GetStatus().Inventory, func(stored T) error {
+		base, ok := stored.DeepCopyObject().(T)
+		if !ok || !change(stored, r.Finalizer()) {
+			return nil
+		}
+		return r.client.Patch(ctx, stored, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	})
+}
+
+// remember keeps what was written until the cache has caught up.
+func (r *Reconciler[T]) remember(component T) {
+	written, ok := component.DeepCopyObject().(T)
+	if !ok {
+		return
+	}
+	name := client.ObjectKeyFromObject(component)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.written[name]
+	if ok && last.GetUID() == written.GetUID() && !inspect.Newer(written.GetResourceVersion(), last.GetResourceVersion()) {
+		// An author's write, which was overtaken by one of the pass, or the other way round.
+		return
+	}
+	r.written[name] = written
+}
+
+// persisted returns the status that the API server has: what this pass wrote, or what it loaded.
+func (r *Reconciler[T]) persisted(component T, loaded *metav1alpha1.Status) *metav1alpha1.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written, ok := r.written[client.ObjectKeyFromObject(component)]
+	if ok && written.GetResourceVersion() == component.GetResourceVersion() {
+		return written.GetStatus().DeepCopy()
+	}
+	return loaded
+}
+
+// known returns the component as it is known best: the cache may be older than what this reconciler itself wrote last. That it is gone is
+// a conflict.
+func (r *Reconciler[T]) known(ctx context.Context, name types.NamespacedName) (T, error) {
+	component, err := newComponent[T]()
+	if err != nil {
+		return component, err
+	}
+	err = r.client.Get(ctx, name, component)
+	if apierrors.IsNotFound(err) {
+		return component, r.conflict(name, "it does not exist any more")
+	}
+	if err != nil {
+		return component, err
+	}
+	return r.freshest(name, component), nil
+}
+
+// freshest chooses between what the cache has and what was written last.
+func (r *Reconciler[T]) freshest(name types.NamespacedName, cached T) T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written, ok := r.written[name]
+	if ok && written.GetUID() == cached.GetUID() && inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion()) {
+		if copied, ok := written.DeepCopyObject().(T); ok {
+			return copied
+		}
+	}
+	return cached
+}
+
+// caughtUp drops what was written last where the cache has it, or something newer. Only a pass may call it: who reads the cache beside one
+// could see it older than what is dropped meanwhile.
+func (r *Reconciler[T]) caughtUp(name types.NamespacedName, cached T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written, ok := r.written[name]
+	if ok && (written.GetUID() != cached.GetUID() || !inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion())) {
+		delete(r.written, name)
+	}
+}

@@ -1,0 +1,154 @@
+package conformance_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("Two operators of the same name, of which one is late", func() {
+	const count = 5
+
+	It("do not bring back what the other deletes with the component", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		late := &lag{path: "/gadgets"}
+		runOperator(operator, operatorOptions{})
+		runOperator(operator, operatorOptions{transport: late.wrap})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		late.hold()
+		DeferCleanup(late.release)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		confirmations := func() int {
+			return len(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("get"))
+		}
+		Eventually(ctx, confirmations).Should(BeNumerically(">", 0), "the late one sees that the dependents are gone")
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		late.release()
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).To(BeEmpty())
+	})
+
+	It("do not bring back what the other prunes", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		late := &lag{path: "/gadgets"}
+		runOperator(operator, operatorOptions{})
+		runOperator(operator, operatorOptions{transport: late.wrap})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		late.hold()
+		DeferCleanup(late.release)
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, configMaps("cm", 1, "a"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		late.release()
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).To(BeEmpty())
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
+	})
+
+	It("delete what they created too late, because the component was gone meanwhile", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		slow := &turnstile{counts: writesTo(namespace, "configmaps"), open: make(chan struct{})}
+		runOperator(operator, operatorOptions{transport: slow.wrap})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
+		Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(count))
+		runOperator(operator, operatorOptions{})
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		close(slow.open)
+		Eventually(ctx, func() int {
+			return len(writes(ctx, operator, namespace).Resource("configmaps").Code(201))
+		}).Should(Equal(2*count), "it creates what it had been about to create")
+		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(BeZero())
+	})
+})
+
+// lag holds back what watches on a path deliver, while it is on.
+type lag struct {
+	path string
+
+	mu   sync.Mutex
+	gate chan struct{}
+}
+
+func (l *lag) hold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gate = make(chan struct{})
+}
+
+func (l *lag) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gate != nil {
+		close(l.gate)
+	}
+	l.gate = nil
+}
+
+func (l *lag) wait() {
+	l.mu.Lock()
+	gate := l.gate
+	l.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+}
+
+func (l *lag) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		answer, err := next.RoundTrip(r)
+		watch := r.URL.Query().Get("watch") != ""
+		if err != nil || !watch || !strings.HasSuffix(r.URL.Path, l.path) {
+			return answer, err
+		}
+		answer.Body = &laggingBody{answer.Body, l}
+		return answer, nil
+	})
+}
+
+type laggingBody struct {
+	io.ReadCloser
+	lag *lag
+}
+
+func (b *laggingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.lag.wait()
+	return n, err
+}
+
+// turnstile lets no counted request through until it is opened.
+type turnstile struct {
+	counts  func(*http.Request) bool
+	open    chan struct{}
+	waiting atomic.Int64
+}
+
+func (t *turnstile) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if t.counts(r) {
+			t.waiting.Add(1)
+			select {
+			case <-t.open:
+			case <-r.Context().Done():
+				return nil, fmt.Errorf("held back: %w", r.Context().Err())
+			}
+		}
+		return next.RoundTrip(r)
+	})
+}
