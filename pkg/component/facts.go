@@ -41,10 +41,20 @@ func (e *Engine) check(ctx context.Context, f plan.Facts, p plan.Plan, checked m
 	}
 	for _, entry := range fresh {
 		if plan.IsNamespace(plan.KeyOf(entry)) {
-			f.Contents[entry.Name] = e.contents(ctx, f, entry.Name)
+			f.Contents[entry.Name] = e.contents(ctx, f, entry.Name, deletionReason(p))
 		}
 	}
 	return len(fresh) > 0
+}
+
+// deletionReason says why a plan deletes: all that it deletes goes for the same reason.
+func deletionReason(p plan.Plan) plan.Reason {
+	for _, a := range p.Actions {
+		if a.Verb == plan.VerbDelete {
+			return a.Reason
+		}
+	}
+	return ""
 }
 
 // latest chooses between what the watches know of an object and what this pass was told. Both may be late: the watch by nature, an answer

@@ -62,7 +62,7 @@ func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manife
 	if err == nil && !r.damaged(component) {
 		return entries, nil
 	}
-	found, err := e.search(ctx, owner)
+	found, err := e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete)
 	if err != nil {
 		return nil, &problem{
 			reason:  metav1alpha1.ReasonRetrying,
@@ -78,13 +78,18 @@ func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manife
 }
 
 // search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted. A group that does
-// not answer is an error: its dependents would be missing in what is taken for the whole record from then on, and would leak.
-func (e *Engine) search(ctx context.Context, owner manifests.Owner) ([]metav1alpha1.InventoryEntry, error) {
+// not answer is an error: its dependents would be missing in what is taken for the whole record from then on, and would leak. The delete
+// policy is that of the live manifest; where it names none only today's default is known.
+func (e *Engine) search(ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy) ([]metav1alpha1.InventoryEntry, error) {
 	resources, err := e.resources(ctx, "list", "delete")
 	if err != nil {
 		return nil, err
 	}
-	return gather(resources, func(r resource) ([]metav1alpha1.InventoryEntry, error) { return e.searchResource(ctx, owner, r) })
+	found, err := gather(resources, func(r resource) ([]metav1alpha1.InventoryEntry, error) { return e.searchResource(ctx, owner, r) })
+	for i, entry := range found {
+		found[i].DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), entry.DeletePolicy, fallback)
+	}
+	return found, err
 }
 
 // searchResource skips types that may not be listed: nothing is known of their objects, and of what nothing is known we never created.

@@ -33,6 +33,19 @@ const (
 	AnnotationDigest  = "digest"
 )
 
+// marks are all of them: by these a dependent is known.
+var marks = []string{
+	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationDeleteOrder,
+	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy, AnnotationReapplyInterval,
+	AnnotationStatusHint, AnnotationPhase,
+}
+
+// IsMark says of the key of a label or an annotation that it makes the object a dependent of a reconciler, or tells how to treat it.
+func IsMark(reconciler, key string) bool {
+	name, ours := strings.CutPrefix(key, reconciler+"/")
+	return ours && slices.Contains(marks, name)
+}
+
 // Bounds of wave numbers.
 const (
 	MinOrder = -32768

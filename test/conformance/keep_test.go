@@ -23,6 +23,14 @@ func within(namespace, text string) string {
 	return strings.Replace(text, "metadata:", "metadata:\n  namespace: "+namespace, 1)
 }
 
+// claimManifest renders a claim that no storage class serves.
+func claimManifest(name string, annotations ...string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: %s, annotations: {%s}}
+spec: {accessModes: [ReadWriteOnce], storageClassName: manual, resources: {requests: {storage: 1Gi}}}`, name, strings.Join(annotations, ", "))
+}
+
 var _ = Describe("A namespace that is a dependent", func() {
 	var home, inner string
 	BeforeEach(func(ctx SpecContext) {
@@ -103,12 +111,6 @@ var _ = Describe("A namespace that is a dependent", func() {
 })
 
 var _ = Describe("A claim that is a dependent", func() {
-	claim := func(name string, annotations ...string) string {
-		return fmt.Sprintf(`apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: %s, annotations: {%s}}
-spec: {accessModes: [ReadWriteOnce], storageClassName: manual, resources: {requests: {storage: 1Gi}}}`, name, strings.Join(annotations, ", "))
-	}
 	// bind makes claims ready, as a cluster with storage does.
 	bind := func(ctx context.Context, namespace string, names ...string) {
 		GinkgoHelper()
@@ -141,7 +143,7 @@ spec:
 
 	It("is released with its component, and keeps its data; another one whose manifest says so is deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(claim("data"), claim("cache", setting("delete-policy", "delete"))))
+		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", setting("delete-policy", "delete"))))
 		bind(ctx, namespace, "data", "cache")
 		expectReady(ctx, g)
 		remove(ctx, g)
@@ -153,7 +155,7 @@ spec:
 
 	It("is released when it is pruned, once, and adopted when it is rendered again", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		both := together(claim("data"), configMap("settings", "a"))
+		both := together(claimManifest("data"), configMap("settings", "a"))
 		g := newGadget(ctx, namespace, "app", both)
 		bind(ctx, namespace, "data")
 		expectReady(ctx, g)
@@ -169,7 +171,7 @@ spec:
 	It("goes by what its manifest said, also when the record was lost", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(claim("data"), claim("cache", operator+"/delete-policy: delete")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", operator+"/delete-policy: delete")), servedBy(operator))
 		bind(ctx, namespace, "data", "cache")
 		expectReady(ctx, g)
 		stop()

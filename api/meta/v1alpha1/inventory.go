@@ -35,7 +35,7 @@ type InventoryEntry struct {
 	DeleteOrder *int
 	// UpdatePolicy as last recorded; empty means the reconciler's default.
 	UpdatePolicy UpdatePolicy
-	// DeletePolicy as last recorded; empty means delete.
+	// DeletePolicy as last recorded, whether from the manifest or a default; empty means delete, or for claims orphan.
 	DeletePolicy DeletePolicy
 	// Completed says that the object did its work and may be gone, or was purged: it is not created again until its reconcile policy
 	// would apply it again.

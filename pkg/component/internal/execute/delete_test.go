@@ -6,10 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 // mapped is a mapper that knows a type, whether it is still served or not.
@@ -73,51 +70,6 @@ func TestInstances(t *testing.T) {
 			}
 			if len(found) != c.found || (err != nil) != c.fails {
 				t.Errorf("found %v, %v", found, err)
-			}
-		})
-	}
-}
-
-func TestOrphan(t *testing.T) {
-	orphaned := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
-	for _, c := range []struct {
-		name     string
-		answers  []answer
-		want     []string
-		verb     plan.Verb
-		presence plan.Presence
-		failure  string
-	}{
-		{"takes our marks off", []answer{found(orphaned)}, []string{"PATCH " + single}, plan.VerbOrphan, plan.Present, ""},
-		{"is content with what is gone", []answer{status(404, metav1.StatusReasonNotFound)}, []string{"PATCH " + single}, plan.VerbOrphan, plan.Absent, ""},
-		{
-			"reads what changed since it was observed",
-			[]answer{status(409, metav1.StatusReasonConflict), found(nil)},
-			[]string{"PATCH " + single, "GET " + single},
-			plan.VerbRead, plan.Present, "",
-		},
-		{"says why it failed", []answer{status(403, metav1.StatusReasonForbidden)}, []string{"PATCH " + single}, plan.VerbOrphan, "", "Forbidden"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			server := &apiServer{answers: c.answers}
-			e, _ := server.executor(t)
-			a := action(plan.VerbOrphan, "")
-			a.Object = nil
-			got := e.Run(t.Context(), []plan.Action{a})[0]
-			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
-				t.Fatal(diff)
-			}
-			checkResult(t, got, c.verb, c.presence, c.failure)
-			want := map[string]any{"metadata": map[string]any{
-				"uid": "u1", "resourceVersion": "6",
-				"labels":      map[string]any{reconciler + "/owner-id": nil},
-				"annotations": map[string]any{reconciler + "/owner-id": nil, reconciler + "/digest": nil},
-			}}
-			if diff := cmp.Diff(want, server.requests[0].body); diff != "" {
-				t.Error(diff)
-			}
-			if got := server.requests[0].contentType; got != "application/merge-patch+json" {
-				t.Error(got)
 			}
 		})
 	}

@@ -123,10 +123,14 @@ func failure(err error, a plan.Action) *plan.Failure {
 
 // journaled returns what the watch of our label may know of an answer: an object without our label is none of its business.
 func journaled(observed *plan.Observed, a plan.Action) *plan.Observed {
-	if observed == nil || observed.Presence == plan.Present && observed.Owner != a.Owner {
-		return nil
+	switch {
+	case observed == nil || observed.Presence != plan.Present || observed.Owner == a.Owner:
+		return observed
+	case a.Verb == plan.VerbOrphan:
+		// It vanishes from the watch, and that is no news.
+		return &plan.Observed{Presence: plan.Absent, UID: observed.UID, ResourceVersion: observed.ResourceVersion}
 	}
-	return observed
+	return nil
 }
 
 // do carries out an action, and once more where the path was wrong because a version is served no more, or the type was defined anew.

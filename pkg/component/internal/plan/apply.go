@@ -48,11 +48,7 @@ func (p *Plan) note(c candidate, d decision) {
 	if d.entry != nil {
 		p.Inventory[c.object.Key] = *d.entry
 	}
-	if d.action == nil && (d.waiting == nil || d.applied) {
-		e := p.Inventory[c.object.Key]
-		e.Revision = c.revision
-		p.Inventory[c.object.Key] = e
-	}
+	p.follow(c, d.action == nil && (d.waiting == nil || d.applied))
 	switch {
 	case d.action != nil:
 		p.Applied = false
@@ -62,6 +58,20 @@ func (p *Plan) note(c candidate, d decision) {
 	default:
 		p.Ready++
 	}
+}
+
+// follow enters into the record of a desired object what needs no write to it: what becomes of it when it is no longer wanted, and, where
+// it is in sync, the revision.
+func (p *Plan) follow(c candidate, inSync bool) {
+	e, recorded := p.Inventory[c.object.Key]
+	if !recorded {
+		return
+	}
+	e.DeletePolicy = c.deletion
+	if inSync {
+		e.Revision = c.revision
+	}
+	p.Inventory[c.object.Key] = e
 }
 
 // stages yields the objects of one wave and stage after the other.
@@ -135,7 +145,7 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 	e := metav1alpha1.InventoryEntry{
 		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
 		Revision: c.revision, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder, UpdatePolicy: o.Settings.UpdatePolicy,
-		DeletePolicy: o.Settings.DeletePolicy,
+		DeletePolicy: c.deletion,
 	}
 	for _, t := range o.Types {
 		e.Types = append(e.Types, t.String())

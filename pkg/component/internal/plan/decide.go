@@ -13,6 +13,8 @@ type candidate struct {
 	object     *manifests.Object
 	policy     metav1alpha1.UpdatePolicy
 	adoption   metav1alpha1.AdoptionPolicy
+	// deletion is the delete policy as it is recorded.
+	deletion metav1alpha1.DeletePolicy
 	entry      metav1alpha1.InventoryEntry
 	live       Observed
 	result     Result
@@ -22,6 +24,7 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
 		owner: f.Owner, revision: f.Revision, object: o,
 		policy: o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy,
+		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
 		entry: f.Inventory[o.Key], live: f.Live(o.Key), result: f.Results[o.Key],
 	}
 	c.sameInputs = c.entry.Digest != "" && c.entry.Revision != 0 && c.entry.Revision == f.Revision
@@ -110,7 +113,7 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 // update brings a live object to its manifest. Recreating is for a real change only: drift is repaired in place. What holds other
 // objects, or data, is never recreated: Kubernetes deletes all instances with their definition, and all objects with their namespace.
 func (c candidate) update(reason Reason) decision {
-	holder := len(c.object.Types) > 0 || c.object.Stage == manifests.StageNamespaces || Keeps(c.newEntry())
+	holder := len(c.object.Types) > 0 || c.object.Stage == manifests.StageNamespaces || IsClaim(c.object.Key) && c.deletion != metav1alpha1.DeleteDelete
 	switch {
 	case c.sameInputs && c.entry.Digest != c.object.Digest:
 		return c.fail(Failure{

@@ -51,12 +51,6 @@ func Victims(inv Inventory, desired []manifests.Object) []metav1alpha1.Inventory
 	return victims
 }
 
-// Keeps says of a recorded object that it is released where others are deleted. A claim holds data, and goes only where its manifest
-// says so.
-func Keeps(e metav1alpha1.InventoryEntry) bool {
-	return KeyOf(e).GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"} && e.DeletePolicy != metav1alpha1.DeleteDelete
-}
-
 // IsNamespace says that everything goes with the object that is in the namespace of its name.
 func IsNamespace(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "Namespace"}
@@ -64,10 +58,10 @@ func IsNamespace(key manifests.Key) bool {
 
 // planDeletion deletes victims stage by stage; the next stage begins when this one is gone.
 func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason Reason) Plan {
-	if p.Actions = confirmations(f, victims); len(p.Actions) > 0 {
+	if p.Actions = confirmations(f, victims, reason); len(p.Actions) > 0 {
 		return p
 	}
-	if p.Blocked = blockers(f, victims); len(p.Blocked) > 0 {
+	if p.Blocked = blockers(f, victims, reason); len(p.Blocked) > 0 {
 		return p
 	}
 	types := ManagedTypes(slices.Collect(maps.Values(f.Inventory)))
@@ -89,10 +83,10 @@ func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason
 }
 
 // blockers returns the types whose foreign instances would go with their definition. A definition that is gone, or not ours any more,
-// takes nothing along.
-func blockers(f Facts, victims []metav1alpha1.InventoryEntry) []Blocker {
+// takes nothing along; nor does one that is released.
+func blockers(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []Blocker {
 	var found []Blocker
-	for _, v := range defining(f, victims) {
+	for _, v := range defining(f, victims, reason) {
 		found = append(found, v.blockers(f)...)
 	}
 	sortBlockers(found)
@@ -101,9 +95,9 @@ func blockers(f Facts, victims []metav1alpha1.InventoryEntry) []Blocker {
 
 // confirmations reads the definitions that would block, although a watch does not show them: one that is gone, or that somebody else
 // created under that name, does not.
-func confirmations(f Facts, victims []metav1alpha1.InventoryEntry) []Action {
+func confirmations(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []Action {
 	var reads []Action
-	for _, v := range defining(f, victims) {
+	for _, v := range defining(f, victims, reason) {
 		untold := v.live.Presence == Absent && v.result.Failure == nil && v.result.Attempts < maxAttempts
 		if untold && len(v.blockers(f)) > 0 {
 			reads = append(reads, *v.act(VerbRead, ReasonConfirm).action)
@@ -113,11 +107,11 @@ func confirmations(f Facts, victims []metav1alpha1.InventoryEntry) []Action {
 	return reads
 }
 
-// defining returns the victims that define types, and that may exist and be ours.
-func defining(f Facts, victims []metav1alpha1.InventoryEntry) []victim {
+// defining returns the victims that define types, that may exist and be ours, and that are to be deleted.
+func defining(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []victim {
 	var found []victim
 	for _, e := range victims {
-		if v := newVictim(f, e, ""); len(e.Types) > 0 && !v.gone() && !v.lost() {
+		if v := newVictim(f, e, reason); len(e.Types) > 0 && !Releases(e, reason) && !v.gone() && !v.lost() {
 			found = append(found, v)
 		}
 	}

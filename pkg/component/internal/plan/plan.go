@@ -43,7 +43,7 @@ const (
 	VerbReplace Verb = "Replace"
 	// VerbDelete deletes an object.
 	VerbDelete Verb = "Delete"
-	// VerbOrphan releases an object: it takes our marks off, and leaves the object as it is.
+	// VerbOrphan releases an object: it takes our marks and our field ownership off, and leaves the object as it is.
 	VerbOrphan Verb = "Orphan"
 	// VerbRead reads an object, to learn what watches cannot tell.
 	VerbRead Verb = "Read"
@@ -65,6 +65,7 @@ const (
 	ReasonPruned     Reason = "it is no longer rendered"
 	ReasonDeleted    Reason = "the component is being deleted"
 	ReasonKept       Reason = "claims are deleted only where their delete policy says so"
+	ReasonOrphaned   Reason = "its delete policy releases it"
 )
 
 // Action is one thing to do with one object.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -63,6 +64,11 @@ func randomComponent(random *rand.Rand) *randomRun {
 // addObject puts an object into one of the situations that a component may find it in.
 func (r *randomRun) addObject(o manifests.Object) {
 	key, wanted := o.Key, r.chance(80)
+	if r.chance(30) {
+		o.Settings.DeletePolicy = []metav1alpha1.DeletePolicy{
+			metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphanOnApply, metav1alpha1.DeleteOrphanOnDelete,
+		}[r.random.IntN(3)]
+	}
 	if wanted {
 		r.desired = append(r.desired, o)
 	}
@@ -166,6 +172,8 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, which nobody owns, and which is not what was recorded", a.Verb, a.Key)
 		case a.Verb == VerbDelete && (a.UID == "" || a.ResourceVersion == ""):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
+		case a.Verb == VerbDelete && Releases(entry, a.Reason):
+			return fmt.Sprintf("%s %s, which its policy releases", a.Verb, a.Key)
 		case a.Verb == VerbDelete && r.wants(a.Key):
 			return fmt.Sprintf("%s %s, which is desired", a.Verb, a.Key)
 		}
@@ -222,7 +230,7 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 			return fmt.Sprintf("%s is forgotten, although nothing is known of it", key)
 		case live.Presence == Absent && !live.Confirmed:
 			return fmt.Sprintf("%s is forgotten, although it may exist without its label", key)
-		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID:
+		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID && !live.released():
 			return fmt.Sprintf("%s is forgotten, although it exists and is ours", key)
 		}
 	}

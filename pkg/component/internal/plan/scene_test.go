@@ -20,10 +20,13 @@ type scene struct {
 	live       Observed
 	result     Result
 	contents   Contents
+	// reason is why the object is to go, where it is.
+	reason Reason
 }
 
 func newScene(edits []func(*scene)) scene {
 	s := scene{
+		reason:   ReasonPruned,
 		defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 		object: manifests.Object{
 			Key:     manifests.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"},
@@ -71,7 +74,7 @@ func (s scene) victim() victim {
 	if s.entry != nil {
 		e = *s.entry
 	}
-	return newVictim(s.facts(), e, ReasonPruned)
+	return newVictim(s.facts(), e, s.reason)
 }
 
 // The edits of a scene.
@@ -100,6 +103,20 @@ func terminating(s *scene) { s.live.Terminating = true }
 func ownedByOthers(s *scene) { s.live.Owner, s.live.OwnerName = them, "Component b/them" }
 
 func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
+
+// released is what an object is like that we took our marks off.
+func released(s *scene) {
+	unowned(s)
+	s.live.Digest, s.live.Applied, s.live.Updated = "", "", ""
+}
+
+// recordedPolicy is the delete policy that was recorded last.
+func recordedPolicy(p metav1alpha1.DeletePolicy) func(*scene) {
+	return func(s *scene) { s.entry.DeletePolicy = p }
+}
+
+// withComponent says that the object goes because its component does.
+func withComponent(s *scene) { s.reason = ReasonDeleted }
 
 func recreatedByOthers(s *scene) { s.live.UID = "u2" }
 

@@ -38,7 +38,7 @@ var deleteRules = []rule[victim]{
 	{"an object of a type that nobody serves is read", deleteNotServed},
 	{"an object of a type that keeps no objects is forgotten", deleteNotListable},
 	{"an object of which nothing is known waits", deleteUnknown},
-	{"an object that is kept is forgotten once nobody owns it", deleteReleased},
+	{"an object that is kept is forgotten once it is released", deleteReleased},
 	{"an object that is kept is released", deleteKept},
 	{"an object that is being deleted is waited for", deleteTerminating},
 	{"a namespace stays while it holds what nothing else deletes", deleteNotEmpty},
@@ -93,10 +93,16 @@ func deleteUnknown(v victim) (decision, bool) {
 
 // deleteReleased follows a release, also one that a crash kept from being recorded, or that somebody else made.
 func deleteReleased(v victim) (decision, bool) {
-	return decision{}, Keeps(v.entry) && v.live.Owner == ""
+	return decision{}, Releases(v.entry, v.reason) && (v.live.released() || v.result.Verb == VerbOrphan && v.live.Owner == "")
 }
 
-func deleteKept(v victim) (decision, bool) { return v.act(VerbOrphan, ReasonKept), Keeps(v.entry) }
+func deleteKept(v victim) (decision, bool) {
+	reason := ReasonOrphaned
+	if IsClaim(v.key) {
+		reason = ReasonKept
+	}
+	return v.act(VerbOrphan, reason), Releases(v.entry, v.reason)
+}
 
 func deleteTerminating(v victim) (decision, bool) {
 	const message = "it is being deleted; finalizers or pods may hold it"

@@ -141,7 +141,7 @@ func (w *world) perform(a Action) Result {
 			return w.read(a)
 		}
 		w.touch(x)
-		x.owner, x.labelled = "", false
+		x.owner, x.labelled, x.digest, x.fields = "", false, "", ""
 	}
 	if a.Object != nil {
 		digest := a.Object.Digest

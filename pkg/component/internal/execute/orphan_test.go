@@ -1,0 +1,133 @@
+package execute
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+func TestOrphan(t *testing.T) {
+	orphaned := found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+	read, patched := "GET "+single, "PATCH "+single
+	for _, c := range []struct {
+		name     string
+		answers  []answer
+		want     []string
+		verb     plan.Verb
+		presence plan.Presence
+		failure  string
+	}{
+		{"reads the managed fields, and takes our marks off", []answer{found(nil), orphaned}, []string{read, patched}, plan.VerbOrphan, plan.Present, ""},
+		{"is content with what is gone", []answer{status(404, metav1.StatusReasonNotFound)}, []string{read}, plan.VerbOrphan, plan.Absent, ""},
+		{
+			"is content with what goes in between", []answer{found(nil), status(404, metav1.StatusReasonNotFound)}, []string{read, patched},
+			plan.VerbOrphan, plan.Absent, "",
+		},
+		{
+			"reads what changes in between", []answer{found(nil), status(409, metav1.StatusReasonConflict), found(nil)}, []string{read, patched, read},
+			plan.VerbRead, plan.Present, "",
+		},
+		{
+			"leaves alone what somebody else owns by now",
+			[]answer{found(ownedBy("them")), found(ownedBy("them"))}, []string{read, read}, plan.VerbRead, plan.Present, "",
+		},
+		{
+			"leaves alone what was created anew",
+			[]answer{found(func(o *unstructured.Unstructured) { o.SetUID("u2") }), found(nil)}, []string{read, read}, plan.VerbRead, plan.Present, "",
+		},
+		{"says why it failed", []answer{found(nil), status(403, metav1.StatusReasonForbidden)}, []string{read, patched}, plan.VerbOrphan, "", "Forbidden"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := &apiServer{answers: c.answers}
+			e, _ := server.executor(t)
+			a := action(plan.VerbOrphan, "")
+			a.Object = nil
+			got := e.Run(t.Context(), []plan.Action{a})[0]
+			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
+				t.Fatal(diff)
+			}
+			checkResult(t, got, c.verb, c.presence, c.failure)
+		})
+	}
+}
+
+func ownedBy(owner string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{reconciler + "/owner-id": owner}) }
+}
+
+// TestOrphanKeepsQuiet: what vanishes from the watch because we released it is no news.
+func TestOrphanKeepsQuiet(t *testing.T) {
+	server := &apiServer{answers: []answer{found(nil), found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })}}
+	e, journal := server.executor(t)
+	a := action(plan.VerbOrphan, "")
+	a.Object = nil
+	e.Run(t.Context(), []plan.Action{a})
+	if len(journal.answers) != 1 || journal.answers[0] == nil || journal.answers[0].Presence != plan.Absent || journal.answers[0].UID != "u1" {
+		t.Errorf("the journal was told %+v", journal.answers)
+	}
+}
+
+func TestOrphanPatch(t *testing.T) {
+	entry := func(manager, subresource string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, Subresource: subresource}
+	}
+	theirs, status := entry("kubectl", ""), entry(reconciler, "status")
+	for _, c := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    any
+	}{
+		{"takes our entries out", []metav1.ManagedFieldsEntry{entry(reconciler, ""), theirs, status}, []any{theirs, status}},
+		{"empties the list by an empty entry where all are ours", []metav1.ManagedFieldsEntry{entry(reconciler, "")}, []any{map[string]any{}}},
+		{"leaves the entries of others alone", []metav1.ManagedFieldsEntry{theirs}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := &apiServer{answers: []answer{found(func(o *unstructured.Unstructured) {
+				o.SetLabels(map[string]string{reconciler + "/owner-id": "us", "team": "blue"})
+				o.SetAnnotations(map[string]string{
+					reconciler + "/owner-id": "us", reconciler + "/digest": "d", reconciler + "/delete-policy": "orphan",
+					reconciler + "/reconcile-requested-at": "now", "other.example.com/owner-id": "x",
+				})
+				o.SetManagedFields(c.entries)
+			}), found(nil)}}
+			e, _ := server.executor(t)
+			a := action(plan.VerbOrphan, "")
+			a.Object = nil
+			e.Run(t.Context(), []plan.Action{a})
+			metadata := map[string]any{
+				"uid": "u1", "resourceVersion": "7",
+				"labels":      map[string]any{reconciler + "/owner-id": nil},
+				"annotations": map[string]any{reconciler + "/owner-id": nil, reconciler + "/digest": nil, reconciler + "/delete-policy": nil},
+			}
+			if c.want != nil {
+				metadata["managedFields"] = plain(t, c.want)
+			}
+			patch := server.requests[1]
+			if diff := cmp.Diff(map[string]any{"metadata": metadata}, patch.body); diff != "" {
+				t.Error(diff)
+			}
+			if patch.contentType != "application/merge-patch+json" {
+				t.Error(patch.contentType)
+			}
+		})
+	}
+}
+
+// plain is a value as JSON has it.
+func plain(t *testing.T, value any) any {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestRecordedDeletePolicy(t *testing.T) {
+	deployment, claim := manifests.Key{Group: "apps", Kind: "Deployment"}, manifests.Key{Kind: "PersistentVolumeClaim"}
+	for _, c := range []struct {
+		name          string
+		key           manifests.Key
+		own, fallback metav1alpha1.DeletePolicy
+		want          metav1alpha1.DeletePolicy
+	}{
+		{"delete is recorded as nothing, which keeps records small", deployment, "delete", "orphan", ""},
+		{"the default holds where the manifest names none", deployment, "", "orphan-on-apply", "orphan-on-apply"},
+		{"the manifest wins", deployment, "orphan", "delete", "orphan"},
+		{"a default that deletes is recorded as nothing", deployment, "", "delete", ""},
+		{"a claim is kept, whatever the default", claim, "", "delete", "orphan"},
+		{"a claim is kept, where its manifest says anything else than delete", claim, "orphan-on-apply", "delete", "orphan"},
+		{"a claim is deleted where its manifest says so", claim, "delete", "orphan", "delete"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := RecordedDeletePolicy(c.key, c.own, c.fallback); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestDeletePolicyIsRecorded: the record follows the policy in every state of the object, because no write to it is needed.
+func TestDeletePolicyIsRecorded(t *testing.T) {
+	orphan := func(s *scene) { s.defaults.Delete = metav1alpha1.DeleteOrphan }
+	for _, c := range []struct {
+		name  string
+		scene []func(*scene)
+	}{
+		{"of an object in sync", edits(orphan)},
+		{"of an object that is not ready", edits(orphan, readiness(ready.InProgress, ""))},
+		{"of an object that is to be written", edits(orphan, newManifest)},
+		{"of an object that is new", edits(orphan, unrecorded, absent)},
+		{"of an object that failed", edits(orphan, failed(Terminal, "Invalid"))},
+		{"of an object that is applied once", edits(orphan, once)},
+		{"of an object that cannot be seen", edits(orphan, unknown)},
+		{"of an object that drifted", edits(orphan, drifted)},
+		{"of an object that is verified", edits(orphan, neverWritten, answered(VerbRead), coverage(CoverageFull))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(c.scene)
+			if got := ForApply(s.facts()).Inventory[s.object.Key].DeletePolicy; got != metav1alpha1.DeleteOrphan {
+				t.Errorf("recorded %q", got)
+			}
+		})
+	}
+}
+
+func TestDefinitionsThatAreReleasedBlockNothing(t *testing.T) {
+	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageWorkloads, "controller")
+	instance := desiredObject(0, manifests.StageInstances, "instance")
+	definition.Settings.DeletePolicy = metav1alpha1.DeleteOrphan
+	x := &component{
+		world: newWorld(), deleting: true, foreign: map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1}},
+	}
+	for _, o := range []manifests.Object{definition, controller, instance} {
+		x.applied(o)
+	}
+	var steps []string
+	p := x.pass(func(_ Facts, p Plan) {
+		for _, a := range p.Actions {
+			steps = append(steps, string(a.Verb)+" "+a.Key.Name)
+		}
+	})
+	want := "[Delete instance Delete controller Orphan definition]"
+	if got := fmt.Sprint(steps); got != want || !p.Done() {
+		t.Errorf("got  %s\nwant %s, blocked by %v", got, want, p.Blocked)
+	}
+}

@@ -1,0 +1,296 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// deletePolicy is the setting of a delete policy.
+func deletePolicy(policy string) string { return setting("delete-policy", policy) }
+
+// defaultDelete sets the delete policy of dependents that name none.
+func defaultDelete(policy metav1alpha1.DeletePolicy) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) { g.Spec.Policies.Delete = policy }
+}
+
+// traces are what an operator left on an object: labels, annotations, finalizers, and entries in the managed fields.
+func traces(o *unstructured.Unstructured, operator string) []string {
+	var found []string
+	for _, of := range []map[string]string{o.GetLabels(), o.GetAnnotations()} {
+		for key := range of {
+			if strings.HasPrefix(key, operator+"/") {
+				found = append(found, key)
+			}
+		}
+	}
+	for _, f := range o.GetFinalizers() {
+		if strings.HasPrefix(f, operator+"/") {
+			found = append(found, "finalizer "+f)
+		}
+	}
+	for _, entry := range o.GetManagedFields() {
+		if entry.Manager == operator {
+			found = append(found, fmt.Sprintf("%s entry", entry.Operation))
+		}
+	}
+	return found
+}
+
+var _ = Describe("A delete policy", func() {
+	expectOrphan := func(ctx context.Context, namespace, name string, data map[string]any) {
+		GinkgoHelper()
+		o := mustGet(ctx, "v1", "ConfigMap", namespace, name)
+		Expect(traces(o, operatorName)).To(BeEmpty())
+		Expect(o.GetDeletionTimestamp()).To(BeNil())
+		Expect(o.Object["data"]).To(Equal(data))
+		Expect(o.GetLabels()).To(HaveKeyWithValue("team", "blue"))
+	}
+	expectDeleted := func(ctx context.Context, namespace, name string) {
+		GinkgoHelper()
+		_, err := get(ctx, "v1", "ConfigMap", namespace, name)
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+	}
+	// each has a ConfigMap for each policy, named after it.
+	each := func(more ...string) string {
+		var texts []string
+		for _, policy := range []string{"delete", "orphan", "orphan-on-apply", "orphan-on-delete"} {
+			texts = append(texts, configMap(policy, "a", append(more, deletePolicy(policy))...))
+		}
+		return together(append(texts, configMap("kept", "a"))...)
+	}
+	intact := map[string]any{"value": "a"}
+
+	forEachPolicy(func(policy string) {
+		It("releases when it is pruned what it says, without a trace, and deletes the rest", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
+			expectReady(ctx, g)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "orphan"), `{"data":{"theirs":"b"}}`)
+			changeManifests(ctx, g, configMap("kept", "a"))
+			expectReady(ctx, g)
+			expectOrphan(ctx, namespace, "orphan", map[string]any{"value": "a", "theirs": "b"})
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "orphan").GetManagedFields()).NotTo(BeEmpty(), "those of others stay")
+			expectOrphan(ctx, namespace, "orphan-on-apply", intact)
+			expectDeleted(ctx, namespace, "delete")
+			expectDeleted(ctx, namespace, "orphan-on-delete")
+			Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
+
+			By("coming to rest, and leaving orphans alone")
+			settle(ctx, operatorName)
+			mark := markAudit(ctx)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "orphan"), `{"data":{"value":"c"}}`)
+			requestPass(ctx, g, operatorName)
+			expectReady(ctx, g)
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(BeEmpty())
+		})
+
+		It("releases with its component what it says, without a trace, and deletes the rest", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
+			expectReady(ctx, g)
+			remove(ctx, g)
+			expectGone(ctx, g)
+			expectOrphan(ctx, namespace, "orphan", intact)
+			expectOrphan(ctx, namespace, "orphan-on-delete", intact)
+			for _, name := range []string{"delete", "orphan-on-apply", "kept"} {
+				expectDeleted(ctx, namespace, name)
+			}
+		})
+
+		It("is changed by one write that touches metadata alone", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			g := newGadget(ctx, namespace, "app", together(deployment("web", updatePolicy(policy)), configMap("kept", "a")))
+			expectReady(ctx, g)
+			settle(ctx, operatorName)
+			before, mark := mustGet(ctx, "apps/v1", "Deployment", namespace, "web"), markAudit(ctx)
+			changeManifests(ctx, g, together(deployment("web", updatePolicy(policy), deletePolicy("orphan")), configMap("kept", "a")))
+			expectReady(ctx, g)
+			Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Writes().Resource("deployments")).To(HaveLen(1))
+			changeManifests(ctx, g, configMap("kept", "a"))
+			expectReady(ctx, g)
+			web := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
+			Expect(web.GetUID()).To(Equal(before.GetUID()))
+			Expect(web.Object["spec"]).To(Equal(before.Object["spec"]))
+			Expect(traces(web, operatorName)).To(BeEmpty())
+		})
+	})
+
+	It("costs two requests for an orphan, and no pass afterwards", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 10, "a", deletePolicy("orphan")))
+		expectReady(ctx, g)
+		settle(ctx, operatorName)
+		mark, before := markAudit(ctx), passes(operatorName)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests, g.Spec.AllowEmpty = "", true })
+		expectReady(ctx, g)
+		settle(ctx, operatorName)
+		requests := inNamespace(requestsSince(ctx, mark, operatorName), namespace)
+		Expect(len(requests)).To(BeNumerically("<=", 2*10+3), "%v", verbs(requests))
+		Expect(passes(operatorName)-before).To(BeNumerically("<=", 2), "releasing wakes nobody")
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(10))
+	})
+
+	It("of the component holds for dependents that name none, and a change of it is one write of the status", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("named", "a", deletePolicy("delete")), claimManifest("data")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("data"))
+		settle(ctx, operatorName)
+		mark, revision := markAudit(ctx), current(ctx, g).Status.Revision
+		change(ctx, g, defaultDelete(metav1alpha1.DeleteOrphan))
+		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).
+			Should(ContainElement(And(ContainSubstring("/settings "), ContainSubstring("dp=orphan"))))
+		settle(ctx, operatorName)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace))).To(Equal([]string{"update gadgets/status 200"}))
+		Expect(current(ctx, g).Status.Revision).To(Equal(revision))
+
+		remove(ctx, g)
+		expectGone(ctx, g)
+		expectOrphan(ctx, namespace, "settings", intact)
+		expectDeleted(ctx, namespace, "named")
+		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetDeletionTimestamp()).To(BeNil())
+	})
+
+	It("of the reconciler holds where neither manifest nor component say anything", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		o := operatorOptions{}
+		o.component.Policies.Delete = metav1alpha1.DeleteOrphanOnDelete
+		runOperator(operator, o)
+		silent := newGadget(ctx, namespace, "silent", configMap("silent", "a"), servedBy(operator))
+		outspoken := newGadget(ctx, namespace, "outspoken", configMap("outspoken", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteDelete))
+		for _, g := range []*gadget.Gadget{silent, outspoken} {
+			expectReady(ctx, g)
+			remove(ctx, g)
+			expectGone(ctx, g)
+		}
+		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "silent"), operator)).To(BeEmpty())
+		expectDeleted(ctx, namespace, "outspoken")
+	})
+
+	It("counts as it was recorded last: not as the component says when nothing was applied since", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("first", "a"), configMap("second", "a", deletePolicy("orphan"))))
+		expectReady(ctx, g)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Suspended")
+		change(ctx, g, func(g *gadget.Gadget) {
+			g.Spec.Policies.Delete = metav1alpha1.DeleteOrphan
+			g.Spec.Manifests = configMap("second", "a", deletePolicy("delete"))
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Suspended")
+		remove(ctx, g)
+		expectGone(ctx, g)
+		expectDeleted(ctx, namespace, "first")
+		expectOrphan(ctx, namespace, "second", intact)
+	})
+
+	It("is found again where the record was lost: on the object, or in the component", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app",
+			together(configMap("default", "a"), configMap("named", "a", operator+"/delete-policy: delete")), servedBy(operator), defaultDelete(metav1alpha1.DeleteOrphan))
+		expectReady(ctx, g)
+		stop()
+		emptied := current(ctx, g)
+		emptied.Status = metav1alpha1.Status{}
+		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, g)
+		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "default"), operator)).To(BeEmpty())
+		expectDeleted(ctx, namespace, "named")
+	})
+
+	It("takes the other traces off what somebody unlabelled", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteOrphan))
+		expectReady(ctx, g)
+		stop()
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), fmt.Sprintf(`{"metadata":{"labels":{"%s/owner-id":null}}}`, operator))
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, g)
+		Expect(traces(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operator)).To(BeEmpty())
+	})
+})
+
+var _ = Describe("An orphan that is rendered again", func() {
+	It("is adopted by policy, with what others did to it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		both := together(configMap("settings", "a", deletePolicy("orphan")), configMap("kept", "a"))
+		g := newGadget(ctx, namespace, "app", both)
+		expectReady(ctx, g)
+		uid := mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()
+		changeManifests(ctx, g, configMap("kept", "a"))
+		expectReady(ctx, g)
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"theirs":"b"}}`)
+
+		By("refusing it where it must never be adopted")
+		changeManifests(ctx, g, together(configMap("settings", "a", setting("adoption-policy", "never")), configMap("kept", "a")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+
+		changeManifests(ctx, g, both)
+		expectReady(ctx, g)
+		adopted := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+		Expect(adopted.GetUID()).To(Equal(uid))
+		Expect(adopted.Object["data"]).To(Equal(map[string]any{"value": "a", "theirs": "b"}))
+		Expect(traces(adopted, operatorName)).NotTo(BeEmpty())
+	})
+})
+
+var _ = Describe("A definition that is released", func() {
+	It("is not held up by foreign instances, and goes after the instances that are ours", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group, deletePolicy("orphan")), widget(group, "ours")))
+		Eventually(ctx, func() error {
+			_, err := get(ctx, group+"/v1", "Widget", namespace, "ours")
+			return err
+		}).Should(Succeed())
+		create(ctx, strings.Replace(widget(group, "theirs"), "{name", "{namespace: "+namespace+", name", 1))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		_, err := get(ctx, group+"/v1", "Widget", namespace, "ours")
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+		mustGet(ctx, group+"/v1", "Widget", namespace, "theirs")
+		definition := mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
+		Expect(definition.GetDeletionTimestamp()).To(BeNil())
+		Expect(traces(definition, operatorName)).To(BeEmpty())
+	})
+})
+
+var _ = Describe("A namespace that is released", func() {
+	It("stays with all that is in it, and with what is released in it", func(ctx SpecContext) {
+		home := newNamespace(ctx)
+		inner := home + "-inner"
+		g := newGadget(ctx, home, "app", together(strings.Replace(namespaceManifest(inner), "{name", fmt.Sprintf("{annotations: {%s}, name", deletePolicy("orphan")), 1),
+			within(inner, configMap("ours", "a"))))
+		expectReady(ctx, g)
+		create(ctx, within(inner, configMap("theirs", "a")))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(traces(mustGet(ctx, "v1", "Namespace", "", inner), operatorName)).To(BeEmpty())
+		mustGet(ctx, "v1", "ConfigMap", inner, "theirs")
+		_, err := get(ctx, "v1", "ConfigMap", inner, "ours")
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+	})
+
+	It("is kept where it is to be deleted, but holds what is released", func(ctx SpecContext) {
+		home := newNamespace(ctx)
+		inner := home + "-inner"
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a", deletePolicy("orphan-on-delete")))), retry(1))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("Namespace "+inner), ContainSubstring("ConfigMap "+inner+"/ours")))
+		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", inner, "ours"))
+		expectGone(ctx, g)
+	})
+})
