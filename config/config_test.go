@@ -32,7 +32,10 @@ func TestNoRuleOfTheOperatorHasAWildcard(t *testing.T) {
 		for _, rule := range role.Rules {
 			rules++
 			g.Expect(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)).NotTo(ContainElement(ContainSubstring("*")), object.GetName())
-			g.Expect(rule.Verbs).NotTo(ContainElement("impersonate"), object.GetName())
+			if slices.Contains(rule.Verbs, "impersonate") {
+				g.Expect(object.GetName()).To(Equal("fairlead-operator-impersonation"), "a file of its own, which may be left out")
+				g.Expect(rule.Resources).To(Equal([]string{"serviceaccounts"}))
+			}
 			g.Expect(rule.Verbs).NotTo(ContainElement("deletecollection"), object.GetName())
 		}
 	}
@@ -55,7 +58,7 @@ func TestOperatorIsBoundToRolesOfItsOwnOnly(t *testing.T) {
 			g.Expect(known).To(HaveKey(role["kind"]+"/"+role["name"]), object.GetName())
 		}
 	}
-	g.Expect(bindings).To(Equal(5))
+	g.Expect(bindings).To(Equal(6))
 }
 
 func TestNamespaceComesBeforeWhatIsInIt(t *testing.T) {

@@ -38,6 +38,18 @@ func (c *Component) Placement() (namespace, name string) {
 	return namespace, name
 }
 
+// ServiceAccountName returns the service account that dependents are written as, "" for the operator's default.
+func (c *Component) ServiceAccountName() string { return c.Spec.ServiceAccountName }
+
+// KubeConfig returns where the kubeconfig of the target is, nil where that is the component's own cluster.
+func (c *Component) KubeConfig() *metav1alpha1.KubeConfigReference {
+	if c.Spec.KubeConfig == nil {
+		return nil
+	}
+	ref := c.Spec.KubeConfig.SecretRef
+	return &metav1alpha1.KubeConfigReference{Name: ref.Name, Key: ref.Key}
+}
+
 // Suspended says whether reconciling is suspended.
 func (c *Component) Suspended() bool { return c.Spec.Suspend }
 
@@ -92,11 +104,12 @@ func (c *Component) Policies() metav1alpha1.Policies {
 func (c *Component) AllowEmpty() bool { return c.Spec.AllowEmpty }
 
 // RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which policies to
-// reconcile is no part of it, so that it makes no revision.
+// reconcile is no part of it, nor is as whom and where, so that it makes no revision.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
 	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy, spec.AllowEmpty = "", "", "", "", false
+	spec.ServiceAccountName, spec.KubeConfig = "", nil
 	return spec
 }
 
@@ -124,8 +137,6 @@ func (c *Component) unsupported() []error {
 	}{
 		{"source.http", s.Source.HTTP != nil},
 		{"postRenderers", len(s.PostRenderers) > 0},
-		{"serviceAccountName", s.ServiceAccountName != ""},
-		{"kubeConfig", s.KubeConfig != nil},
 		{"additionalManagedTypes", len(s.AdditionalManagedTypes) > 0},
 	} {
 		if f.set {

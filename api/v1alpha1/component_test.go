@@ -34,10 +34,10 @@ var _ = Describe("A Component", func() {
 	It("does what the spec says", func() {
 		c := component(v1alpha1.ComponentSpec{
 			TargetNamespace: "prod", TargetName: "store", Suspend: true,
-			AllowEmpty: true,
+			AllowEmpty:     true,
 			AdoptionPolicy: metav1alpha1.AdoptAlways, UpdatePolicy: metav1alpha1.UpdateReplace, DeletePolicy: metav1alpha1.DeleteOrphan,
 			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
-			Interval: &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second}, Timeout: &metav1.Duration{Duration: time.Hour},
+			Interval:                &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second}, Timeout: &metav1.Duration{Duration: time.Hour},
 		})
 		namespace, name := c.Placement()
 		Expect([]string{namespace, name}).To(Equal([]string{"prod", "store"}))
@@ -83,6 +83,7 @@ var _ = Describe("A Component", func() {
 		same.Spec.Timeout = &metav1.Duration{Duration: 1}
 		same.Spec.AdoptionPolicy, same.Spec.UpdatePolicy, same.Spec.DeletePolicy = metav1alpha1.AdoptNever, metav1alpha1.UpdateReplace, metav1alpha1.DeleteOrphan
 		same.Spec.MissingNamespacesPolicy, same.Spec.AllowEmpty = metav1alpha1.MissingNamespacesRefuse, true
+		same.Spec.ServiceAccountName, same.Spec.KubeConfig = "deployer", &v1alpha1.KubeConfig{}
 		Expect(same.RenderInputs()).To(Equal(before.RenderInputs()))
 		for _, change := range []func(*v1alpha1.ComponentSpec){
 			func(s *v1alpha1.ComponentSpec) { s.Source.Inline.Files["a"] = "c" },
@@ -102,16 +103,14 @@ var _ = Describe("A Component", func() {
 		},
 		Entry(nil, v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}}, "source.http"),
 		Entry(nil, v1alpha1.ComponentSpec{PostRenderers: []v1alpha1.PostRenderer{{}}}, "postRenderers"),
-		Entry(nil, v1alpha1.ComponentSpec{ServiceAccountName: "deployer"}, "serviceAccountName"),
-		Entry(nil, v1alpha1.ComponentSpec{KubeConfig: &v1alpha1.KubeConfig{}}, "kubeConfig"),
 		Entry(nil, v1alpha1.ComponentSpec{AdditionalManagedTypes: []v1alpha1.TypePattern{{}}}, "additionalManagedTypes"),
 	)
 
 	It("is rejected with all its mistakes at once", func() {
-		err := component(v1alpha1.ComponentSpec{ServiceAccountName: "deployer", Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
+		err := component(v1alpha1.ComponentSpec{PostRenderers: []v1alpha1.PostRenderer{{}}, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
 		Expect(strings.Split(err.Error(), "\n")).To(Equal([]string{
 			"spec.timeout: -1s is negative; use a duration such as 10m",
-			"spec.serviceAccountName is not supported by this version of the operator; remove it",
+			"spec.postRenderers is not supported by this version of the operator; remove it",
 		}))
 	})
 })

@@ -82,12 +82,14 @@ type ComponentSpec struct {
 	// +listType=atomic
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty"`
 
-	// ServiceAccountName is the identity that dependents are written as. This version rejects it.
+	// ServiceAccountName is the service account of the component's namespace as which dependents are written and adopted, and as which
+	// the rendering looks up and reads what it references; the operator's default without it. It goes without KubeConfig.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// KubeConfig names the cluster that dependents are applied to. This version rejects it.
+	// KubeConfig names the cluster that dependents are applied to, and the user who applies them; the component's own cluster by default.
+	// The cluster cannot change while dependents exist.
 	// +optional
 	KubeConfig *KubeConfig `json:"kubeConfig,omitempty"`
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
@@ -18,6 +19,7 @@ type options struct {
 	leaderElectionNamespace string
 	maxConcurrentReconciles int
 	maxConcurrentWrites     int
+	defaultServiceAccount   string
 	showVersion             bool
 	zap                     zap.Options
 }
@@ -32,6 +34,8 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; that of the pod by default")
 	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "how many components are worked on at once")
 	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents at once")
+	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
+		"service account of components that name none, in the namespace of each; without it they act as the operator")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version, and exit")
 	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
@@ -52,6 +56,8 @@ func parseOptions(args []string) (options, error) {
 		return options{}, fmt.Errorf("--max-concurrent-reconciles=%d: want 1 or more", o.maxConcurrentReconciles)
 	case o.maxConcurrentWrites < 1:
 		return options{}, fmt.Errorf("--max-concurrent-writes=%d: want 1 or more", o.maxConcurrentWrites)
+	case o.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(o.defaultServiceAccount)) > 0:
+		return options{}, fmt.Errorf("--default-service-account=%s: want the name of a service account", o.defaultServiceAccount)
 	case o.leaderElectionNamespace != "" && !o.leaderElect:
 		return options{}, fmt.Errorf("--leader-election-namespace=%s: it needs --leader-elect", o.leaderElectionNamespace)
 	}

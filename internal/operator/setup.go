@@ -19,6 +19,8 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Writers bounds the requests that write dependents at once, over all components.
 	Writers int
+	// DefaultServiceAccount is that of components that name none.
+	DefaultServiceAccount string
 	// SkipNameValidation allows several operators in a process, for tests.
 	SkipNameValidation bool
 }
@@ -33,6 +35,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Policies:                component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
+		DefaultServiceAccount:   o.DefaultServiceAccount,
 		SkipNameValidation:      o.SkipNameValidation,
 	})
 	return reconciler.SetupWithManager(mgr)

@@ -19,9 +19,9 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 			return Outcome{}, invalidSpec(err)
 		}
 	}
-	target, err := r.target(component)
-	if err != nil {
-		return Outcome{}, err
+	target, err := r.target(ctx, component)
+	if err != nil || target.observing {
+		return Outcome{Observing: target.observing}, err
 	}
 	inputs, err := r.readInputs(ctx, component, target)
 	if err != nil {
@@ -39,9 +39,6 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	}
 	desired, err := r.render(ctx, component, owner, inputs)
 	if err != nil {
-		return Outcome{}, err
-	}
-	if err := checkSelf(owner, desired); err != nil {
 		return Outcome{}, err
 	}
 	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
@@ -84,10 +81,10 @@ func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []
 	}
 }
 
-// checkSelf refuses a component that is its own dependent: it could never be deleted.
-func checkSelf(owner manifests.Owner, desired []manifests.Object) error {
+// checkSelf refuses a component that is its own dependent: it could never be deleted. In another cluster it is another object.
+func checkSelf(owner manifests.Owner, t target, desired []manifests.Object) error {
 	self := manifests.Key{Group: owner.Group, Kind: owner.Kind, Namespace: owner.Namespace, Name: owner.Name}
-	if !slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Key == self }) {
+	if t.cluster != "" || !slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Key == self }) {
 		return nil
 	}
 	return &problem{
@@ -112,6 +109,9 @@ func checkEmpty(component Component, desired, dependents int) error {
 
 // checkPlacement refuses to move dependents silently.
 func checkPlacement(status *metav1alpha1.Status, in inputs, dependents int) error {
+	if err := checkCluster(status, in.target, dependents); err != nil {
+		return err
+	}
 	moved := status.TargetNamespace != in.namespace || status.TargetName != in.name
 	if status.Revision == 0 || dependents == 0 || !moved {
 		return nil
@@ -123,6 +123,7 @@ func checkPlacement(status *metav1alpha1.Status, in inputs, dependents int) erro
 // begin enters new inputs into the status: a revision of their own, and a new time-out.
 func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs) {
 	status.Reconciler, status.TargetNamespace, status.TargetName = r.name, in.namespace, in.name
+	status.TargetCluster = in.target.cluster
 	if status.InputDigest == in.digest {
 		return
 	}

@@ -52,6 +52,24 @@ type ReferenceHolder interface {
 	References() []metav1alpha1.Reference
 }
 
+// Targeter applies the dependents to the cluster of a kubeconfig, as the user that it names; nil means the component's own cluster. A
+// component that has a kubeconfig cannot name an identity as well.
+type Targeter interface {
+	KubeConfig() *metav1alpha1.KubeConfigReference
+}
+
+// ServiceAccountHolder names the service account, of the component's own namespace, as which dependents are written and adopted, and as
+// which the generator looks up and its references are read. Without one it is the operator itself, or Options.DefaultServiceAccount.
+type ServiceAccountHolder interface {
+	ServiceAccountName() string
+}
+
+// Impersonator names a user and its groups instead of a service account; no user means no impersonation. Whoever may write such a
+// component acts as any user that the operator may impersonate.
+type Impersonator interface {
+	Impersonation() (user string, groups []string)
+}
+
 // Resyncer sets the interval of the resync; zero or less turns it off.
 type Resyncer interface {
 	ResyncInterval() time.Duration

@@ -65,13 +65,6 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	return c, nil
 }
 
-// Identity is who reads and writes: a user, and the groups it is in. The zero Identity is that of the engine's configuration. A service
-// account is the user system:serviceaccount:<namespace>:<name>, whose groups the API server knows.
-type Identity struct {
-	User   string
-	Groups []string
-}
-
 // As returns an engine that writes, looks up and adopts as another identity, which the engine's own must be allowed to impersonate. It
 // shares with this engine the watches, the network connections, and the bound on requests under way. What protects objects of others is
 // still read as the engine's own identity: it must not depend on what a component may see.

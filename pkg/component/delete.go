@@ -23,15 +23,31 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 			message: fmt.Sprintf("dependents stay until the finalizers of others are gone: %s", strings.Join(others, ", ")),
 		}
 	}
-	target, err := r.target(component)
-	if err != nil {
-		return Outcome{}, err
+	if len(component.GetStatus().Inventory) == 0 && !r.damaged(component) {
+		return Outcome{}, nil
+	}
+	target, err := r.target(ctx, component)
+	if err != nil || target.observing {
+		return Outcome{Observing: target.observing}, r.orLetGo(err)
 	}
 	owner, inventory, err := r.recorded(ctx, component, target.engine)
 	if err != nil {
 		return Outcome{}, err
 	}
+	if err := checkCluster(component.GetStatus(), target, len(inventory)); err != nil {
+		return Outcome{}, r.orLetGo(err)
+	}
 	return target.engine.Delete(ctx, r.newPass(component, owner, inventory))
+}
+
+// orLetGo says of a deletion that lacks its target what else a person can do. It is left to them: what we let go nobody deletes any more.
+func (r *Reconciler[T]) orLetGo(err error) error {
+	if err == nil {
+		return nil
+	}
+	p := *problemOf(err)
+	p.message += fmt.Sprintf("; or give the dependents up, and they stay as they are: remove the finalizer %s from the component", r.Finalizer())
+	return &p
 }
 
 func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {

@@ -56,7 +56,7 @@ func (r *Reconciler[T]) readInputs(ctx context.Context, component T, t target) (
 	if in.parameters, err = component.GetParameters(); err != nil {
 		return inputs{}, invalidSpec(err)
 	}
-	in.references, in.observing, err = r.readReferences(ctx, component)
+	in.references, in.observing, err = r.readReferences(ctx, component, t)
 	if err != nil || in.observing {
 		return in, err
 	}
@@ -65,7 +65,7 @@ func (r *Reconciler[T]) readInputs(ctx context.Context, component T, t target) (
 }
 
 // readReferences finds out in which version each reference exists, and reads those that are new.
-func (r *Reconciler[T]) readReferences(ctx context.Context, component T) (refs []reference, observing bool, err error) {
+func (r *Reconciler[T]) readReferences(ctx context.Context, component T, t target) (refs []reference, observing bool, err error) {
 	holder, ok := any(component).(ReferenceHolder)
 	if !ok {
 		return nil, false, nil
@@ -98,7 +98,7 @@ func (r *Reconciler[T]) readReferences(ctx context.Context, component T) (refs [
 	if observing || len(missing) > 0 {
 		return nil, observing, missingReferences(missing)
 	}
-	return refs, false, r.identify(ctx, name, refs)
+	return refs, false, r.identify(ctx, name, t, refs)
 }
 
 func missingReferences(missing []string) error {
@@ -120,7 +120,7 @@ func watchedReference(namespace string, ref metav1alpha1.Reference) observe.Refe
 }
 
 // identify finds the digest of each reference: from memory where its version is known, from its data otherwise.
-func (r *Reconciler[T]) identify(ctx context.Context, name types.NamespacedName, refs []reference) error {
+func (r *Reconciler[T]) identify(ctx context.Context, name types.NamespacedName, t target, refs []reference) error {
 	r.mu.Lock()
 	known := r.contents[name]
 	r.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *Reconciler[T]) identify(ctx context.Context, name types.NamespacedName,
 		ref := &refs[i]
 		if c, ok := known[ref.watched]; ok && c.version == ref.content.version {
 			ref.content = c
-		} else if err := r.read(ctx, ref); err != nil {
+		} else if err := t.read(ctx, ref); err != nil {
 			return err
 		}
 		contents[ref.watched] = ref.content
@@ -140,13 +140,16 @@ func (r *Reconciler[T]) identify(ctx context.Context, name types.NamespacedName,
 	return nil
 }
 
-// read fetches the data of a reference.
-func (r *Reconciler[T]) read(ctx context.Context, ref *reference) error {
+// read fetches the data of a reference, as the component: nobody reads through it what its identity may not read.
+func (t target) read(ctx context.Context, ref *reference) error {
 	name := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	// Secrets and ConfigMaps look alike, and an author's scheme need not know them.
-	obj, err := r.local.dynamic.Resource(ref.watched.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	obj, err := t.local.dynamic.Resource(ref.watched.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", ref.Kind, name)})
+	}
+	if apierrors.IsForbidden(err) {
+		return &problem{reason: metav1alpha1.ReasonForbidden, terminal: true, message: fmt.Sprintf("read %s %s: %v; grant it to that user", ref.Kind, name, err)}
 	}
 	if err != nil {
 		return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("read %s %s: %v", ref.Kind, name, err)}
@@ -179,11 +182,11 @@ func referencedData(obj *unstructured.Unstructured, kind metav1alpha1.ReferenceK
 }
 
 // loadReferences returns the contents of all references, reading those that are not at hand.
-func (r *Reconciler[T]) loadReferences(ctx context.Context, refs []reference) (generator.References, error) {
+func (t target) loadReferences(ctx context.Context, refs []reference) (generator.References, error) {
 	contents := make(generator.References, len(refs))
 	for i := range refs {
 		if refs[i].data == nil {
-			if err := r.read(ctx, &refs[i]); err != nil {
+			if err := t.read(ctx, &refs[i]); err != nil {
 				return nil, err
 			}
 		}

@@ -24,6 +24,9 @@ type Options struct {
 	RetryInterval time.Duration
 	// Timeout of components that are no Timeouter; 10m by default.
 	Timeout time.Duration
+	// DefaultServiceAccount is the service account of components that name no identity, each in its own namespace. With it no component
+	// acts as the operator; those with a kubeconfig look up in their own cluster as this account.
+	DefaultServiceAccount string
 	// Watches are an author's own: what wakes a component besides its dependents and references.
 	Watches []Watch
 	// SkipNameValidation allows several controllers of one name in a process, for tests.

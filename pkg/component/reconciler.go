@@ -35,6 +35,7 @@ type Reconciler[T Component] struct {
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
 	local    *Engine
+	remotes  *remotes
 	inputs   *observe.References
 	backoff  workqueue.TypedRateLimiter[reconcile.Request]
 	wake     func(types.NamespacedName)
@@ -160,4 +161,5 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.inputs.Release(name.String())
 	r.local.Forget(r.ownerIn(r.cluster, name))
+	r.leaveRemote(r.ownerIn(r.cluster, name))
 }

@@ -21,7 +21,9 @@ import (
 
 // rendering is the last rendered set of a component. While the digest stands nothing is rendered again.
 type rendering struct {
-	digest    string
+	digest string
+	// cluster is the one that it was rendered for.
+	cluster   string
 	generated []*unstructured.Unstructured
 	objects   []manifests.Object
 	// resets is how often the mapper had forgotten what it knew when the objects were normalised.
@@ -44,7 +46,7 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	r.mu.Lock()
 	last, ok := r.rendered[name]
 	r.mu.Unlock()
-	current := ok && last.digest == in.digest && !in.target.engine.rescoped(last)
+	current := ok && last.digest == in.digest && last.cluster == in.target.cluster && !in.target.engine.rescoped(last)
 	if current && last.generated == nil {
 		return last.objects, nil
 	}
@@ -62,7 +64,10 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	if err != nil {
 		return nil, &problem{reason: metav1alpha1.ReasonInvalidManifests, message: err.Error(), terminal: true}
 	}
-	rendered := rendering{digest: in.digest, objects: objects, resets: resets}
+	if err := checkSelf(owner, in.target, objects); err != nil {
+		return nil, err
+	}
+	rendered := rendering{digest: in.digest, cluster: in.target.cluster, objects: objects, resets: resets}
 	if !rendered.settled() {
 		// To be normalised again when the types are served; generating again could give other random values.
 		rendered.generated = generated
@@ -91,7 +96,7 @@ func (r *Reconciler[T]) callGenerator(ctx context.Context, req generator.Request
 
 // generate renders the manifests.
 func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([]*unstructured.Unstructured, error) {
-	references, err := r.loadReferences(ctx, in.references)
+	references, err := in.target.loadReferences(ctx, in.references)
 	if err != nil {
 		return nil, err
 	}

@@ -49,10 +49,18 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // start makes the engine when the controller starts, before its first pass; the engine's watches live as long as the controller.
 func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	var err error
-	r.local, err = NewEngine(ctx, r.name, config, EngineOptions{Policies: r.options.Policies, Writers: r.options.Writers})
-	if err != nil {
+	options := EngineOptions{Policies: r.options.Policies, Writers: r.options.Writers}
+	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
 		return err
 	}
+	r.remotes = newRemotes(ctx, func(ctx context.Context, kubeconfig []byte) (*Engine, error) {
+		remote, err := parseKubeconfig(kubeconfig)
+		if err != nil {
+			return nil, err
+		}
+		remote.UserAgent = config.UserAgent
+		return NewEngine(ctx, r.name, remote, options)
+	})
 	r.inputs = observe.NewReferences(ctx, r.local.metadata)
 	r.wake = func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) }
 	return nil

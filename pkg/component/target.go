@@ -1,14 +1,151 @@
 package component
 
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
 // target is where the dependents of a component are, and who writes them there.
 type target struct {
 	// engine acts on the dependents as the component's identity.
 	engine *Engine
 	// local acts in the cluster where components live, as the component's identity there.
 	local *Engine
+	// cluster identifies the cluster; it is empty where that is the component's own.
+	cluster string
+	// observing says that the Secret of the kubeconfig was not seen yet; then nothing else is known.
+	observing bool
 }
 
 // target finds the target of a component.
-func (r *Reconciler[T]) target(T) (target, error) {
-	return target{engine: r.local, local: r.local}, nil
+func (r *Reconciler[T]) target(ctx context.Context, component T) (target, error) {
+	identity, ref, err := identityOf(component, r.options.DefaultServiceAccount)
+	if err != nil {
+		return target{}, invalidSpec(err)
+	}
+	owner, err := r.owner(ctx, component)
+	if err != nil {
+		return target{}, err
+	}
+	local, err := r.local.As(identity)
+	if err != nil {
+		return target{}, err
+	}
+	if ref == nil {
+		r.leaveRemote(owner)
+		return target{engine: local, local: local}, nil
+	}
+	r.local.Forget(owner)
+	found, err := r.remoteTarget(ctx, owner, *ref)
+	found.local = local
+	return found, err
+}
+
+// leaveRemote ends what serves a component in another cluster.
+func (r *Reconciler[T]) leaveRemote(owner manifests.Owner) {
+	r.remotes.release(client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}, owner)
+	r.inputs.Release(owner.ID())
+}
+
+// remoteTarget finds the cluster of a kubeconfig. The Secret is watched: a new content takes effect at once, and one that is gone ends all
+// use of what it held.
+func (r *Reconciler[T]) remoteTarget(ctx context.Context, owner manifests.Owner, ref metav1alpha1.KubeConfigReference) (target, error) {
+	fill(&ref.Key, metav1alpha1.DefaultKubeConfigKey)
+	name := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}
+	watched := watchedReference(owner.Namespace, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: ref.Name})
+	r.inputs.Retain(owner.ID(), []observe.Reference{watched}, func() { r.wake(name) })
+	version, known, failure := r.inputs.Version(watched)
+	switch {
+	case failure != "":
+		return target{}, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("Secret %s/%s: %s", owner.Namespace, ref.Name, failure)}
+	case !known:
+		return target{observing: true}, nil
+	}
+	from := origin{secret: ref.Name, key: ref.Key, version: version}
+	remote, ok := r.remotes.used(name, from)
+	if !ok {
+		var err error
+		if remote, err = r.enterRemote(ctx, owner, from); err != nil {
+			return target{}, err
+		}
+	}
+	cluster, err := remote.identify(ctx, r.clock)
+	if err != nil {
+		return target{}, unidentified(owner.Namespace, ref.Name, err)
+	}
+	if cluster == owner.Cluster {
+		cluster = ""
+	}
+	return target{engine: remote.engine, cluster: cluster}, nil
+}
+
+// enterRemote reads a kubeconfig, as the operator, and makes the component use it.
+func (r *Reconciler[T]) enterRemote(ctx context.Context, owner manifests.Owner, from origin) (*remote, error) {
+	name := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}
+	secrets := r.local.watching.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(owner.Namespace)
+	obj, err := secrets.Get(ctx, from.secret, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("read the kubeconfig: %v", err)}
+	}
+	unusable := func(reason, format string, args ...any) (*remote, error) {
+		r.remotes.release(name, owner)
+		message := fmt.Sprintf("Secret %s/%s with the kubeconfig ", owner.Namespace, from.secret) + fmt.Sprintf(format, args...)
+		return nil, &problem{reason: reason, terminal: true, message: message}
+	}
+	if err != nil {
+		return unusable(metav1alpha1.ReasonReferenceNotFound, "does not exist; create it")
+	}
+	data, err := referencedData(obj, metav1alpha1.SecretReference)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, ok := data[from.key]
+	if !ok {
+		return unusable(metav1alpha1.ReasonReferenceNotFound, "has no key %q; add it, or name another key", from.key)
+	}
+	entered, err := r.remotes.enter(name, owner, from, kubeconfig)
+	if err != nil {
+		return unusable(metav1alpha1.ReasonInvalidSpec, "cannot be used: %v", err)
+	}
+	return entered, nil
+}
+
+// unidentified says why it is not known which cluster a kubeconfig leads to.
+func unidentified(namespace, secret string, err error) error {
+	p := &problem{
+		reason:  metav1alpha1.ReasonRetrying,
+		message: fmt.Sprintf("the cluster of the kubeconfig in Secret %s/%s cannot be reached: %v", namespace, secret, err),
+	}
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		p.reason, p.terminal = metav1alpha1.ReasonForbidden, true
+		p.message = fmt.Sprintf("the cluster of the kubeconfig in Secret %s/%s refuses its user: %v; renew the credentials, or allow that", namespace, secret, err)
+	}
+	return p
+}
+
+// checkCluster refuses to look for dependents where they never were: there they would seem to be gone.
+func checkCluster(status *metav1alpha1.Status, t target, dependents int) error {
+	if status.Revision == 0 || dependents == 0 || status.TargetCluster == t.cluster {
+		return nil
+	}
+	const own = "the component's own cluster"
+	former, current := own, own
+	if status.TargetCluster != "" {
+		former = "cluster " + status.TargetCluster
+	}
+	if t.cluster != "" {
+		current = "cluster " + t.cluster
+	}
+	return invalidSpec(errors.New(fmt.Sprintf("%d dependents exist in %s, and the target is %s now (the UID of the namespace kube-system tells); ", dependents, former, current) +
+		"point it back, or delete the component while it points there"))
 }

@@ -34,6 +34,11 @@ type GadgetSpec struct {
 	Policies metav1alpha1.Policies `json:"policies,omitzero"`
 	// AllowEmpty accepts that nothing is rendered although there are dependents.
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
+	// ServiceAccountName, User and Groups, and KubeConfig say as whom, and where, the manifests are applied.
+	ServiceAccountName string                            `json:"serviceAccountName,omitempty"`
+	User               string                            `json:"user,omitempty"`
+	Groups             []string                          `json:"groups,omitempty"`
+	KubeConfig         *metav1alpha1.KubeConfigReference `json:"kubeConfig,omitempty"`
 	// Suspend, RetryInterval and Timeout are what they are in other components.
 	Suspend       bool             `json:"suspend,omitempty"`
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
@@ -79,6 +84,15 @@ func (g *Gadget) Policies() metav1alpha1.Policies { return g.Spec.Policies }
 // AllowEmpty says whether nothing may be rendered although there are dependents.
 func (g *Gadget) AllowEmpty() bool { return g.Spec.AllowEmpty }
 
+// ServiceAccountName returns the service account that applies the manifests.
+func (g *Gadget) ServiceAccountName() string { return g.Spec.ServiceAccountName }
+
+// Impersonation returns the user that applies the manifests.
+func (g *Gadget) Impersonation() (user string, groups []string) { return g.Spec.User, g.Spec.Groups }
+
+// KubeConfig returns where the manifests are applied.
+func (g *Gadget) KubeConfig() *metav1alpha1.KubeConfigReference { return g.Spec.KubeConfig }
+
 // Suspended says whether reconciling is suspended.
 func (g *Gadget) Suspended() bool { return g.Spec.Suspend }
 
@@ -108,6 +122,10 @@ func (g *Gadget) DeepCopyObject() runtime.Object {
 	out := &Gadget{TypeMeta: g.TypeMeta, Spec: g.Spec}
 	g.DeepCopyInto(&out.ObjectMeta)
 	g.Status.DeepCopyInto(&out.Status)
+	out.Spec.Groups = append([]string(nil), g.Spec.Groups...)
+	if g.Spec.KubeConfig != nil {
+		out.Spec.KubeConfig = new(*g.Spec.KubeConfig)
+	}
 	out.Spec.References = append([]metav1alpha1.Reference(nil), g.Spec.References...)
 	return out
 }

@@ -206,6 +206,11 @@ func (e Events) User(name string) Events {
 	return e.Where(func(event Event) bool { return event.User == name })
 }
 
+// As returns the requests of whoever acted as the user, by impersonation; without a name, of those who acted as themselves.
+func (e Events) As(name string) Events {
+	return e.Where(func(event Event) bool { return event.ImpersonatedUser == name })
+}
+
 // Verb returns the requests with one of the verbs.
 func (e Events) Verb(verbs ...string) Events {
 	return e.Where(func(event Event) bool { return slices.Contains(verbs, event.Verb) })

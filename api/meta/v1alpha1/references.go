@@ -36,3 +36,18 @@ type Reference struct {
 	// Optional says that a missing object is no error.
 	Optional bool `json:"optional,omitempty"`
 }
+
+// DefaultKubeConfigKey is the key that holds a kubeconfig where a reference names none.
+const DefaultKubeConfigKey = "value"
+
+// KubeConfigReference points at a kubeconfig in a Secret of the component's namespace.
+type KubeConfigReference struct {
+	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Key in the Secret; value by default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}

@@ -50,6 +50,8 @@ const (
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonForbidden: the component's identity may not do what the message names.
+	ReasonForbidden = "Forbidden"
 	// ReasonTimeout: the component was not ready within its timeout.
 	ReasonTimeout = "Timeout"
 	// ReasonSuspended: reconciling is suspended in the spec.
@@ -78,6 +80,15 @@ type Status struct {
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 	// +optional
 	TargetName string `json:"targetName,omitempty"`
+
+	// TargetCluster identifies the cluster that the dependents were applied to, by the UID of its namespace kube-system. It is empty where
+	// that is the component's own.
+	// +optional
+	TargetCluster string `json:"targetCluster,omitempty"`
+
+	// TargetSecret is the Secret whose kubeconfig leads there. A finalizer holds it while there are dependents.
+	// +optional
+	TargetSecret string `json:"targetSecret,omitempty"`
 
 	// State summarises the conditions in one word.
 	// +optional

@@ -64,7 +64,7 @@ func (e *Executor) unserved(ctx context.Context, a plan.Action, cause error) (*p
 			return aggregated && group == a.Key.Group
 		}},
 	} {
-		list, err := e.definitions.Resource(source.resource).List(ctx, metav1.ListOptions{})
+		list, err := e.watching.Resource(source.resource).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", source.resource.Resource, err)
 		}
@@ -106,7 +106,7 @@ func (e *Executor) list(ctx context.Context, gk schema.GroupKind) (*unstructured
 // neverServed returns an error unless a definition does not exist, or was never established: that condition is set before the first
 // version is served, and never taken back.
 func (e *Executor) neverServed(ctx context.Context, definition string, cause error) error {
-	crd, err := e.definitions.Resource(customResourceDefinitions).Get(ctx, definition, metav1.GetOptions{})
+	crd, err := e.watching.Resource(customResourceDefinitions).Get(ctx, definition, metav1.GetOptions{})
 	switch {
 	case isNotFound(err):
 		return nil

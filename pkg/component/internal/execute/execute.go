@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,12 +27,12 @@ type Journal interface {
 type Executor struct {
 	reconciler string
 	dynamic    dynamic.Interface
-	// definitions reads what defines types, whatever the identity that writes may see.
-	definitions dynamic.Interface
-	rest        rest.Interface
-	mapper      meta.RESTMapper
-	journal     Journal
-	slots       chan struct{}
+	// watching reads, whatever the identity that writes may see, what defines types, and whether an object is gone.
+	watching dynamic.Interface
+	rest     rest.Interface
+	mapper   meta.RESTMapper
+	journal  Journal
+	slots    chan struct{}
 }
 
 // Options are what an Executor needs.
@@ -50,7 +51,7 @@ type Options struct {
 // New returns an Executor.
 func New(o Options) *Executor {
 	return &Executor{
-		reconciler: o.Reconciler, dynamic: o.Dynamic, definitions: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal,
+		reconciler: o.Reconciler, dynamic: o.Dynamic, watching: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal,
 		slots: make(chan struct{}, max(1, o.Writers)),
 	}
 }
@@ -112,9 +113,12 @@ func dated(observed *plan.Observed, a plan.Action) *plan.Observed {
 	return observed
 }
 
-// failure classifies an error. What the API server says of a manifest may quote it, which must not happen to a Secret.
+// failure classifies an error. A right that is missing is named by the API server, with the user who lacks it. What it says of a manifest may quote it, which must not happen to a Secret.
 func failure(err error, a plan.Action) *plan.Failure {
 	f := Classify(err)
+	if f.Reason == string(metav1.StatusReasonForbidden) && strings.Contains(f.Message, "\" cannot ") {
+		f.Message += "; grant it to that user"
+	}
 	if a.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && f.Class == plan.Terminal && f.Reason != string(metav1.StatusReasonForbidden) {
 		return withheld(f, err)
 	}
@@ -184,14 +188,18 @@ func (e *Executor) mapping(a plan.Action) (*meta.RESTMapping, error) {
 
 // resource returns the client of the type of an action.
 func (e *Executor) resource(a plan.Action) (dynamic.ResourceInterface, error) {
+	return e.resourceBy(a, e.dynamic)
+}
+
+func (e *Executor) resourceBy(a plan.Action, objects dynamic.Interface) (dynamic.ResourceInterface, error) {
 	mapping, err := e.mapping(a)
 	if err != nil {
 		return nil, err
 	}
 	if a.Key.Namespace == "" {
-		return e.dynamic.Resource(mapping.Resource), nil
+		return objects.Resource(mapping.Resource), nil
 	}
-	return e.dynamic.Resource(mapping.Resource).Namespace(a.Key.Namespace), nil
+	return objects.Resource(mapping.Resource).Namespace(a.Key.Namespace), nil
 }
 
 // observe reduces an answer to facts, compared with the manifest where the action has one.

@@ -165,6 +165,26 @@ func (e *Executor) dropped(live *unstructured.Unstructured, found *plan.Observed
 	}))
 }
 
+// get reads an object. Whether one is gone that is to go is asked as the identity that watches, where it may: a component whose identity
+// has lost its rights, as it does when its namespace is deleted, need not wait for what is not there any more.
+func (e *Executor) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
+	if a.Object == nil {
+		obj, err := e.getBy(ctx, a, e.watching)
+		if !apierrors.IsForbidden(err) {
+			return obj, err
+		}
+	}
+	return e.getBy(ctx, a, e.dynamic)
+}
+
+func (e *Executor) getBy(ctx context.Context, a plan.Action, reader dynamic.Interface) (*unstructured.Unstructured, error) {
+	resource, err := e.resourceBy(a, reader)
+	if err != nil {
+		return nil, err
+	}
+	return resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+}
+
 // overtaken is the answer that the API server would give if it knew of our preconditions.
 func overtaken(a plan.Action) error {
 	resource := schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}
@@ -178,11 +198,7 @@ func inSameHands(found *plan.Observed, a plan.Action) bool {
 
 // read asks for the object itself. Where its type is not served, it asks what defines the type.
 func (e *Executor) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	resource, err := e.resource(a)
-	if err != nil {
-		return e.unserved(ctx, a, err)
-	}
-	obj, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	obj, err := e.get(ctx, a)
 	switch {
 	case isNotServed(err):
 		return e.unserved(ctx, a, err)

@@ -62,6 +62,9 @@ func (r *References) Retain(owner string, refs []Reference, wake func()) {
 func (r *References) Release(owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, ok := r.owners[owner]; !ok {
+		return
+	}
 	delete(r.owners, owner)
 	r.stopUnused()
 }

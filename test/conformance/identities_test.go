@@ -1,0 +1,205 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// grant lets a user do something in a namespace, by a Role of that name. A rule is "resources: verbs".
+func grant(ctx context.Context, namespace, name, user string, rules ...string) {
+	GinkgoHelper()
+	create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: %[2]s, namespace: %[1]s}
+rules:
+%[4]s---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: %[2]s, namespace: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[2]s}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[3]q}]`, namespace, name, user, policyRules(rules)))
+}
+
+func policyRules(rules []string) string {
+	var b strings.Builder
+	for _, rule := range rules {
+		resources, verbs, _ := strings.Cut(rule, ": ")
+		fmt.Fprintf(&b, "- {apiGroups: [\"\", apps, batch], resources: [%s], verbs: [%s]}\n", resources, verbs)
+	}
+	return b.String()
+}
+
+// serviceAccountUser is how the API server sees a service account.
+func serviceAccountUser(namespace, name string) string {
+	return "system:serviceaccount:" + namespace + ":" + name
+}
+
+func asServiceAccount(name string) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) { g.Spec.ServiceAccountName = name }
+}
+
+// lookUp renders the manifests, after it has looked up a ConfigMap of the component's namespace, here and in the target.
+var lookUp = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	for _, lookup := range []generator.Lookup{req.Target, req.Local} {
+		if _, err := lookup.List(ctx, gvk("v1", "ConfigMap"), req.Namespace); err != nil {
+			return nil, err
+		}
+		if _, err := lookup.Get(ctx, gvk("v1", "ConfigMap"), req.Namespace, "looked-up"); err != nil {
+			return nil, err
+		}
+	}
+	return gadget.Generate(ctx, req)
+})
+
+var _ = Describe("The identity of a component", func() {
+	// dependentRequests are an operator's requests to the dependents in a namespace, apart from what watches do.
+	dependentRequests := func(ctx context.Context, mark auditMark, operator, namespace string) testcluster.Events {
+		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("configmaps").Where(func(e testcluster.Event) bool {
+			return e.Verb != "watch" && !strings.Contains(e.RequestURI, "labelSelector")
+		})
+	}
+
+	It("makes every look-up, every adoption and every write, with just the rights that it needs", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{generate: lookUp})
+		user := serviceAccountUser(namespace, "deployer")
+		grant(ctx, namespace, "deployer", user, "configmaps: get, list, create, patch, delete")
+		create(ctx, together(configMapIn(namespace, "looked-up", "a"), configMapIn(namespace, "adopted", "theirs")))
+		mark := markAudit(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("created", "a"), configMap("adopted", "a"), configMap("pruned", "a")),
+			servedBy(operator), asServiceAccount("deployer"))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, together(configMap("created", "b"), configMap("adopted", "a")))
+		expectReady(ctx, g)
+		patch(ctx, newConfigMap(namespace, "created"), `{"data":{"value":"drifted"}}`)
+		Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "created").Object["data"] }).Should(HaveKeyWithValue("value", "b"))
+		remove(ctx, g)
+		expectGone(ctx, g)
+
+		requests := dependentRequests(ctx, mark, operator, namespace)
+		Expect(requests.As(user).Verb("create", "patch")).To(HaveLen(6), "three creates, one of which reveals the one to adopt; adoption, change, repair")
+		Expect(requests.As(user).Verb("delete")).To(HaveLen(3))
+		Expect(requests.As(user).Verb("list")).To(HaveLen(4), "two look-ups in each of two renderings")
+		Expect(requests.As(user).Code(403)).To(BeEmpty())
+		Expect(verbs(requests.As(""))).To(BeEmpty(), "as the operator itself")
+	})
+
+	It("is told what it may not do, and goes on when that is granted", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		user := serviceAccountUser(namespace, "deployer")
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), asServiceAccount("deployer"),
+			func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("ConfigMap "+namespace+"/settings"),
+			ContainSubstring(`User "`+user+`" cannot patch resource "configmaps"`), ContainSubstring("grant it to that user")))
+		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("Forbidden"))
+		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
+		expectReady(ctx, g)
+	})
+
+	It("reads what the component references, so that nobody sees through a component what they may not see", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{generate: copyReferences})
+		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+namespace+"}\nstringData: {k: hush}")
+		user := serviceAccountUser(namespace, "deployer")
+		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
+		g := newGadget(ctx, namespace, "app", "", servedBy(operator), asServiceAccount("deployer"), func(g *gadget.Gadget) {
+			g.Spec.References = []metav1alpha1.Reference{{Kind: "Secret", Name: "s"}}
+			g.Spec.RetryInterval = seconds(1)
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: read Secret "+namespace+"/s"), ContainSubstring(user)))
+		grant(ctx, namespace, "reader", user, "secrets: get")
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "copy").Object["data"]).To(HaveKeyWithValue("Secret-s-k", "hush"))
+	})
+
+	It("can be a user with groups", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: team, namespace: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]`, namespace))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), func(g *gadget.Gadget) {
+			g.Spec.User, g.Spec.Groups = "alice", []string{"team-" + namespace}
+		})
+		expectReady(ctx, g)
+		Expect(writes(ctx, operatorName, namespace).Resource("configmaps").As("alice")).To(HaveLen(1))
+	})
+
+	It("is the default service account where the component names none, and no component escapes that", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
+		user := serviceAccountUser(namespace, "tenant")
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(user))
+		grant(ctx, namespace, "tenant", user, "configmaps: create, patch")
+		expectReady(ctx, g)
+		Expect(writes(ctx, operator, namespace).Resource("configmaps").As("")).To(BeEmpty())
+	})
+
+	It("takes effect at once when it changes, without a new revision", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for _, name := range []string{"one", "two"} {
+			grant(ctx, namespace, name, serviceAccountUser(namespace, name), "configmaps: create, patch, delete")
+		}
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), asServiceAccount("one"))
+		expectReady(ctx, g)
+		change(ctx, g, asServiceAccount("two"))
+		expectReady(ctx, g)
+		patch(ctx, newConfigMap(namespace, "settings"), `{"data":{"value":"drifted"}}`)
+		Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"] }).Should(HaveKeyWithValue("value", "a"))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+		written := writes(ctx, operatorName, namespace).Resource("configmaps")
+		Expect(written.As(serviceAccountUser(namespace, "one"))).To(HaveLen(1))
+		Expect(written.As(serviceAccountUser(namespace, "two"))).To(HaveLen(1))
+	})
+
+	It("does not multiply the watches", func(ctx SpecContext) {
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{})
+		mark := markAudit(ctx)
+		for range 3 {
+			namespace := newNamespace(ctx)
+			grant(ctx, namespace, "deployer", serviceAccountUser(namespace, "deployer"), "configmaps: create, patch, delete")
+			expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), asServiceAccount("deployer")))
+		}
+		Expect(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("configmaps").Verb("watch")).To(HaveLen(1))
+	})
+
+	DescribeTable("is refused where it is not clear who is meant", func(ctx SpecContext, edit func(*gadget.Gadget), want string) {
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), edit)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidSpec: "+want)
+	},
+		Entry("a kubeconfig and a service account", func(g *gadget.Gadget) {
+			g.Spec.ServiceAccountName, g.Spec.KubeConfig = "a", &metav1alpha1.KubeConfigReference{Name: "k"}
+		}, "a kubeconfig names its user itself: name a kubeconfig or an identity, not both"),
+		Entry("a kubeconfig and a user", func(g *gadget.Gadget) {
+			g.Spec.User, g.Spec.KubeConfig = "a", &metav1alpha1.KubeConfigReference{Name: "k"}
+		}, "a kubeconfig names its user itself: name a kubeconfig or an identity, not both"),
+		Entry("a service account and a user", func(g *gadget.Gadget) { g.Spec.User, g.Spec.ServiceAccountName = "a", "a" }, "name a service account or a user, not both"),
+		Entry("groups without a user", func(g *gadget.Gadget) { g.Spec.Groups = []string{"a"} }, "groups without a user cannot be impersonated; name the user, too"),
+		Entry("no name at all", func(g *gadget.Gadget) { g.Spec.ServiceAccountName = "a:b" }, `service account name "a:b"`),
+	)
+})
+
+// configMapIn is a ConfigMap of a namespace.
+func configMapIn(namespace, name, value string) string {
+	return strings.Replace(configMap(name, value), "name: "+name, "name: "+name+"\n  namespace: "+namespace, 1)
+}
+
+// gvk names a type.
+func gvk(apiVersion, kind string) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}

@@ -1,0 +1,282 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// inCluster sends a gadget to the cluster of a kubeconfig.
+func inCluster(secret string) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) {
+		g.Spec.KubeConfig = &metav1alpha1.KubeConfigReference{Name: secret}
+		g.Spec.RetryInterval = seconds(1)
+	}
+}
+
+// showWhere renders a ConfigMap that says what the look-ups found.
+var showWhere = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	where := map[string]string{}
+	for name, lookup := range map[string]generator.Lookup{"target": req.Target, "local": req.Local} {
+		found, err := lookup.Get(ctx, gvk("v1", "ConfigMap"), "default", "where")
+		if err != nil {
+			return nil, err
+		}
+		where[name], _, _ = unstructured.NestedString(found.Object, "data", "cluster")
+	}
+	return []client.Object{&corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "answer"}, Data: where,
+	}}, nil
+})
+
+var _ = Describe("A target in another cluster", Ordered, func() {
+	var (
+		remote    *testcluster.Cluster
+		there     client.Client
+		namespace string
+	)
+	BeforeAll(func(ctx SpecContext) {
+		remote = testcluster.StartFor(GinkgoTB(), testcluster.Options{Audit: true, NoControllers: true})
+		var err error
+		there, err = client.New(remote.Config(), client.Options{Scheme: k8s.Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+	})
+	BeforeEach(func(ctx SpecContext) {
+		namespace = newNamespace(ctx)
+		Expect(there.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+	})
+
+	// deployer makes an administrator of the remote cluster, and returns its kubeconfig.
+	deployer := func(ctx context.Context, name string) []byte {
+		GinkgoHelper()
+		user, err := remote.User(ctx, name)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(there.Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+		})).To(Succeed())
+		kubeconfig, err := os.ReadFile(user.Kubeconfig)
+		Expect(err).NotTo(HaveOccurred())
+		return kubeconfig
+	}
+	keep := func(ctx context.Context, name string, kubeconfig []byte) *corev1.Secret {
+		GinkgoHelper()
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{"value": kubeconfig}}
+		Expect(k8s.Create(ctx, secret)).To(Succeed())
+		return secret
+	}
+	remotely := func(ctx context.Context, name string) func() (map[string]string, error) {
+		return func() (map[string]string, error) {
+			found := newConfigMap(namespace, name)
+			return found.Data, there.Get(ctx, client.ObjectKeyFromObject(found), found)
+		}
+	}
+	remoteRequests := func(ctx context.Context) testcluster.Events {
+		GinkgoHelper()
+		events, err := remote.AuditEvents(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		return inNamespace(events.UserAgent("operator/"), namespace)
+	}
+
+	It("gets the dependents, repairs them, and loses them with the component", func(ctx SpecContext) {
+		keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), inCluster("far"))
+		expectReady(ctx, g)
+		Expect(remotely(ctx, "settings")()).To(Equal(map[string]string{"value": "a"}))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero(), "in the component's own cluster")
+		Expect(current(ctx, g).Status.TargetCluster).NotTo(BeEmpty())
+
+		started := time.Now()
+		Expect(there.Delete(ctx, newConfigMap(namespace, "settings"))).To(Succeed())
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"))
+		Expect(time.Since(started)).To(BeNumerically("<", time.Second), "by a watch there")
+		changeManifests(ctx, g, configMap("settings", "b"))
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		_, err := remotely(ctx, "settings")()
+		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))), "as the user of the kubeconfig")
+	})
+
+	It("is written to without a limit on the client's side", func(ctx SpecContext) {
+		keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 100, "a"), inCluster("far"))
+		expectReady(ctx, g)
+		written := remoteRequests(ctx).Writes()
+		Expect(written).To(HaveLen(100))
+		Expect(written[99].Time.Sub(written[0].Time)).To(BeNumerically("<", 5*time.Second), "it takes twenty at client-go's default of five a second")
+	})
+
+	It("is looked up beside the component's own cluster", func(ctx SpecContext) {
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{generate: showWhere})
+		for where, c := range map[string]client.Client{"far": there, "here": k8s} {
+			found := newConfigMap("default", "where")
+			found.Data = map[string]string{"cluster": where}
+			Expect(c.Create(ctx, found)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(c.Delete(ctx, found)).To(Succeed()) })
+		}
+		keep(ctx, "far", deployer(ctx, namespace))
+		expectReady(ctx, newGadget(ctx, namespace, "app", "", servedBy(operator), inCluster("far")))
+		Expect(remotely(ctx, "answer")()).To(Equal(map[string]string{"target": "far", "local": "here"}))
+	})
+
+	It("is written to with new credentials as soon as the Secret has them, without a new revision", func(ctx SpecContext) {
+		secret := keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectReady(ctx, g)
+		renewed := namespace + "-renewed"
+		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, base64.StdEncoding.EncodeToString(deployer(ctx, renewed))))
+		Eventually(ctx, func() (testcluster.Events, error) {
+			events, err := remote.AuditEvents(ctx)
+			return events.User(renewed).Resource("configmaps").Verb("watch"), err
+		}).ShouldNot(BeEmpty())
+		Expect(there.Delete(ctx, newConfigMap(namespace, "settings"))).To(Succeed())
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"))
+		Expect(remoteRequests(ctx).User(renewed).Writes()).To(HaveLen(1))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+	})
+
+	It("is watched once for all components with the same kubeconfig, and no more when the last of them is gone", func(ctx SpecContext) {
+		kubeconfig := deployer(ctx, namespace)
+		keep(ctx, "far", kubeconfig)
+		keep(ctx, "same", kubeconfig)
+		// A type that nothing else watches.
+		const manifest = "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: %s}\ntemplate: {spec: {containers: [{name: a, image: b}]}}"
+		one := newGadget(ctx, namespace, "one", fmt.Sprintf(manifest, "one"), inCluster("far"))
+		two := newGadget(ctx, namespace, "two", fmt.Sprintf(manifest, "two"), inCluster("same"))
+		expectReady(ctx, one)
+		expectReady(ctx, two)
+		watches := func() int {
+			events, err := remote.AuditEvents(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			return len(events.User(namespace).Resource("podtemplates").Verb("watch"))
+		}
+		Expect(watches()).To(Equal(1))
+		Expect(openWatches(ctx, remote, "podtemplates")).NotTo(BeEmpty())
+		remove(ctx, one)
+		expectGone(ctx, one)
+		remove(ctx, two)
+		expectGone(ctx, two)
+		Eventually(ctx, func() (string, error) { return openWatches(ctx, remote, "podtemplates") }).Should(BeEmpty())
+	})
+
+	It("cannot be another cluster while dependents exist", func(ctx SpecContext) {
+		own, err := os.ReadFile(cluster.Kubeconfig())
+		Expect(err).NotTo(HaveOccurred())
+		keep(ctx, "far", deployer(ctx, namespace))
+		keep(ctx, "near", own)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectReady(ctx, g)
+		By("refusing the component's own, by a kubeconfig or without one")
+		for _, elsewhere := range []func(*gadget.Gadget){inCluster("near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
+			change(ctx, g, elsewhere)
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist in cluster "),
+				ContainSubstring("the target is the component's own cluster now"), ContainSubstring("point it back")))
+		}
+		By("not taking its dependents for gone when it is deleted")
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist"),
+			ContainSubstring("remove the finalizer "+operatorName+"/finalizer")))
+		Expect(remotely(ctx, "settings")()).To(HaveKeyWithValue("value", "a"))
+		change(ctx, g, inCluster("far"))
+		expectGone(ctx, g)
+	})
+
+	DescribeTable("is refused, with what is wrong and without what is secret, where its kubeconfig", func(ctx SpecContext, edit func(string) string, want string) {
+		kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+			"clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: hush}}]\n"
+		keep(ctx, "far", []byte(edit(kubeconfig)))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidSpec: Secret "+namespace+"/far with the kubeconfig cannot be used: "+want)
+		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("hush"))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	},
+		Entry("is none", func(string) string { return "hush: {hush" }, "it is no kubeconfig"),
+		Entry("is of another form", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "it is no kubeconfig"),
+		Entry("has no current context", replaced("current-context: c\n", ""), "it has no current-context"),
+		Entry("has another current context", replaced("current-context: c\n", "current-context: d\n"), "the context that current-context names"),
+		Entry("runs a program", replaced("token: hush", "exec: {apiVersion: client.authentication.k8s.io/v1, command: hush, interactiveMode: Never}"), "exec would run a program"),
+		Entry("wants a provider", replaced("token: hush", "auth-provider: {name: hush}"), "auth-provider would run"),
+		Entry("names a token's file", replaced("token: hush", "tokenFile: /hush"), "tokenFile names a file"),
+		Entry("names a certificate's file", replaced("token: hush", "client-certificate: /hush"), "client-certificate names a file"),
+		Entry("names a key's file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
+		Entry("names an authority's file", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
+		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of its cluster holds a password"),
+		Entry("has no URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of its cluster is no URL"),
+		Entry("has half a certificate", replaced("token: hush", "client-certificate-data: aHVzaA=="), "its cluster or user is incomplete"),
+	)
+
+	It("is explained where the Secret, its key, or the right to identify the cluster is missing", func(ctx SpecContext) {
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it")
+		user, err := remote.User(ctx, namespace)
+		Expect(err).NotTo(HaveOccurred())
+		kubeconfig, err := os.ReadFile(user.Kubeconfig)
+		Expect(err).NotTo(HaveOccurred())
+		secret := keep(ctx, "far", kubeconfig)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: the cluster of the kubeconfig in Secret "+namespace+"/far refuses its user"),
+			ContainSubstring(`User "`+namespace+`" cannot get resource "namespaces"`)))
+		patch(ctx, secret, `{"data":{"value":null,"other":""}}`)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, `True ReferenceNotFound: Secret `+namespace+`/far with the kubeconfig has no key "value"`)
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})
+
+// replaced returns an edit of a text.
+func replaced(what, by string) func(string) string {
+	return func(text string) string { return strings.Replace(text, what, by, 1) }
+}
+
+// openWatches returns what the metrics of a cluster say of the watches on all objects of a type that are open.
+func openWatches(ctx context.Context, c *testcluster.Cluster, resource string) (string, error) {
+	config := c.Config()
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/metrics", http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	response, err := httpClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	var open []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "apiserver_longrunning_requests{") && strings.Contains(line, `resource="`+resource+`",scope="cluster"`) && !strings.HasSuffix(line, " 0\n") {
+			open = append(open, line)
+		}
+	}
+	return strings.Join(open, ""), nil
+}
