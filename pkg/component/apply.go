@@ -47,6 +47,9 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	pass := r.newPass(component, owner, inventory)
 	r.begin(component.GetStatus(), inputs)
 	pass.Desired, pass.Revision = desired, component.GetStatus().Revision
+	if pass.Trigger, err = triggerOf(component, inputs); err != nil {
+		return Outcome{}, err
+	}
 	outcome, err := target.engine.Apply(ctx, pass)
 	if err == nil && outcome.Applied {
 		component.GetStatus().AppliedDigest = inputs.digest
@@ -118,6 +121,11 @@ func checkPlacement(status *metav1alpha1.Status, in inputs, dependents int) erro
 	}
 	return invalidSpec(fmt.Errorf("target %s/%s cannot change to %s/%s while %d dependents exist; change it back, or delete the component first",
 		status.TargetNamespace, status.TargetName, in.namespace, in.name, dependents))
+}
+
+// triggerOf identifies the state of a component: its generation, and the content of its references and other inputs.
+func triggerOf(component client.Object, in inputs) (string, error) {
+	return manifests.Digest([]any{component.GetGeneration(), in.digest})
 }
 
 // begin enters new inputs into the status: a revision of their own, and a new time-out.

@@ -54,6 +54,8 @@ type Outcome struct {
 	Blocked []Blocked
 	// Changes are the writes that were done, in order.
 	Changes []Change
+	// NextDue is when a dependent is to be applied again although it looks in sync; zero means never.
+	NextDue time.Time
 	// created are the records of those that a create was sent for, by engine.
 	created plan.Inventory
 	engine  *Engine
@@ -94,7 +96,7 @@ func changeOf(a plan.Action) Change {
 }
 
 func outcome(p plan.Plan, changes []Change) Outcome {
-	o := Outcome{Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes}
+	o := Outcome{Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
 	for _, w := range p.Waiting {
 		o.Waiting = append(o.Waiting, Waiting{
 			DependentReport: metav1alpha1.DependentReport{

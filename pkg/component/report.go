@@ -37,7 +37,7 @@ func (r *Reconciler[T]) report(
 		r.acquit(req.NamespacedName)
 	}
 	r.emit(component, o.Changes, v, loaded)
-	return reconcile.Result{RequeueAfter: r.comeBack(req, component, o, p, v)}, nil
+	return reconcile.Result{RequeueAfter: r.noLater(r.comeBack(req, component, o, p, v), o.NextDue)}, nil
 }
 
 // inTime turns progress that takes too long into Stalled. The clock starts with new inputs, or when what was ready is no more.
@@ -77,6 +77,18 @@ func (r *Reconciler[T]) comeBack(req reconcile.Request, component T, o Outcome, 
 		return max(time.Second, since.Add(r.timeout(component)).Sub(r.clock.Now()))
 	}
 	return r.resync(component)
+}
+
+// noLater shortens a delay, of which zero means never, so that it ends when something is due.
+func (r *Reconciler[T]) noLater(delay time.Duration, due time.Time) time.Duration {
+	if due.IsZero() {
+		return delay
+	}
+	left := max(time.Millisecond, due.Sub(r.clock.Now()))
+	if delay == 0 {
+		return left
+	}
+	return min(delay, left)
 }
 
 // resync spreads the resyncs of many components by up to a tenth.

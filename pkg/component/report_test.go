@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -46,6 +47,29 @@ func TestComeBack(t *testing.T) {
 			}
 			got := r.comeBack(reconcile.Request{}, component, c.outcome, nil, judge(c.deleting, c.outcome, nil))
 			if got < c.min || got > c.max {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestNoLater(t *testing.T) {
+	r := NewReconciler[*part]("parts.example.com", nil, Options{})
+	r.clock = testingclock.NewFakePassiveClock(time.Unix(1000, 0))
+	for _, c := range []struct {
+		name  string
+		delay time.Duration
+		due   time.Time
+		want  time.Duration
+	}{
+		{"where nothing is due the delay stands", time.Hour, time.Time{}, time.Hour},
+		{"what is due sooner shortens it", time.Hour, time.Unix(1060, 0), time.Minute},
+		{"what is due later does not", time.Minute, time.Unix(4600, 0), time.Minute},
+		{"what is due ends a delay without end", 0, time.Unix(1060, 0), time.Minute},
+		{"what is overdue is not forgotten", 0, time.Unix(900, 0), time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := r.noLater(c.delay, c.due); got != c.want {
 				t.Errorf("got %s", got)
 			}
 		})

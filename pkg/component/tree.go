@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -47,6 +49,8 @@ const (
 	NodeInProgress  NodeState = "InProgress"
 	NodeFailed      NodeState = "Failed"
 	NodeTerminating NodeState = "Terminating"
+	// NodeCompleted: the object did its work, and is gone; it is not missed.
+	NodeCompleted NodeState = "Completed"
 	// NodeMissing: the recorded object does not exist.
 	NodeMissing NodeState = "Missing"
 	// NodeUnknown: it is not known whether the object exists, or whether it is ready.
@@ -165,7 +169,7 @@ func readiness(obj client.Object) (NodeState, string) {
 		}
 		return NodeReady, ""
 	}
-	r := ready.Of(whole)
+	r := ready.Of(whole, hintsOf(whole))
 	switch r.State {
 	case ready.Ready:
 		return NodeReady, ""
@@ -181,6 +185,16 @@ func readiness(obj client.Object) (NodeState, string) {
 	return NodeUnknown, r.Message
 }
 
+// hintsOf reads the status hints that the reconciler of an object's owner left on it.
+func hintsOf(obj client.Object) ready.Hints {
+	for label := range obj.GetLabels() {
+		if reconciler, ok := strings.CutSuffix(label, "/"+manifests.LabelOwnerID); ok {
+			return inspect.Hints(obj, reconciler)
+		}
+	}
+	return ready.Hints{}
+}
+
 // unread explains a failed read. A 404 without a status of the API is that of a path nobody serves, so the object is not gone.
 func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reason, message string) {
 	noSuchPath := apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
@@ -188,6 +202,8 @@ func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reas
 	case noSuchPath, meta.IsNoMatchError(err):
 		gvk := schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind}
 		return NodeUnknown, NodeNotServed, fmt.Sprintf("the API server does not serve %s, version %s", gvk.GroupKind(), gvk.Version)
+	case apierrors.IsNotFound(err) && entry.Completed:
+		return NodeCompleted, "", ""
 	case apierrors.IsNotFound(err) && entry.UID == "":
 		return NodeMissing, NodeNotCreated, "it was not created yet"
 	case apierrors.IsNotFound(err):

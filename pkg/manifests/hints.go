@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // StatusHints say of a type that does not follow the conventions how its status tells readiness.
@@ -46,4 +48,17 @@ func ParseStatusHints(text string) (StatusHints, error) {
 		errs = append(errs, fmt.Errorf("%q names an empty condition; write %s=A;B", text, hintConditions))
 	}
 	return h, errors.Join(errs...)
+}
+
+// none says that nothing is hinted at.
+func (h StatusHints) none() bool {
+	return !h.HasObservedGeneration && !h.HasReadyCondition && len(h.Conditions) == 0
+}
+
+// checkHints refuses hints on the status of objects that have none: they would never become ready.
+func checkHints(h StatusHints, gk schema.GroupKind, reconciler string) error {
+	if h.none() || HasStatus(gk) {
+		return nil
+	}
+	return fmt.Errorf("annotation %s/%s: a %s has no status to read; remove the hint", reconciler, AnnotationStatusHint, gk.Kind)
 }

@@ -33,7 +33,7 @@ type Object struct {
 	Types []ManagedType
 	// Ephemeral says that the object asks to be removed when its work is done: then its absence is no drift.
 	Ephemeral bool
-	// Digest identifies the content of the manifest, settings included.
+	// Digest identifies the content of the manifest and its settings; see SameContent.
 	Digest string
 	// Body is the manifest as it is sent, labels and annotations of the reconciler included.
 	Body *unstructured.Unstructured
@@ -139,6 +139,9 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		return Object{}, err
 	}
 	gvk := body.GroupVersionKind()
+	if err := checkHints(settings.Hints, gvk.GroupKind(), n.Reconciler); err != nil {
+		return Object{}, err
+	}
 	scope, err := n.scope(gvk)
 	if err != nil {
 		return Object{}, err
@@ -149,7 +152,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err := clean(body); err != nil {
 		return Object{}, err
 	}
-	digest, err := Digest(body.Object)
+	digest, err := digestManifest(body.Object, n.Reconciler)
 	if err != nil {
 		return Object{}, err
 	}

@@ -279,3 +279,8 @@ func (f *refusal) wrap(next http.RoundTripper) http.RoundTripper {
 func seconds(n int) *metav1.Duration {
 	return &metav1.Duration{Duration: time.Duration(n) * time.Second}
 }
+
+// named picks the requests to objects of a name.
+func named(name string) func(testcluster.Event) bool {
+	return func(e testcluster.Event) bool { return e.Name == name }
+}

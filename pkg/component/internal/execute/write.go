@@ -19,6 +19,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // create never adopts: a POST, or a server-side apply that is bound to a resource version which no object has, so that it is refused
@@ -139,7 +140,7 @@ func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, 
 		return nil, overtaken(a)
 	}
 	merged, changed := merge(live, a.Object.Body.Object, e.dropped(live, found, a))
-	if !changed && found.Coverage == plan.CoverageFull {
+	if !changed && found.Coverage == plan.CoverageFull && !a.Forced {
 		return found, nil
 	}
 	updated := &unstructured.Unstructured{Object: merged}
@@ -160,9 +161,19 @@ func (e *Executor) dropped(live *unstructured.Unstructured, found *plan.Observed
 	if found.Digest == a.Object.Digest {
 		return nil
 	}
-	return inspect.Shape(slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+	owned := inspect.Shape(slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager != e.reconciler || entry.Subresource != ""
 	}))
+	if manifests.SameContent(found.Digest, a.Object.Digest) {
+		return settingsAmong(owned)
+	}
+	return owned
+}
+
+// settingsAmong returns the annotations among fields: where only settings changed, nothing else was dropped.
+func settingsAmong(fields map[string]any) map[string]any {
+	metadata := fieldsBelow(fields["f:metadata"])
+	return map[string]any{"f:metadata": map[string]any{"f:annotations": fieldsBelow(metadata["f:annotations"])}}
 }
 
 // get reads an object. Whether one is gone that is to go is asked as the identity that watches, where it may: a component whose identity

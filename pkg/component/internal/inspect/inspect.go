@@ -18,9 +18,20 @@ import (
 // Object returns the facts of a whole object, as the reconciler of that name sees them. The object is only read.
 func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 	o := Metadata(obj, reconciler)
-	o.Readiness = ready.Of(obj)
+	o.Readiness = ready.Of(obj, Hints(obj, reconciler))
 	o.Finished = manifests.IsEphemeral(obj) && isComplete(obj)
 	return o
+}
+
+// Hints reads the status hints of that reconciler off a live object, which is all that a watch has. What cannot be understood was not written
+// by us, and is drift.
+func Hints(obj metav1.Object, reconciler string) ready.Hints {
+	text, ok := obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationStatusHint]
+	if !ok {
+		return ready.Hints{}
+	}
+	parsed, _ := manifests.ParseStatusHints(text)
+	return ready.Hints(parsed)
 }
 
 // isComplete says of a Job that it succeeded.

@@ -227,3 +227,22 @@ func TestNewer(t *testing.T) {
 		})
 	}
 }
+
+func TestHintsAreReadOffTheLiveObject(t *testing.T) {
+	for _, c := range []struct {
+		name, annotations string
+		want              ready.State
+	}{
+		{"no hint", "{}", ready.Ready},
+		{"a hint", "{shop.example.com/status-hint: has-ready-condition}", ready.InProgress},
+		{"the hint of another reconciler", "{other.example.com/status-hint: has-ready-condition}", ready.Ready},
+		{"what can be understood of one", "{shop.example.com/status-hint: 'has-ready-condition,rubbish'}", ready.InProgress},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			widget := object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: "+c.annotations+"}}")
+			if got := Object(widget, reconciler).Readiness.State; got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}

@@ -53,7 +53,9 @@ func (o *Observer) startKind(gk schema.GroupKind, version string) *kind {
 	}
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
 	go loop{
-		source: func() (*cache.ListWatch, error) { return o.source(gk, k.preferred(), selector, !hasStatus(gk)) },
+		source: func() (*cache.ListWatch, error) {
+			return o.source(gk, k.preferred(), selector, !manifests.HasStatus(gk))
+		},
 		mapper: o.mapper, store: k, kick: k.kick, name: "dependents of type " + gk.String(),
 	}.run(ctx)
 	return k

@@ -7,34 +7,52 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ForApply plans towards the apply set: repairs first where nothing stands in their way, then the stages of the waves in order, and,
-// once all of it is ready, what is to be pruned.
+// ForApply plans towards the apply set: repairs first where nothing stands in their way, then the stages of the waves in order, with what is
+// purged at the end of each, and, once all of it is ready, what is to be pruned.
 func ForApply(f Facts) Plan {
 	p := Plan{Inventory: maps.Clone(f.Inventory), Desired: len(f.Desired), Applied: true}
 	if p.Inventory == nil {
 		p.Inventory = Inventory{}
 	}
 	var g gate
+	purges := purgesOf(f.Desired)
 	for group := range stages(f.Desired) {
+		if next := group[0].Settings.Order; g.ends(next) && g.passed() {
+			g.earlier = !p.purge(f, purges, next-1)
+		}
 		g.enter(group[0])
-		var actions []Action
-		for i := range group {
-			c := newCandidate(f, &group[i])
-			d := decide(applyRules, c)
-			p.note(c, d)
-			g.note(d)
-			if d.action != nil && (d.repair || g.open()) {
-				actions = append(actions, *d.action)
-			}
-		}
-		if len(actions) > 0 && len(p.Actions) == 0 {
-			p.Actions = actions
-		}
+		p.applyStage(f, &g, group)
 	}
+	if g.passed() {
+		p.purge(f, purges, manifests.MaxOrder)
+	}
+	p.renew()
 	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
 		p = planPrune(f, p)
 	}
 	return p
+}
+
+// applyStage plans the objects of a stage, at which the gate stands. The actions are those of the plan where it has none yet.
+func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
+	var actions []Action
+	for i := range group {
+		c := newCandidate(f, &group[i])
+		d := decide(applyRules, c)
+		p.note(c, d)
+		g.note(d)
+		if d.action != nil && (d.repair || g.open()) {
+			actions = append(actions, *d.action)
+		}
+	}
+	p.begin(actions)
+}
+
+// begin makes actions those of the plan, unless it has some that come before them.
+func (p *Plan) begin(actions []Action) {
+	if len(actions) > 0 && len(p.Actions) == 0 {
+		p.Actions = actions
+	}
 }
 
 // note enters a decision into the plan: the inventory knows every desired object before it is written.
@@ -61,7 +79,7 @@ func (p *Plan) note(c candidate, d decision) {
 }
 
 // follow enters into the record of a desired object what needs no write to it: what becomes of it when it is no longer wanted, and, where
-// it is in sync, the revision.
+// it is in sync, the revision and its other settings.
 func (p *Plan) follow(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {
@@ -69,7 +87,8 @@ func (p *Plan) follow(c candidate, inSync bool) {
 	}
 	e.DeletePolicy = c.deletion
 	if inSync {
-		e.Revision = c.revision
+		e = c.settled(e)
+		p.due(c, e)
 	}
 	p.Inventory[c.object.Key] = e
 }
@@ -107,13 +126,23 @@ type gate struct {
 
 // enter moves the gate to the stage of o.
 func (g *gate) enter(o manifests.Object) {
-	if g.started && o.Settings.Order != g.wave {
-		for s := range g.unready {
-			g.earlier = g.earlier || g.unready[s] || g.unapplied[s]
-		}
+	if g.ends(o.Settings.Order) {
+		g.earlier = !g.passed()
 		g.unapplied, g.unready = [len(g.unapplied)]bool{}, [len(g.unready)]bool{}
 	}
 	g.started, g.wave, g.stage = true, o.Settings.Order, o.Stage
+}
+
+// ends says that an object of that order begins another wave.
+func (g *gate) ends(order int) bool { return g.started && order != g.wave }
+
+// passed says that this wave, and all before it, are applied and ready.
+func (g *gate) passed() bool {
+	ok := !g.earlier
+	for s := range g.unready {
+		ok = ok && !g.unready[s] && !g.unapplied[s]
+	}
+	return ok
 }
 
 // note records the decision on an object of this stage.

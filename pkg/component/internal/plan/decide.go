@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"cmp"
+	"time"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -9,23 +12,31 @@ import (
 type candidate struct {
 	owner      string
 	revision   int64
+	trigger    string
+	now        time.Time
 	sameInputs bool
 	object     *manifests.Object
+	reconcile  metav1alpha1.ReconcilePolicy
 	policy     metav1alpha1.UpdatePolicy
 	adoption   metav1alpha1.AdoptionPolicy
 	// deletion is the delete policy as it is recorded.
 	deletion metav1alpha1.DeletePolicy
-	entry      metav1alpha1.InventoryEntry
-	live       Observed
-	result     Result
+	reapply  time.Duration
+	entry    metav1alpha1.InventoryEntry
+	live     Observed
+	result   Result
 }
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, revision: f.Revision, object: o,
-		policy: o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy,
+		owner: f.Owner, revision: f.Revision, trigger: f.Trigger, now: f.Now, object: o,
+		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
+		policy:    o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy, reapply: f.Defaults.Reapply,
 		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
-		entry: f.Inventory[o.Key], live: f.Live(o.Key), result: f.Results[o.Key],
+		entry:    f.Inventory[o.Key], live: f.Live(o.Key), result: f.Results[o.Key],
+	}
+	if o.Settings.ReapplyInterval != nil {
+		c.reapply = *o.Settings.ReapplyInterval
 	}
 	c.sameInputs = c.entry.Digest != "" && c.entry.Revision != 0 && c.entry.Revision == f.Revision
 	if c.policy == "" {
@@ -70,6 +81,7 @@ func decide[S any](rules []rule[S], subject S) decision {
 var applyRules = []rule[candidate]{
 	{"an object that failed in this pass is left alone until the next", ruleFailed},
 	{"an object of a type that nobody serves waits", ruleNotServed},
+	{"an object that was purged is complete", rulePurged},
 	{"an object of which nothing is known waits", ruleUnknown},
 	{"an object that is applied once is left alone after that", ruleOnce},
 	{"an object that did its work and went is complete", ruleCompleted},
@@ -81,6 +93,8 @@ var applyRules = []rule[candidate]{
 	{"an object that lives in the cluster with another manifest is updated", ruleChanged},
 	{"an object whose record is incomplete is verified", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
+	{"an object that follows the component is applied again when the component changed", ruleTriggered},
+	{"an object is applied again after its interval", ruleReapply},
 	{"an object in sync is ready, or waited for", ruleInSync},
 }
 
@@ -97,6 +111,11 @@ func (c candidate) fail(f Failure) decision {
 // applied says that the manifest was applied before; so was one that differs only because it was rendered again from the same inputs.
 func (c candidate) applied() bool {
 	return c.entry.Digest != "" && (c.entry.Digest == c.object.Digest || c.sameInputs)
+}
+
+// written says that this pass wrote the object, and that nothing is known of it that is newer.
+func (c candidate) written() bool {
+	return c.result.Verb == VerbApply || c.result.Verb == VerbReplace || c.result.Verb == VerbCreate
 }
 
 // act takes an action under the preconditions of what was observed. It is a repair where the manifest was applied before.

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"testing"
+	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -51,6 +52,36 @@ var applyRows = []row{
 	{"does not create a once-dependent again", edits(once, absent), "done"},
 	{"leaves alone what somebody created in place of a once-dependent", edits(once, recreatedByOthers), "done"},
 	{"does not wait for a once-dependent to go", edits(once, terminating), "done"},
+	{"keeps a once-dependent where that is the default", edits(onceByDefault, newManifest), "done"},
+	{"prefers the reconcile policy of the object to the default", edits(onceByDefault, following, newManifest), "Apply: its manifest changed (uid u1, version 7)"},
+	{"does not write the new policy to a dependent that is applied once from now on", edits(once, newSettings), "done"},
+	{"applies a once-dependent neither at its interval nor for the component", edits(following, componentChanged, reapplied(60), once), "done"},
+	{
+		"takes a once-dependent with our label for applied, also where a crash kept that from the record", edits(once, neverWritten, newManifest),
+		"done [record u=u1 d=d1]",
+	},
+	{"waits for a once-dependent like for any other", edits(once, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]"},
+
+	// An object that was purged is complete.
+	{"does not create again what was purged", edits(purged), "done"},
+	{"leaves alone what is being purged", edits(purging, completedEntry, drifted, readiness(ready.Failed, "it failed")), "done"},
+	{"does not look at what was purged", edits(purged, unknown), "done"},
+	{"does not create again what was purged for new settings", edits(purged, newSettings), "done"},
+	{"does not create again what was purged because it was rendered again", edits(purged, renderedAgain), "done"},
+	{"creates again what was purged when its manifest changed", edits(purged, newManifest), "Create: its manifest changed"},
+	{"does not create again what was purged because the component changed", edits(purged, componentChanged), "done"},
+	{"creates again what was purged and follows the component", edits(purged, following, componentChanged), "Create: the component changed"},
+	{"does not create a purged once-dependent again", edits(purged, following, componentChanged, newManifest, once), "done"},
+	{
+		"creates what is no longer to be purged", edits(purged, newSettings, func(s *scene) { s.object.Settings.PurgeOrder = nil }),
+		"Create: its manifest changed",
+	},
+	{"does not create a once-dependent that is no longer to be purged", edits(purged, once, func(s *scene) { s.object.Settings.PurgeOrder = nil }), "done"},
+	{"updates what changed while it was being purged", edits(purging, completedEntry, newManifest), "Apply: its manifest changed (uid u1, version 7)"},
+	{
+		"never purges a definition", edits(purging, completedEntry, drifted, func(s *scene) { s.object.Types = make([]manifests.ManagedType, 1) }),
+		"Apply: it drifted (uid u1, version 7) [repair]",
+	},
 
 	// An object that did its work and went is complete.
 	{
@@ -61,6 +92,11 @@ var applyRows = []row{
 	{"does not wait for a completed Job to go", edits(job, completedEntry, terminating), "done"},
 	{"does not run a completed Job again because it was rendered again", edits(job, completedEntry, absent, renderedAgain), "done"},
 	{"runs a completed Job again when its manifest changed", edits(job, completedEntry, absent, newManifest), "Create: its manifest changed"},
+	{"does not run a completed Job again for new settings", edits(job, completedEntry, absent, newSettings), "done"},
+	{
+		"runs a completed Job again that follows the component", edits(job, following, completedEntry, absent, componentChanged),
+		"Create: the component changed",
+	},
 	{"runs a Job again that was removed before it finished", edits(job, absent), "Create: somebody deleted it [repair]"},
 	{
 		"does not take the end of another run for the end of this one", edits(job, newManifest, finishedAndGone),
@@ -132,6 +168,13 @@ var applyRows = []row{
 	},
 	{"never recreates a claim, for it holds data", edits(newManifest, recreating, claim), "Apply: its manifest changed (uid u1, version 7)"},
 	{"recreates a claim whose manifest says that it may be deleted", edits(newManifest, recreating, deletableClaim), "Delete: its manifest changed (uid u1, version 7)"},
+	{"writes new settings", edits(newSettings), "Apply: its settings changed (uid u1, version 7)"},
+	{"writes new settings in place, also where changes recreate", edits(newSettings, recreating), "Apply: its settings changed (uid u1, version 7)"},
+	{"recreates for another content, whatever the settings", edits(recreating, func(s *scene) { s.object.Digest = "d2.s2" }), "Delete: its manifest changed (uid u1, version 7)"},
+	{
+		"updates what was applied once when it is to follow its manifest again", edits(newManifest, func(s *scene) { s.live.Digest, s.entry.Digest = "d1.s1", "d1.s1" }),
+		"Apply: its manifest changed (uid u1, version 7)",
+	},
 	{"repairs at once a digest that somebody changed", edits(func(s *scene) { s.live.Digest = "forged" }), "Apply: it drifted (uid u1, version 7) [repair]"},
 	{"keeps what was applied where the inputs are the same", edits(renderedAgain), "done"},
 	{
@@ -199,6 +242,42 @@ var applyRows = []row{
 		"done [record u=u1 d=d1 v=v2]",
 	},
 
+	// An object that follows the component is applied again when the component changed.
+	{"leaves alone what was applied for this state of the component", edits(following), "done"},
+	{"applies again what follows the component, in its wave", edits(following, componentChanged), "Apply: the component changed (uid u1, version 7)"},
+	{"follows the component where that is the default", edits(following, componentChanged, byDefault), "Apply: the component changed (uid u1, version 7)"},
+	{"does so in place, also where changes recreate", edits(following, componentChanged, recreating), "Apply: the component changed (uid u1, version 7)"},
+	{"does so by a regular update where that is the policy", edits(following, componentChanged, replacing), "Replace: the component changed (uid u1, version 7)"},
+	{"does not follow a component whose state nobody tells", edits(following, func(s *scene) { s.trigger = "" }), "done"},
+	{"does not repeat a write for the component that changed nothing", edits(following, componentChanged, answered(VerbApply)), "done [record u=u1 d=d1 f=f1 g=t2]"},
+	{
+		"records a change of manifest and component together", edits(following, componentChanged, answered(VerbApply), coverage(CoverageFull), func(s *scene) { s.entry.Digest = "d0" }),
+		"done [record u=u1 d=d1 f=f1 g=t2]",
+	},
+	{
+		"does not take what a crash left for applied for the component", edits(following, neverWritten, componentChanged, answered(VerbRead), coverage(CoverageFull)),
+		"done [record u=u1 d=d1 f=f1 g=t1]",
+	},
+	{"does not follow the component with another rendering of the same inputs", edits(following, componentChanged, renderedAgain), "done"},
+	{
+		"waits for what was applied for the component", edits(following, componentChanged, answered(VerbApply), readiness(ready.InProgress, "it runs")),
+		"waits, InProgress: it runs [applied] [record u=u1 d=d1 f=f1 g=t2]",
+	},
+
+	// An object is applied again after its interval.
+	{"applies again what is due", edits(reapplied(60)), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
+	{"does so in place, also where changes recreate", edits(reapplied(60), recreating), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
+	{"does so where the interval is the default", edits(reapplied(60), byDefault), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
+	{"leaves alone what is not due", edits(reapplied(59)), "done"},
+	{"prefers no interval to the default", edits(reapplied(60), byDefault, func(s *scene) { s.object.Settings.ReapplyInterval = new(time.Duration(0)) }), "done"},
+	{"records when it was applied again", edits(reapplied(60), answered(VerbApply)), "done [record u=u1 d=d1 f=f1 a=10000]"},
+	{
+		"records when a repair applied it", edits(reapplied(60), drifted, answered(VerbApply), coverage(CoverageFull)),
+		"done [record u=u1 d=d1 f=f2 a=10000]",
+	},
+	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(60), renderedAgain), "done"},
+	{"does not create again what is due and was purged", edits(reapplied(60), purged), "done"},
+
 	// An object in sync is ready, or waited for.
 	{"is done with what is ready", nil, "done"},
 	{"waits for what is on its way", edits(readiness(ready.InProgress, "0 of 1 replicas")), "waits, InProgress: 0 of 1 replicas [applied]"},
@@ -231,6 +310,10 @@ var deleteRows = []row{
 
 	// An object that is confirmed gone is forgotten.
 	{"forgets what is confirmed gone", edits(confirmedAbsent), "done"},
+
+	{"forgets what was purged, without a look at it", edits(purged), "done"},
+	{"reads what was being purged", edits(purging, completedEntry, absent), "Read: it must be confirmed that it is gone"},
+	{"deletes what came back in place of what was purged, with our label", edits(purged, func(s *scene) { s.live = newScene(nil).live }), "Delete: it is no longer rendered (uid u1, version 7)"},
 
 	// An object that is not ours any more is forgotten and not touched.
 	{"forgets what another component owns by now", edits(ownedByOthers), "done"},
@@ -333,6 +416,17 @@ func expectNoticed[S any](t *testing.T, what string, rules []rule[S], rows []row
 		if !noticed {
 			t.Errorf("%s: no row fails without the rule %q", what, dropped.name)
 		}
+	}
+}
+
+func onceByDefault(s *scene) { s.defaults.Reconcile = metav1alpha1.ReconcileOnce }
+
+// byDefault takes the settings of a dependent for the defaults.
+func byDefault(s *scene) {
+	settings := &s.object.Settings
+	s.defaults.Reconcile, settings.ReconcilePolicy = settings.ReconcilePolicy, ""
+	if settings.ReapplyInterval != nil {
+		s.defaults.Reapply, settings.ReapplyInterval = *settings.ReapplyInterval, nil
 	}
 }
 

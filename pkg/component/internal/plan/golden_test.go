@@ -35,6 +35,23 @@ var (
 	shop          = []manifests.Object{shopNamespace, widgetType, settings, controller, hook, widget, front}
 )
 
+// migration is a workload that is purged at the end of its wave.
+var migration = purgedAt(0, desiredObject(0, manifests.StageWorkloads, "migration"))
+
+func purgedAt(wave int, o manifests.Object) manifests.Object {
+	o.Settings.PurgeOrder = &wave
+	return o
+}
+
+// purged puts an object into the inventory, as if it had been applied and purged.
+func (c *component) purged(o manifests.Object) {
+	c.applied(o)
+	e := c.inventory[o.Key]
+	e.Completed, e.UID = true, ""
+	c.inventory[o.Key] = e
+	delete(c.world.objects, o.Key)
+}
+
 func changed(o manifests.Object) manifests.Object {
 	o.Digest = "d2"
 	return o
@@ -99,6 +116,37 @@ var stories = []story{
 			c.applied(o)
 		}
 		c.world.held[controller.Key] = true
+	}},
+	{"purge", "A migration is deleted when its wave is ready, and held by finalizers; what is purged later stays until then.", func(c *component) {
+		c.desired = []manifests.Object{shopNamespace, purgedAt(1, desiredObject(0, manifests.StageConfiguration, "scratch")), settings, migration, front}
+		c.world.slow[migration.Key], c.world.held[migration.Key] = true, true
+	}},
+	{"purge-upgrade", "What was purged runs again because its manifest changed; another one stays purged.", func(c *component) {
+		other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
+		c.desired = []manifests.Object{shopNamespace, settings, changed(migration), other, front}
+		for _, o := range []manifests.Object{shopNamespace, settings, front} {
+			c.applied(o)
+		}
+		c.purged(migration)
+		c.purged(other)
+	}},
+	{"purge-after-a-crash", "Two objects were recorded as completed; one was deleted before the crash, the other was not.", func(c *component) {
+		other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
+		c.desired = []manifests.Object{migration, other}
+		for _, o := range c.desired {
+			c.applied(o)
+			e := c.inventory[o.Key]
+			e.Completed = true
+			c.inventory[o.Key] = e
+		}
+		delete(c.world.objects, migration.Key)
+	}},
+	{"purge-taken-over", "Somebody else took over what was to be purged after it was recorded: it is left alone.", func(c *component) {
+		c.desired = []manifests.Object{migration, front}
+		c.applied(migration).owner = them
+		e := c.inventory[migration.Key]
+		e.Completed = true
+		c.inventory[migration.Key] = e
 	}},
 	{"deletion", "Instances first, then what serves them, the definition late, the namespace last. One object belongs to somebody else by now.", func(c *component) {
 		for _, o := range shop {

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -25,6 +26,8 @@ type Plan struct {
 	Applied bool
 	// Ready and Desired count dependents.
 	Ready, Desired int
+	// NextDue is when the next dependent is to be applied again although it looks in sync; zero means never.
+	NextDue time.Time
 }
 
 // Done says that there is nothing to do and nobody to wait for.
@@ -60,9 +63,13 @@ const (
 	ReasonDrifted    Reason = "it drifted"
 	ReasonUnlabelled Reason = "somebody removed its owner label"
 	ReasonAdopted    Reason = "it exists and nobody owns it"
+	ReasonSettings   Reason = "its settings changed"
+	ReasonTriggered  Reason = "the component changed"
+	ReasonReapply    Reason = "its reapply interval is over"
 	ReasonUnverified Reason = "it is not known whether it drifted since it was applied"
 	ReasonConfirm    Reason = "it must be confirmed that it is gone"
 	ReasonPruned     Reason = "it is no longer rendered"
+	ReasonPurged     Reason = "its purge wave is ready"
 	ReasonDeleted    Reason = "the component is being deleted"
 	ReasonKept       Reason = "claims are deleted only where their delete policy says so"
 	ReasonOrphaned   Reason = "its delete policy releases it"
@@ -86,6 +93,8 @@ type Action struct {
 	Policy metav1alpha1.UpdatePolicy
 	// Owner is the owner id that the object must have, if any, to be written.
 	Owner string
+	// Forced says that the object is written although nothing of it may differ.
+	Forced bool
 	// UID and ResourceVersion are preconditions; the latter of deletions, and of writes to an object that nobody owns.
 	UID             types.UID
 	ResourceVersion string

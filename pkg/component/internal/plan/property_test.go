@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -69,6 +70,9 @@ func (r *randomRun) addObject(o manifests.Object) {
 			metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphanOnApply, metav1alpha1.DeleteOrphanOnDelete,
 		}[r.random.IntN(3)]
 	}
+	if o.Stage > manifests.StageDefinitions && r.chance(15) {
+		o.Settings.PurgeOrder = new(o.Settings.Order + r.random.IntN(3))
+	}
 	if wanted {
 		r.desired = append(r.desired, o)
 	}
@@ -77,7 +81,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 	if r.chance(40) {
 		before.Digest = "d0"
 	}
-	switch r.random.IntN(9) {
+	switch r.random.IntN(10) {
 	case 0, 1: // It does not exist.
 	case 2:
 		r.applied(before)
@@ -108,8 +112,27 @@ func (r *randomRun) addObject(o manifests.Object) {
 		r.hopeless[key] = wanted
 	case 8:
 		r.applied(before).terminating = true
+	case 9: // It was purged, or is about to be.
+		r.complete(before)
 	}
 	r.world.blind[key] = r.chance(10)
+}
+
+// complete records an object as completed, if it is purged: gone or not, confirmed or not.
+func (r *randomRun) complete(o manifests.Object) {
+	r.applied(o)
+	if !purges(&o) {
+		return
+	}
+	e := r.inventory[o.Key]
+	e.Completed = true
+	if r.chance(60) {
+		delete(r.world.objects, o.Key)
+		if r.chance(50) {
+			e.UID = ""
+		}
+	}
+	r.inventory[o.Key] = e
 }
 
 // run makes passes until all is done, and returns the promise that was broken.
@@ -175,15 +198,36 @@ func (r *randomRun) check(f Facts, p Plan) string {
 		case a.Verb == VerbDelete && Releases(entry, a.Reason):
 			return fmt.Sprintf("%s %s, which its policy releases", a.Verb, a.Key)
 		case a.Verb == VerbDelete && r.wants(a.Key):
-			return fmt.Sprintf("%s %s, which is desired", a.Verb, a.Key)
+			if broken := r.checkPurge(f, p, a); broken != "" {
+				return broken
+			}
+		case a.Verb == VerbCreate && entry.Completed && (r.same || entry.Digest == a.Object.Digest):
+			return fmt.Sprintf("%s %s, which did its work", a.Verb, a.Key)
 		}
 		if a.Object != nil && !r.repairs(entry.Digest, *a.Object) {
-			if earlier, overtaken := r.overtakes(*a.Object, f); overtaken {
+			if earlier, overtaken := r.overtakes(*a.Object, f, a.Key); overtaken {
 				return fmt.Sprintf("%s %s overtakes %s", a.Verb, a.Key, earlier)
 			}
 		}
 	}
 	return r.checkForgotten(f, p)
+}
+
+// checkPurge checks the deletion of a desired object.
+func (r *randomRun) checkPurge(f Facts, p Plan, a Action) string {
+	i := slices.IndexFunc(r.desired, func(o manifests.Object) bool { return o.Key == a.Key })
+	o := r.desired[i]
+	if !purges(&o) {
+		return fmt.Sprintf("%s %s, which is desired", a.Verb, a.Key)
+	}
+	if !p.Inventory[a.Key].Completed || !f.Inventory[a.Key].Completed && !p.Record {
+		return fmt.Sprintf("%s %s, which is not recorded as completed before", a.Verb, a.Key)
+	}
+	later := desiredObject(*o.Settings.PurgeOrder+1, manifests.StageNamespaces, "later")
+	if earlier, overtaken := r.overtakes(later, f, a.Key); overtaken {
+		return fmt.Sprintf("%s %s although %s is not ready", a.Verb, a.Key, earlier)
+	}
+	return ""
 }
 
 // repairs says that an object was applied before with this manifest, or with one rendered from the same inputs.
@@ -200,17 +244,22 @@ func (r *randomRun) wants(key manifests.Key) bool {
 	return false
 }
 
-// overtakes finds an object of an earlier wave, or a namespace of this one, that is not there or not ready.
-func (r *randomRun) overtakes(o manifests.Object, f Facts) (manifests.Key, bool) {
+// overtakes finds an object of an earlier wave, or a namespace of this one, that is not there or not ready, or one that was to be gone.
+// It does not look at the object that is acted on.
+func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) (manifests.Key, bool) {
 	for _, earlier := range r.desired {
 		before := earlier.Settings.Order < o.Settings.Order ||
 			earlier.Settings.Order == o.Settings.Order && earlier.Stage == manifests.StageNamespaces && o.Stage != earlier.Stage
-		if !before {
+		if !before || earlier.Key == acted {
 			continue
 		}
-		live := f.Live(earlier.Key)
-		current := live.Digest == earlier.Digest || r.same
-		if live.Presence != Present || live.Owner != us || !current || live.Terminating || live.Readiness.State != ready.Ready {
+		live, completed := f.Live(earlier.Key), purges(&earlier) && f.Inventory[earlier.Key].Completed
+		lost := live.Presence != Present || live.Owner != us
+		gone := purges(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
+		switch current := live.Digest == earlier.Digest || r.same; {
+		case gone && (!completed || !lost):
+			return earlier.Key, true
+		case !completed && (lost || !current || live.Terminating || live.Readiness.State != ready.Ready):
 			return earlier.Key, true
 		}
 	}
@@ -228,7 +277,7 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 			return fmt.Sprintf("%s is forgotten, although it is desired", key)
 		case live.Presence == Unknown:
 			return fmt.Sprintf("%s is forgotten, although nothing is known of it", key)
-		case live.Presence == Absent && !live.Confirmed:
+		case live.Presence == Absent && !live.Confirmed && (!entry.Completed || entry.UID != ""):
 			return fmt.Sprintf("%s is forgotten, although it may exist without its label", key)
 		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID && !live.released():
 			return fmt.Sprintf("%s is forgotten, although it exists and is ours", key)
@@ -271,6 +320,12 @@ func (r *randomRun) checkEnd(p Plan) string {
 	}
 	for _, o := range r.desired {
 		x := r.world.objects[o.Key]
+		if purges(&o) {
+			if x != nil && x.owner == us || !p.Inventory[o.Key].Completed {
+				return fmt.Sprintf("done, but %s is not purged", o.Key)
+			}
+			continue
+		}
 		if x == nil || x.owner != us || x.digest != o.Digest && !r.same || x.fields == "fields-drifted" {
 			return fmt.Sprintf("done, but %s is %+v", o.Key, x)
 		}

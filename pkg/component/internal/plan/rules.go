@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -38,29 +39,19 @@ func ruleUnknown(c candidate) (decision, bool) {
 	return c.wait(c.live.Reason, c.live.Message), true
 }
 
-// ruleOnce leaves alone what was applied, whatever became of it since; it is still pruned and deleted.
-func ruleOnce(c candidate) (decision, bool) {
-	if c.object.Settings.ReconcilePolicy != metav1alpha1.ReconcileOnce || c.entry.UID == "" {
-		return decision{}, false
-	}
-	if c.live.Presence == Present && c.live.UID == c.entry.UID && !c.live.Terminating {
-		return ruleInSync(c)
-	}
-	return decision{}, true
-}
-
 // ruleCompleted leaves a Job alone that Kubernetes removed after it had finished: creating it again would run it again.
 func ruleCompleted(c candidate) (decision, bool) {
 	gone := c.live.Presence == Absent || c.live.Terminating
-	if !gone || !c.object.Ephemeral || c.entry.Digest != "" && !c.applied() {
+	if !gone || !c.object.Ephemeral || c.renewed() {
 		return decision{}, false
 	}
 	if c.entry.Completed {
 		return decision{}, true
 	}
-	if c.live.Finished && c.live.Digest == c.object.Digest {
+	if c.live.Finished && manifests.SameContent(c.live.Digest, c.object.Digest) {
 		e := c.newEntry()
 		e.UID, e.Digest, e.Completed = c.live.UID, c.live.Digest, true
+		e.Trigger = cmp.Or(c.entry.Trigger, c.followed())
 		return decision{entry: &e}, true
 	}
 	return decision{}, false
@@ -71,6 +62,11 @@ func ruleAbsent(c candidate) (decision, bool) {
 		return decision{}, false
 	}
 	switch {
+	case c.entry.Completed:
+		// It runs once more; that is no repair, and waits for its wave.
+		d := c.act(VerbCreate, c.renewal())
+		d.repair = false
+		return d, true
 	case c.entry.UID == "":
 		return c.act(VerbCreate, ReasonNew), true
 	case !c.applied():
@@ -125,8 +121,11 @@ func ruleChanged(c candidate) (decision, bool) {
 	if c.live.Digest == c.object.Digest || c.sameInputs && c.entry.Digest == c.live.Digest {
 		return decision{}, false
 	}
-	if c.entry.Digest == c.object.Digest {
+	switch {
+	case c.entry.Digest == c.object.Digest:
 		return c.update(ReasonDrifted), true
+	case manifests.SameContent(c.live.Digest, c.object.Digest):
+		return c.update(ReasonSettings), true
 	}
 	return c.update(ReasonChanged), true
 }
@@ -140,7 +139,7 @@ func ruleUnverified(c candidate) (decision, bool) {
 	case CoverageUnknown:
 		return c.act(VerbRead, ReasonUnverified), true
 	case CoveragePartial:
-		if c.result.Verb != VerbApply && c.result.Verb != VerbReplace && c.result.Verb != VerbCreate {
+		if !c.written() {
 			return c.update(ReasonUnverified), true
 		}
 	case CoverageFull:
@@ -155,6 +154,10 @@ func (c candidate) record() metav1alpha1.InventoryEntry {
 	e := c.newEntry()
 	e.UID, e.Digest = c.live.UID, c.live.Digest
 	e.Completed = c.object.Ephemeral && c.live.Readiness.State == ready.Ready
+	e.Trigger, e.AppliedAt = c.entry.Trigger, c.entry.AppliedAt
+	if c.written() {
+		e.Trigger, e.AppliedAt = c.followed(), c.stamp()
+	}
 	if c.live.Coverage == CoverageFull {
 		e.Fields = c.live.fields(c.policy)
 	} else {
@@ -164,7 +167,6 @@ func (c candidate) record() metav1alpha1.InventoryEntry {
 }
 
 func ruleDrifted(c candidate) (decision, bool) {
-	written := c.result.Verb == VerbApply || c.result.Verb == VerbReplace || c.result.Verb == VerbCreate
 	switch {
 	case c.entry.Values != "" && c.live.Values == "":
 		return c.act(VerbRead, ReasonUnverified), true
@@ -172,7 +174,7 @@ func ruleDrifted(c candidate) (decision, bool) {
 		return decision{}, false
 	case c.entry.Values == "" && c.live.fields(c.policy) == c.entry.Fields:
 		return decision{}, false
-	case written && c.live.Coverage != CoverageUnknown:
+	case c.written() && c.live.Coverage != CoverageUnknown:
 		// The repair was answered: what the server made of it is the new record.
 		d, _ := ruleInSync(c)
 		d.entry = new(c.record())

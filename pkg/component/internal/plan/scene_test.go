@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -15,6 +16,7 @@ const us, them = "us", "them"
 type scene struct {
 	defaults   Policies
 	sameInputs bool
+	trigger    string
 	object     manifests.Object
 	entry      *metav1alpha1.InventoryEntry
 	live       Observed
@@ -48,7 +50,8 @@ func newScene(edits []func(*scene)) scene {
 
 func (s scene) facts() Facts {
 	f := Facts{
-		Owner: us, Defaults: s.defaults, Revision: s.revision(), Desired: []manifests.Object{s.object}, Inventory: Inventory{},
+		Owner: us, Defaults: s.defaults, Revision: s.revision(), Trigger: s.trigger, Now: sceneTime,
+		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Live:    func(manifests.Key) Observed { return s.live },
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
 	}
@@ -76,6 +79,9 @@ func (s scene) victim() victim {
 	}
 	return newVictim(s.facts(), e, s.reason)
 }
+
+// sceneTime is the time of a scene, in seconds since 1970.
+var sceneTime = time.Unix(10_000, 0)
 
 // The edits of a scene.
 
@@ -123,6 +129,38 @@ func recreatedByOthers(s *scene) { s.live.UID = "u2" }
 func newManifest(s *scene) { s.object.Digest = "d2" }
 
 func renderedAgain(s *scene) { s.object.Digest, s.sameInputs = "d2", true }
+
+// newSettings is a manifest of which only the settings are new.
+func newSettings(s *scene) { s.object.Digest = "d1.s2" }
+
+// following is a dependent that follows the component, and was applied for its present state.
+func following(s *scene) {
+	s.object.Settings.ReconcilePolicy, s.trigger = metav1alpha1.ReconcileOnObjectOrComponentChange, "t1"
+	if s.entry != nil {
+		s.entry.Trigger = "t1"
+	}
+}
+
+// componentChanged makes the component another than the dependent was applied for.
+func componentChanged(s *scene) { s.trigger = "t2" }
+
+// reapplied is a dependent with a reapply interval of a minute that was applied so many seconds ago.
+func reapplied(ago int64) func(*scene) {
+	return func(s *scene) {
+		s.object.Settings.ReapplyInterval = new(time.Minute)
+		s.entry.AppliedAt = sceneTime.Unix() - ago
+	}
+}
+
+// purging is a dependent that is deleted again at the end of its wave.
+func purging(s *scene) { s.object.Settings.PurgeOrder = new(0) }
+
+// purged is one that is confirmed gone.
+func purged(s *scene) {
+	purging(s)
+	s.entry.Completed, s.entry.UID = true, ""
+	s.live = Observed{Presence: Absent}
+}
 
 func drifted(s *scene) { s.live.Applied = "f2" }
 

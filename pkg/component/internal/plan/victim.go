@@ -14,6 +14,8 @@ type victim struct {
 	reason Reason
 	entry  metav1alpha1.InventoryEntry
 	key    manifests.Key
+	// wave is that of the deletion, or the purge order.
+	wave   int
 	live   Observed
 	result Result
 	// contents are those of a namespace.
@@ -22,7 +24,7 @@ type victim struct {
 
 func newVictim(f Facts, e metav1alpha1.InventoryEntry, reason Reason) victim {
 	key := KeyOf(e)
-	v := victim{owner: f.Owner, reason: reason, entry: e, key: key, live: f.Live(key), result: f.Results[key]}
+	v := victim{owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(), live: f.Live(key), result: f.Results[key]}
 	if IsNamespace(key) {
 		v.contents = f.Contents[key.Name]
 	}
@@ -133,9 +135,10 @@ func deleteNotEmpty(v victim) (decision, bool) {
 
 func deletePresent(v victim) (decision, bool) { return v.act(VerbDelete, v.reason), true }
 
-// gone says that it is confirmed that the object, or the one that was recorded, does not exist.
+// gone says that it is confirmed that the object, or the one that was recorded, does not exist. Of a completed one without a UID that was
+// confirmed when it was purged.
 func (v victim) gone() bool {
-	return v.live.Presence == Absent && v.live.Confirmed
+	return v.live.Presence == Absent && (v.live.Confirmed || v.entry.Completed && v.entry.UID == "")
 }
 
 // lost says that the object is not ours any more: another one of its name, or one that somebody else owns by now.
@@ -151,13 +154,13 @@ func (v victim) lost() bool {
 
 func (v victim) wait(reason, message string, failure *Failure) decision {
 	return decision{waiting: &Waiting{
-		Key: v.key, Wave: v.entry.EffectiveDeleteOrder(), Reason: reason, Message: message, Failure: failure,
+		Key: v.key, Wave: v.wave, Reason: reason, Message: message, Failure: failure,
 	}}
 }
 
 func (v victim) act(verb Verb, reason Reason) decision {
 	return decision{action: &Action{
-		Verb: verb, Key: v.key, Reason: reason, Wave: v.entry.EffectiveDeleteOrder(), Version: v.entry.Version,
+		Verb: verb, Key: v.key, Reason: reason, Wave: v.wave, Version: v.entry.Version,
 		Owner: v.owner, UID: v.live.UID, ResourceVersion: v.live.ResourceVersion,
 	}}
 }

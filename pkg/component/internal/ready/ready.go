@@ -41,34 +41,31 @@ var needed = map[schema.GroupKind]string{
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}: "Available",
 }
 
-// Of computes the readiness of a live object by the rules of kstatus, with the exceptions of needed. The object is only read.
-func Of(obj *unstructured.Unstructured) Result {
-	r := byKstatus(obj)
-	condition := needed[obj.GroupVersionKind().GroupKind()]
-	if r.State != Ready || condition == "" {
-		return r
-	}
-	if holds, message := isTrue(obj, condition); !holds {
-		return Result{State: InProgress, Message: message}
-	}
-	return r
+// conventions are hints for types that we know ourselves. Of the ready-made operator's components we know that one without a Ready condition
+// is new: its controller has not looked at it, and kstatus would take it for current.
+var conventions = map[schema.GroupKind]Hints{
+	{Group: "fairlead.io", Kind: "Component"}: {HasReadyCondition: true},
 }
 
-// isTrue says whether a condition is true, and what the object says of it where it is not.
-func isTrue(obj *unstructured.Unstructured, kind string) (holds bool, message string) {
-	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	if err != nil {
-		return false, fmt.Sprintf("its conditions cannot be understood: %v", err)
+// Of computes the readiness of a live object by the rules of kstatus, with the exceptions of needed, and of what the hints say. A condition
+// that its controller set for an older generation says nothing of this one. The object is only read.
+func Of(obj *unstructured.Unstructured, hints Hints) Result {
+	r := byKstatus(obj)
+	if message := outdated(obj); message != "" && r.State != Terminating {
+		return Result{State: InProgress, Message: message}
 	}
-	for _, c := range conditions {
-		condition, ok := c.(map[string]any)
-		if !ok || condition["type"] != kind {
-			continue
+	if r.State != Ready {
+		return r
+	}
+	gk := obj.GroupVersionKind().GroupKind()
+	known := conventions[gk]
+	known.Conditions = []string{needed[gk]}
+	for _, h := range []Hints{known, hints} {
+		if message := h.missing(obj); message != "" {
+			return Result{State: InProgress, Message: message}
 		}
-		text, _ := condition["message"].(string)
-		return condition["status"] == "True", fmt.Sprintf("not %s yet: %s", kind, text)
 	}
-	return false, fmt.Sprintf("not %s yet", kind)
+	return r
 }
 
 func byKstatus(obj *unstructured.Unstructured) Result {

@@ -33,7 +33,7 @@ func TestAJobIsReadyWhenItIsComplete(t *testing.T) {
 			}
 			job.SetAPIVersion("batch/v1")
 			job.SetKind("Job")
-			if got := ready.Of(job); got.State != c.want {
+			if got := ready.Of(job, ready.Hints{}); got.State != c.want {
 				t.Errorf("want %s, got %s: %s", c.want, got.State, got.Message)
 			}
 		})
@@ -54,7 +54,7 @@ func TestAnAPIServiceIsReadyWhenItIsAvailable(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte("{apiVersion: apiregistration.k8s.io/v1, kind: APIService, status: "+c.status+"}"), &service.Object); err != nil {
 				t.Fatal(err)
 			}
-			if got := ready.Of(service); got != c.want {
+			if got := ready.Of(service, ready.Hints{}); got != c.want {
 				t.Errorf("want %v, got %v", c.want, got)
 			}
 		})

@@ -1,8 +1,8 @@
-package observe
+package manifests
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// statusless are the types of Kubernetes itself that have no status: metadata tells all about them, so no more is watched.
+// statusless are the types of Kubernetes itself that have no status: metadata tells all about them.
 var statusless = map[schema.GroupKind]bool{
 	{Kind: "ConfigMap"}:      true,
 	{Kind: "Secret"}:         true,
@@ -25,4 +25,5 @@ var statusless = map[schema.GroupKind]bool{
 	{Group: "storage.k8s.io", Kind: "StorageClass"}:                                 true,
 }
 
-func hasStatus(gk schema.GroupKind) bool { return !statusless[gk] }
+// HasStatus says whether objects of a type may have a status. It is false only for types of Kubernetes itself that are known to have none.
+func HasStatus(gk schema.GroupKind) bool { return !statusless[gk] }

@@ -1,0 +1,195 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// settingOf writes an annotation of an operator of a spec's own.
+func settingOf(operator, name, value string) string {
+	return fmt.Sprintf("%s/%s: %q", operator, name, value)
+}
+
+// entryOf returns what the inventory of a gadget holds of the dependent of that name.
+func entryOf(ctx context.Context, g *gadget.Gadget, name string) metav1alpha1.InventoryEntry {
+	GinkgoHelper()
+	entries, err := metav1alpha1.ParseInventory(current(ctx, g).Status.Inventory)
+	Expect(err).NotTo(HaveOccurred())
+	for _, e := range entries {
+		if e.Name == name {
+			return e
+		}
+	}
+	return metav1alpha1.InventoryEntry{}
+}
+
+var _ = Describe("The reconcile policy", func() {
+	const follows = "on-object-or-component-change"
+	value := func(ctx context.Context, namespace, name string) any {
+		GinkgoHelper()
+		return mustGet(ctx, "v1", "ConfigMap", namespace, name).Object["data"].(map[string]any)["value"]
+	}
+	// settled runs an operator with one gadget until nothing happens any more.
+	settled := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string, g *gadget.Gadget) {
+		GinkgoHelper()
+		operator = newOperatorName()
+		runOperator(operator, operatorOptions{component: options})
+		g = newGadget(ctx, newNamespace(ctx), "app", manifests(operator), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		return operator, g
+	}
+	// touch changes the component, and nothing that is rendered.
+	touch := func(ctx context.Context, g *gadget.Gadget, operator string) {
+		GinkgoHelper()
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(int(sequence.Add(1))) })
+		expectReady(ctx, g)
+		settle(ctx, operator)
+	}
+
+	forEachPolicy(func(policy string) {
+		two := func(operator, reconcile string) string {
+			update := settingOf(operator, "update-policy", policy)
+			return together(configMap("follows", "a", update, settingOf(operator, "reconcile-policy", reconcile)), configMap("plain", "a", update))
+		}
+
+		It("on-object-or-component-change applies again whenever the component changes, once", func(ctx SpecContext) {
+			operator, g := settled(ctx, func(operator string) string { return two(operator, follows) }, component.Options{})
+			before := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetResourceVersion()
+			for range 2 {
+				mark, passed := markAudit(ctx), passes(operator)
+				touch(ctx, g, operator)
+				requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace)
+				Expect(requests.Resource("configmaps").Writes()).To(And(HaveLen(1), HaveEach(HaveField("Name", "follows"))), "%v", verbs(requests))
+				Expect(requests.Resource("gadgets").Writes()).To(HaveLen(1), "%v", verbs(requests))
+				Expect(passes(operator)-passed).To(Equal(1), "a write that changes nothing wakes nobody")
+			}
+			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetResourceVersion()).To(Equal(before))
+			Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+			mark := markAudit(ctx)
+			requestPass(ctx, g, operator)
+			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the component did not change")
+		})
+
+		It("costs one write of metadata when it changes, and none when it becomes once", func(ctx SpecContext) {
+			operator, g := settled(ctx, func(operator string) string { return two(operator, "on-object-change") }, component.Options{})
+			for _, step := range []struct {
+				policy string
+				writes int
+			}{{follows, 1}, {"once", 0}, {"on-object-change", 1}} {
+				before, mark := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows"), markAudit(ctx)
+				changeManifests(ctx, g, two(operator, step.policy))
+				expectReady(ctx, g)
+				settle(ctx, operator)
+				requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps")
+				Expect(requests.Writes()).To(HaveLen(step.writes), "%s: %v", step.policy, verbs(requests))
+				after := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows")
+				Expect(after.Object["data"]).To(Equal(before.Object["data"]))
+				Expect(after.GetUID()).To(Equal(before.GetUID()))
+			}
+			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetAnnotations()).To(HaveKeyWithValue(operator+"/reconcile-policy", "on-object-change"))
+		})
+
+		It("once applies once, and neither updates, repairs nor creates again", func(ctx SpecContext) {
+			manifests := func(operator, value string) string {
+				return together(
+					configMap("once", value, settingOf(operator, "reconcile-policy", "once"), settingOf(operator, "update-policy", policy)),
+					configMap("plain", value, settingOf(operator, "update-policy", policy)))
+			}
+			operator, g := settled(ctx, func(operator string) string { return manifests(operator, "a") }, component.Options{})
+			mark := markAudit(ctx)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "once"), `{"data":{"value":"theirs"},"metadata":{"labels":{"team":null}}}`)
+			changeManifests(ctx, g, manifests(operator, "b"))
+			expectReady(ctx, g)
+			Expect(value(ctx, g.Namespace, "once")).To(Equal("theirs"))
+			Expect(value(ctx, g.Namespace, "plain")).To(Equal("b"))
+			remove(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "once"))
+			changeManifests(ctx, g, manifests(operator, "c"))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps")
+			Expect(requests.Where(named("once"))).To(BeEmpty(), "%v", verbs(requests))
+			Expect(requests.Where(named("plain")).Writes()).To(HaveLen(2), "%v", verbs(requests))
+			Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("2/2"))
+		})
+	})
+
+	It("on-object-or-component-change follows the content of a reference", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		values := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: "+namespace+"}\ndata: {a: b}")[0]
+		g := newGadget(ctx, namespace, "app", together(configMap("follows", "a", settingOf(operator, "reconcile-policy", follows)), configMap("plain", "a")),
+			servedBy(operator), func(g *gadget.Gadget) {
+				g.Spec.References = []metav1alpha1.Reference{{Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+			})
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		mark := markAudit(ctx)
+		patch(ctx, values, `{"data":{"a":"c"}}`)
+		Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(2)))
+		settle(ctx, operator)
+		written := inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes()
+		Expect(written).To(And(HaveLen(1), HaveEach(HaveField("Name", "follows"))), "%v", verbs(written))
+	})
+
+	It("comes from the reconciler's defaults, too", func(ctx SpecContext) {
+		manifests := func(operator, value string) string {
+			return together(configMap("once", value), configMap("plain", value, settingOf(operator, "reconcile-policy", "on-object-change")))
+		}
+		operator, g := settled(ctx, func(operator string) string { return manifests(operator, "a") },
+			component.Options{Policies: component.Policies{Reconcile: metav1alpha1.ReconcileOnce}})
+		changeManifests(ctx, g, manifests(operator, "b"))
+		expectReady(ctx, g)
+		Expect(value(ctx, g.Namespace, "once")).To(Equal("a"))
+		Expect(value(ctx, g.Namespace, "plain")).To(Equal("b"))
+	})
+
+	It("once leaves pruning and deletion as they are", func(ctx SpecContext) {
+		namespace, once := newNamespace(ctx), setting("reconcile-policy", "once")
+		g := newGadget(ctx, namespace, "app", together(configMap("pruned", "a", once), configMap("deleted", "a", once)))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, configMap("deleted", "b", once))
+		expectReady(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("once does not write a second time what a crash kept from the record", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		text := configMap("once", "a", settingOf(operator, "reconcile-policy", "once"))
+		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
+		c := &crash{counts: writesTo(namespace, "configmaps"), after: 1, unanswered: true}
+		stop := runOperator(operator, operatorOptions{transport: c.wrap})
+		Eventually(ctx, c.crashed.Load).Should(BeTrue())
+		stop()
+		changeManifests(ctx, g, strings.Replace(text, `"a"`, `"b"`, 1))
+		runOperator(operator, operatorOptions{})
+		expectReady(ctx, g)
+		Expect(value(ctx, namespace, "once")).To(Equal("a"))
+		Expect(writes(ctx, operator, namespace).Resource("configmaps")).To(HaveLen(1))
+	})
+
+	It("recreates nothing when only settings change", func(ctx SpecContext) {
+		manifests := func(operator string, settings ...string) string {
+			return configMap("settings", "a", append(settings, settingOf(operator, "update-policy", "recreate"))...)
+		}
+		operator, g := settled(ctx, func(operator string) string { return manifests(operator) }, component.Options{})
+		before, mark := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings"), markAudit(ctx)
+		changeManifests(ctx, g, manifests(operator, settingOf(operator, "reconcile-policy", follows), settingOf(operator, "delete-order", "3")))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings").GetUID()).To(Equal(before.GetUID()))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 200"}))
+		Expect(entryOf(ctx, g, "settings").DeleteOrder).To(HaveValue(Equal(3)))
+	})
+})
