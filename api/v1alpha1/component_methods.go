@@ -103,6 +103,11 @@ func (c *Component) Policies() metav1alpha1.Policies {
 // AllowEmpty says whether nothing may be rendered although there are dependents.
 func (c *Component) AllowEmpty() bool { return c.Spec.AllowEmpty }
 
+// AdditionalManagedTypes returns types whose foreign instances block the deletion.
+func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
+	return c.Spec.AdditionalManagedTypes
+}
+
 // RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which policies to
 // reconcile is no part of it, nor is as whom and where, so that it makes no revision.
 func (c *Component) RenderInputs() any {
@@ -137,7 +142,6 @@ func (c *Component) unsupported() []error {
 	}{
 		{"source.http", s.Source.HTTP != nil},
 		{"postRenderers", len(s.PostRenderers) > 0},
-		{"additionalManagedTypes", len(s.AdditionalManagedTypes) > 0},
 	} {
 		if f.set {
 			errs = append(errs, fmt.Errorf("spec.%s is not supported by this version of the operator; remove it", f.field))

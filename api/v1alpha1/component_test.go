@@ -89,6 +89,9 @@ var _ = Describe("A Component", func() {
 			func(s *v1alpha1.ComponentSpec) { s.Source.Inline.Files["a"] = "c" },
 			func(s *v1alpha1.ComponentSpec) { s.Path = "charts" },
 			func(s *v1alpha1.ComponentSpec) { s.Generator = "Helm" },
+			func(s *v1alpha1.ComponentSpec) {
+				s.AdditionalManagedTypes = []metav1alpha1.TypePattern{{Group: "*", Kind: "Widget"}}
+			},
 			func(s *v1alpha1.ComponentSpec) { s.ValuesFrom = []metav1alpha1.ValuesReference{{Name: "db"}} },
 		} {
 			other := before.DeepCopy()
@@ -103,7 +106,6 @@ var _ = Describe("A Component", func() {
 		},
 		Entry(nil, v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}}, "source.http"),
 		Entry(nil, v1alpha1.ComponentSpec{PostRenderers: []v1alpha1.PostRenderer{{}}}, "postRenderers"),
-		Entry(nil, v1alpha1.ComponentSpec{AdditionalManagedTypes: []v1alpha1.TypePattern{{}}}, "additionalManagedTypes"),
 	)
 
 	It("is rejected with all its mistakes at once", func() {

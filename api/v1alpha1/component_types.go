@@ -109,12 +109,12 @@ type ComponentSpec struct {
 	// +optional
 	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 
-	// AdditionalManagedTypes are types whose foreign instances block the deletion, although no dependent defines them. This version
-	// rejects it.
+	// AdditionalManagedTypes are types whose foreign instances block the deletion, although no dependent defines them: types that a
+	// dependent brings at run time, say. Their own instances are applied last and deleted first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
-	AdditionalManagedTypes []TypePattern `json:"additionalManagedTypes,omitempty"`
+	AdditionalManagedTypes []metav1alpha1.TypePattern `json:"additionalManagedTypes,omitempty"`
 
 	// AllowEmpty accepts an empty rendering after a non-empty one; all dependents are pruned then.
 	// +optional
@@ -224,14 +224,4 @@ type SecretKeyReference struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`
-}
-
-// TypePattern names a type, or a family of types.
-type TypePattern struct {
-	// Group, "*", or "*.suffix".
-	// +kubebuilder:validation:MaxLength=253
-	Group string `json:"group"`
-	// Kind, or "*".
-	// +kubebuilder:validation:MaxLength=63
-	Kind string `json:"kind"`
 }

@@ -46,7 +46,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	}
 	pass := r.newPass(component, owner, inventory)
 	r.begin(component.GetStatus(), inputs)
-	pass.Desired, pass.Revision = desired, component.GetStatus().Revision
+	pass.Desired, pass.Revision, pass.Managed = desired, component.GetStatus().Revision, inputs.managed
 	if pass.Trigger, err = triggerOf(component, inputs); err != nil {
 		return Outcome{}, err
 	}
@@ -86,7 +86,7 @@ func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []
 
 // checkSelf refuses a component that is its own dependent: it could never be deleted. In another cluster it is another object.
 func checkSelf(owner manifests.Owner, t target, desired []manifests.Object) error {
-	self := manifests.Key{Group: owner.Group, Kind: owner.Kind, Namespace: owner.Namespace, Name: owner.Name}
+	self := owner.Component()
 	if t.cluster != "" || !slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Key == self }) {
 		return nil
 	}
@@ -131,7 +131,7 @@ func triggerOf(component client.Object, in inputs) (string, error) {
 // begin enters new inputs into the status: a revision of their own, and a new time-out.
 func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs) {
 	status.Reconciler, status.TargetNamespace, status.TargetName = r.name, in.namespace, in.name
-	status.TargetCluster = in.target.cluster
+	status.TargetCluster, status.ManagedTypes = in.target.cluster, typeTexts(in.managed)
 	if status.InputDigest == in.digest {
 		return
 	}

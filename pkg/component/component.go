@@ -46,6 +46,12 @@ type EmptyAllower interface {
 	AllowEmpty() bool
 }
 
+// TypeHolder declares types whose foreign instances block the deletion, although no dependent defines them. Dependents of these types are
+// applied last and deleted first. What counts is what was declared at the last apply.
+type TypeHolder interface {
+	AdditionalManagedTypes() []metav1alpha1.TypePattern
+}
+
 // ReferenceHolder lists the Secrets and ConfigMaps of its own namespace whose content is an input of the rendering. The generator gets
 // their data; a change wakes the component.
 type ReferenceHolder interface {

@@ -102,10 +102,17 @@ func (r resource) gk() schema.GroupKind { return schema.GroupKind{Group: r.gvr.G
 // resources returns the types that support some verbs, each in its preferred version. A group that does not answer is an error: nothing
 // can be said of its objects.
 func (e *Engine) resources(ctx context.Context, verbs ...string) ([]resource, error) {
-	lists, err := e.discovery.ServerPreferredResourcesWithContext(ctx)
+	found, err := e.served(ctx, verbs...)
 	if err != nil {
 		return nil, err
 	}
+	return found, nil
+}
+
+// served returns the types that support some verbs, each in its preferred version. Where groups do not answer, the types of all others
+// come with the error.
+func (e *Engine) served(ctx context.Context, verbs ...string) ([]resource, error) {
+	lists, failure := e.discovery.ServerPreferredResourcesWithContext(ctx)
 	var found []resource
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
@@ -113,8 +120,7 @@ func (e *Engine) resources(ctx context.Context, verbs ...string) ([]resource, er
 			return nil, err
 		}
 		for _, r := range list.APIResources {
-			unsupported := func(verb string) bool { return !slices.Contains(r.Verbs, verb) }
-			if !strings.Contains(r.Name, "/") && !slices.ContainsFunc(verbs, unsupported) {
+			if isMain(r) && supports(r, verbs...) {
 				found = append(found, resource{gv.WithResource(r.Name), r.Kind, r.Namespaced})
 			}
 		}
@@ -122,7 +128,14 @@ func (e *Engine) resources(ctx context.Context, verbs ...string) ([]resource, er
 	slices.SortFunc(found, func(a, b resource) int {
 		return cmp.Or(strings.Compare(a.gvr.Group, b.gvr.Group), strings.Compare(a.gvr.Resource, b.gvr.Resource))
 	})
-	return found, nil
+	return found, failure
+}
+
+// isMain tells a resource from its subresources.
+func isMain(r metav1.APIResource) bool { return !strings.Contains(r.Name, "/") }
+
+func supports(r metav1.APIResource, verbs ...string) bool {
+	return !slices.ContainsFunc(verbs, func(verb string) bool { return !slices.Contains(r.Verbs, verb) })
 }
 
 // parallelLists bounds the lists that are under way for one component.

@@ -37,7 +37,11 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 	if err := checkCluster(component.GetStatus(), target, len(inventory)); err != nil {
 		return Outcome{}, r.orLetGo(err)
 	}
-	return target.engine.Delete(ctx, r.newPass(component, owner, inventory))
+	pass := r.newPass(component, owner, inventory)
+	if pass.Managed, err = r.managedTypes(component); err != nil {
+		return Outcome{}, err
+	}
+	return target.engine.Delete(ctx, pass)
 }
 
 // orLetGo says of a deletion that lacks its target what else a person can do. It is left to them: what we let go nobody deletes any more.

@@ -46,7 +46,7 @@ func (e *Engine) Apply(ctx context.Context, p Pass) (Outcome, error) {
 
 // Delete deletes what is in the inventory, as far as that goes without waiting.
 func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
-	p.Desired = nil
+	p.Desired, p.deleting = nil, true
 	return e.run(ctx, p, plan.ForDelete)
 }
 

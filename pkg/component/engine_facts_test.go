@@ -88,7 +88,7 @@ func TestForeign(t *testing.T) {
 		return manifests.Key{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: name}
 	}
 	facts := plan.Facts{
-		Owner: "us",
+		Owner: "us", Component: key("itself"),
 		Inventory: plan.NewInventory([]metav1alpha1.InventoryEntry{
 			{Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "ours", UID: "u1"},
 			{Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "crashed"},
@@ -106,6 +106,7 @@ func TestForeign(t *testing.T) {
 		{"another object of its name is not", inspect.Instance{Key: key("ours"), UID: "u9"}, 1},
 		{"what is not recorded is not", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
 		{"one whose UID a crash kept from the record is", inspect.Instance{Key: key("crashed"), UID: "u2"}, 0},
+		{"the component itself is, in a way", inspect.Instance{Key: key("itself"), UID: "u4"}, 0},
 		{"one that somebody else created under that name is not", inspect.Instance{Key: key("crashed"), UID: "u3"}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

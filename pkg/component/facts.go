@@ -15,19 +15,23 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	for _, o := range p.Desired {
 		kinds[o.Key.GroupKind()] = o.Version
 	}
-	defined := definitionsAmong(plan.Victims(inventory, p.Desired))
+	managed := e.definedAmong(ctx, plan.Victims(inventory, p.Desired))
+	if p.deleting && len(inventory) > 0 {
+		managed = append(managed, e.additional(ctx, p.Managed)...)
+	}
 	e.observer.Retain(ownerID, kinds, p.Wake)
-	e.observer.RetainTypes(ownerID, definedBy(defined))
+	e.observer.RetainTypes(ownerID, kindsOf(managed))
 	if !e.observer.Synced(ownerID) {
 		return plan.Facts{}, false
 	}
 	results := map[manifests.Key]plan.Result{}
 	facts := plan.Facts{
-		Owner: ownerID, Defaults: policiesForPlan(p.Policies.Or(e.defaults)), Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
+		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Defaults: policiesForPlan(p.Policies.Or(e.defaults)),
+		Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
 		Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
 		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },
 	}
-	facts.Foreign = e.watchedForeign(ctx, facts, defined)
+	facts.Foreign = e.watchedForeign(ctx, facts, managed)
 	return facts, true
 }
 
@@ -36,8 +40,8 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 // definition, and all objects with their namespace.
 func (e *Engine) check(ctx context.Context, f plan.Facts, p plan.Plan, checked map[manifests.Key]bool) bool {
 	fresh := unchecked(p, checked)
-	for _, d := range definitionsAmong(fresh) {
-		f.Foreign[manifests.ManagedType{GroupKind: d.GroupKind}] = e.listedForeign(ctx, f, d)
+	for _, m := range e.definedAmong(ctx, fresh) {
+		f.Foreign[m.ManagedType] = e.listedForeign(ctx, f, m)
 	}
 	for _, entry := range fresh {
 		if plan.IsNamespace(plan.KeyOf(entry)) {

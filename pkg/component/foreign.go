@@ -2,7 +2,10 @@ package component
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -15,63 +18,69 @@ import (
 // maxForeignNames is how many foreign instances are named; the rest is counted.
 const maxForeignNames = 10
 
-// definition is a type, and the name of the dependent that defines it.
-type definition struct {
-	schema.GroupKind
-	name string
-}
-
-// definitionsAmong returns the types defined by dependents that are to be deleted. An APIService names no kinds: its deletion leaves
-// its instances where they are, with the server that it pointed at.
-func definitionsAmong(victims []metav1alpha1.InventoryEntry) []definition {
-	var found []definition
-	for _, e := range victims {
-		for _, t := range plan.ManagedTypes([]metav1alpha1.InventoryEntry{e}) {
-			if t.Kind != "*" {
-				found = append(found, definition{t.GroupKind, e.Name})
-			}
-		}
-	}
-	return found
-}
-
-// definedBy returns the types that definitions define.
-func definedBy(definitions []definition) []schema.GroupKind {
-	gks := make([]schema.GroupKind, 0, len(definitions))
-	for _, d := range definitions {
-		gks = append(gks, d.GroupKind)
-	}
-	return gks
-}
-
-// watchedForeign returns what the watches know of foreign instances of the types that are defined. That a type is not served does not
-// say that it has no instances; then the API server is asked.
-func (e *Engine) watchedForeign(ctx context.Context, f plan.Facts, defined []definition) map[manifests.ManagedType]plan.ForeignInstances {
+// watchedForeign returns what the watches know of foreign instances of managed types.
+func (e *Engine) watchedForeign(ctx context.Context, f plan.Facts, types []managedType) map[manifests.ManagedType]plan.ForeignInstances {
 	found := map[manifests.ManagedType]plan.ForeignInstances{}
-	for _, d := range defined {
-		instances, reason, message := e.observer.Instances(d.GroupKind)
-		switch reason {
-		case "":
-			found[manifests.ManagedType{GroupKind: d.GroupKind}] = foreign(f, instances)
-		case plan.WaitNotServed:
-			found[manifests.ManagedType{GroupKind: d.GroupKind}] = e.listedForeign(ctx, f, d)
-		default:
-			found[manifests.ManagedType{GroupKind: d.GroupKind}] = plan.ForeignInstances{Error: message}
-		}
+	for _, m := range types {
+		found[m.ManagedType] = e.foreignOf(f, m, func(gk schema.GroupKind) ([]inspect.Instance, error) {
+			return e.watchedInstances(ctx, m, gk)
+		})
 	}
 	return found
+}
+
+// watchedInstances asks the watch on a type. That a type is not served does not say that it has no instances; then the API server is asked.
+func (e *Engine) watchedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
+	instances, reason, message := e.observer.Instances(gk)
+	switch reason {
+	case "":
+		return instances, nil
+	case plan.WaitNotServed:
+		return e.listedInstances(ctx, m, gk)
+	}
+	return nil, errors.New(message)
 }
 
 // listedForeign asks the API server itself.
-func (e *Engine) listedForeign(ctx context.Context, f plan.Facts, d definition) plan.ForeignInstances {
-	instances, err := e.checking.Instances(ctx, d.GroupKind, d.name)
-	if err != nil {
-		return plan.ForeignInstances{Error: "its instances cannot be listed: " + err.Error()}
-	}
-	return foreign(f, instances)
+func (e *Engine) listedForeign(ctx context.Context, f plan.Facts, m managedType) plan.ForeignInstances {
+	return e.foreignOf(f, m, func(gk schema.GroupKind) ([]inspect.Instance, error) { return e.listedInstances(ctx, m, gk) })
 }
 
-// foreign counts the instances that are not dependents of this component: by key and UID, never by label, which copies carry along.
+func (e *Engine) listedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
+	instances, err := e.checking.Instances(ctx, gk, m.definition)
+	if err != nil {
+		return nil, fmt.Errorf("its instances cannot be listed: %w", err)
+	}
+	return instances, nil
+}
+
+// foreignOf collects the foreign instances of all kinds that a managed type stands for. Where one is not known, none is.
+func (e *Engine) foreignOf(
+	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
+) plan.ForeignInstances {
+	var all []inspect.Instance
+	var failures []string
+	if m.failure != "" {
+		failures = append(failures, m.failure)
+	}
+	for _, gk := range m.kinds {
+		instances, err := ask(gk)
+		switch {
+		case err != nil && gk != m.GroupKind:
+			failures = append(failures, gk.String()+": "+err.Error())
+		case err != nil:
+			failures = append(failures, err.Error())
+		}
+		all = append(all, instances...)
+	}
+	if len(failures) > 0 {
+		return plan.ForeignInstances{Error: strings.Join(failures, "; ")}
+	}
+	return foreign(f, all)
+}
+
+// foreign counts the instances that are neither dependents of this component nor itself: by key and UID, never by label, which copies carry
+// along.
 func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	var names []string
 	for _, i := range instances {
@@ -83,7 +92,7 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 				uid = live.UID
 			}
 		}
-		if !recorded || uid != i.UID {
+		if i.Key != f.Component && (!recorded || uid != i.UID) {
 			names = append(names, i.Key.String())
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // inputs are what a rendering is made from.
@@ -28,7 +29,9 @@ type inputs struct {
 	namespace, name string
 	parameters      map[string]any
 	references      []reference
-	digest          string
+	// managed are the additional managed types: they have their say in the order.
+	managed []manifests.ManagedType
+	digest  string
 	// observing says that a watch on references has not delivered yet.
 	observing bool
 }
@@ -54,6 +57,9 @@ func (r *Reconciler[T]) readInputs(ctx context.Context, component T, t target) (
 	}
 	var err error
 	if in.parameters, err = component.GetParameters(); err != nil {
+		return inputs{}, invalidSpec(err)
+	}
+	if in.managed, err = declaredTypes(component); err != nil {
 		return inputs{}, invalidSpec(err)
 	}
 	in.references, in.observing, err = r.readReferences(ctx, component, t)
@@ -205,6 +211,9 @@ func (r *Reconciler[T]) inputDigest(component T, in inputs) (string, error) {
 	parts := []any{in.namespace, in.name, in.parameters, spec}
 	for _, ref := range in.references {
 		parts = append(parts, ref.Reference, ref.content.digest)
+	}
+	for _, t := range in.managed {
+		parts = append(parts, t.String())
 	}
 	return contentDigest(append(parts, generatorVersion(r.generator)))
 }

@@ -24,6 +24,9 @@ type Pass struct {
 	Trigger string
 	// Policies of dependents that name none; its empty fields are taken from the engine's options.
 	Policies Policies
+	// Managed are the additional managed types. Dependents of these types are applied last and deleted first, and foreign instances
+	// forbid to delete the component.
+	Managed []manifests.ManagedType
 	// Inventory is what was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
 	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the first write to any
@@ -36,6 +39,9 @@ type Pass struct {
 	Wake func()
 	// Now is the time of the pass.
 	Now time.Time
+
+	// deleting says that the whole component goes.
+	deleting bool
 }
 
 // Outcome is what a pass achieved.

@@ -59,7 +59,7 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	}
 	resets := in.target.engine.mapper.forgotten()
 	objects, err := manifests.Normalise(generated, manifests.NormaliseOptions{
-		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf,
+		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf, Managed: in.managed,
 	})
 	if err != nil {
 		return nil, &problem{reason: metav1alpha1.ReasonInvalidManifests, message: err.Error(), terminal: true}

@@ -6,16 +6,48 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// ManagedType is a type that a dependent defines. Kind "*" stands for all kinds of the group: an APIService names no kinds.
+// ManagedType is a type that a dependent defines, or a pattern of types that a component declares. Kind "*" stands for all kinds of the
+// group: an APIService names no kinds. Group "*" stands for all groups, and "*.suffix" for those that end so; neither stands for a group
+// of Kubernetes' own, which no component brings.
 type ManagedType struct {
 	schema.GroupKind
 }
 
 // Matches says whether gk is of the managed type.
 func (m ManagedType) Matches(gk schema.GroupKind) bool {
-	return m.Group == gk.Group && (m.Kind == "*" || m.Kind == gk.Kind)
+	return m.MatchesGroup(gk.Group) && (m.Kind == "*" || m.Kind == gk.Kind)
+}
+
+// MatchesGroup says whether there may be types of this group among those meant.
+func (m ManagedType) MatchesGroup(group string) bool {
+	suffix, wild := strings.CutPrefix(m.Group, "*")
+	if !wild {
+		return group == m.Group
+	}
+	return strings.HasSuffix(group, suffix) && !ownGroups[group]
+}
+
+// ownGroups are the groups that Kubernetes itself serves.
+var ownGroups = map[string]bool{
+	"": true, "admissionregistration.k8s.io": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "apps": true,
+	"authentication.k8s.io": true, "authorization.k8s.io": true, "autoscaling": true, "batch": true, "certificates.k8s.io": true,
+	"coordination.k8s.io": true, "discovery.k8s.io": true, "events.k8s.io": true, "flowcontrol.apiserver.k8s.io": true,
+	"internal.apiserver.k8s.io": true, "networking.k8s.io": true, "node.k8s.io": true, "policy": true,
+	"rbac.authorization.k8s.io": true, "resource.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true,
+	"storagemigration.k8s.io": true,
+}
+
+// NewManagedType returns the pattern of a group, which may be "*" or "*.suffix", and a kind, which may be "*".
+func NewManagedType(group, kind string) (ManagedType, error) {
+	if suffix, wild := strings.CutPrefix(group, "*"); wild && suffix == "" || len(validation.IsDNS1123Subdomain(strings.TrimPrefix(group, "*."))) == 0 {
+		if kind == "*" || len(validation.IsDNS1035Label(strings.ToLower(kind))) == 0 {
+			return ManagedType{schema.GroupKind{Group: group, Kind: kind}}, nil
+		}
+	}
+	return ManagedType{}, fmt.Errorf(`managed type with group %q and kind %q: want a group, "*" or "*.suffix", and a kind or "*"`, group, kind)
 }
 
 // ParseManagedType reads the text form, Kind.group.

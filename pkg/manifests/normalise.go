@@ -54,6 +54,8 @@ type NormaliseOptions struct {
 	Owner Owner
 	// ScopeOf returns the scope of a type in the target, ScopeUnknown where it is not served.
 	ScopeOf func(gvk schema.GroupVersionKind) (Scope, error)
+	// Managed are types whose instances go last, although no manifest defines them.
+	Managed []ManagedType
 }
 
 // Normalise turns generated manifests into what is applied: it checks each, fixes its scope and namespace, reads its settings, merges
@@ -61,7 +63,7 @@ type NormaliseOptions struct {
 // applied. The manifests themselves are not changed. All errors are joined, each naming its object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
-	n := normaliser{NormaliseOptions: o, defined: map[schema.GroupKind]Scope{}}
+	n := normaliser{NormaliseOptions: o, defined: map[schema.GroupKind]Scope{}, managed: slices.Clone(o.Managed)}
 	for _, body := range bodies {
 		for _, t := range ManagedTypes(body) {
 			n.managed = append(n.managed, t)

@@ -26,6 +26,11 @@ func (o Owner) String() string {
 	return strings.Join([]string{o.Cluster, o.Reconciler, o.Group, o.Kind, o.Namespace, o.Name}, "/")
 }
 
+// Component returns the key of the component itself.
+func (o Owner) Component() Key {
+	return Key{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+}
+
 // ID returns a hash of the readable form that fits a label; the owner-id label holds it.
 func (o Owner) ID() string {
 	return hashOwner(o.String())

@@ -28,6 +28,8 @@ type GadgetSpec struct {
 	Manifests string `json:"manifests,omitempty"`
 	// TargetNamespace is where they go; the gadget's namespace by default.
 	TargetNamespace string `json:"targetNamespace,omitempty"`
+	// ManagedTypes are additional managed types.
+	ManagedTypes []metav1alpha1.TypePattern `json:"managedTypes,omitempty"`
 	// References are read before rendering.
 	References []metav1alpha1.Reference `json:"references,omitempty"`
 	// Policies are those of dependents that name none.
@@ -93,6 +95,9 @@ func (g *Gadget) Impersonation() (user string, groups []string) { return g.Spec.
 // KubeConfig returns where the manifests are applied.
 func (g *Gadget) KubeConfig() *metav1alpha1.KubeConfigReference { return g.Spec.KubeConfig }
 
+// AdditionalManagedTypes returns types that no manifest defines.
+func (g *Gadget) AdditionalManagedTypes() []metav1alpha1.TypePattern { return g.Spec.ManagedTypes }
+
 // Suspended says whether reconciling is suspended.
 func (g *Gadget) Suspended() bool { return g.Spec.Suspend }
 
@@ -126,6 +131,7 @@ func (g *Gadget) DeepCopyObject() runtime.Object {
 	if g.Spec.KubeConfig != nil {
 		out.Spec.KubeConfig = new(*g.Spec.KubeConfig)
 	}
+	out.Spec.ManagedTypes = append([]metav1alpha1.TypePattern(nil), g.Spec.ManagedTypes...)
 	out.Spec.References = append([]metav1alpha1.Reference(nil), g.Spec.References...)
 	return out
 }

@@ -125,6 +125,11 @@ type Status struct {
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`
 
+	// ManagedTypes are the additional managed types as last applied, as Kind.group; each part may be a pattern.
+	// +optional
+	// +listType=atomic
+	ManagedTypes []string `json:"managedTypes,omitempty"`
+
 	// Inventory records the dependents, an entry each, in the form of InventoryEntry.
 	// +optional
 	// +listType=atomic

@@ -78,11 +78,12 @@ func (e *Executor) unserved(ctx context.Context, a plan.Action, cause error) (*p
 }
 
 // Instances lists all objects of a managed type consistently, in every namespace; definition is the name of the custom resource
-// definition that defines it. That a type is not served does not say that it has no instances: a definition may serve no version any
-// more, and discovery may have gaps. Only where the definition does not exist, or was never established, there cannot be any.
+// definition that defines it, if one does. Whatever version the list is asked in, it holds the objects of all: they are stored once. That
+// a type is not served does not say that it has no instances: a definition may serve no version any more, and discovery may have gaps.
+// Only where the definition does not exist, or was never established, there cannot be any.
 func (e *Executor) Instances(ctx context.Context, gk schema.GroupKind, definition string) ([]inspect.Instance, error) {
 	list, err := e.list(ctx, gk)
-	if isNotServed(err) {
+	if isNotServed(err) && definition != "" {
 		return nil, e.neverServed(ctx, definition, err)
 	}
 	if err != nil {

@@ -54,7 +54,7 @@ func (c *component) next() string {
 	var texts []string
 	f := Facts{
 		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
-		Desired: c.desired, Inventory: c.inventory, Live: c.world.watched, Foreign: c.foreign,
+		Managed: c.managed, Desired: c.desired, Inventory: c.inventory, Live: c.world.watched, Foreign: c.foreign,
 	}
 	p := ForApply(f)
 	if c.deleting {

@@ -64,7 +64,7 @@ func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason
 	if p.Blocked = blockers(f, victims, reason); len(p.Blocked) > 0 {
 		return p
 	}
-	types := ManagedTypes(slices.Collect(maps.Values(f.Inventory)))
+	types := append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...)
 	slices.SortFunc(victims, func(a, b metav1alpha1.InventoryEntry) int { return compareDelete(a, b, types) })
 	for start := 0; start < len(victims); {
 		end := start + 1
@@ -82,12 +82,15 @@ func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason
 	return p
 }
 
-// blockers returns the types whose foreign instances would go with their definition. A definition that is gone, or not ours any more,
-// takes nothing along; nor does one that is released.
+// blockers returns the types whose foreign instances would go with their definition, or would lose what serves them. A definition that is
+// gone, or not ours any more, takes nothing along; nor does one that is released.
 func blockers(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []Blocker {
 	var found []Blocker
 	for _, v := range defining(f, victims, reason) {
 		found = append(found, v.blockers(f)...)
+	}
+	if slices.ContainsFunc(victims, func(e metav1alpha1.InventoryEntry) bool { return !Releases(e, reason) }) {
+		found = append(found, blocking(f, f.Managed)...)
 	}
 	sortBlockers(found)
 	return found
@@ -120,8 +123,13 @@ func defining(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []v
 
 // blockers returns the types that the victim defines and that have foreign instances.
 func (v victim) blockers(f Facts) []Blocker {
+	return blocking(f, ManagedTypes([]metav1alpha1.InventoryEntry{v.entry}))
+}
+
+// blocking returns those of the types that have, or may have, foreign instances.
+func blocking(f Facts, types []manifests.ManagedType) []Blocker {
 	var found []Blocker
-	for _, t := range ManagedTypes([]metav1alpha1.InventoryEntry{v.entry}) {
+	for _, t := range types {
 		if foreign := f.Foreign[t]; foreign.Count > 0 || foreign.Error != "" {
 			found = append(found, Blocker{Type: t, Foreign: foreign})
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -237,5 +238,36 @@ func TestDefinitionsOfOthers(t *testing.T) {
 func TestDeletionOfNothingIsDone(t *testing.T) {
 	if p := ForDelete(Facts{Owner: us}); !p.Done() {
 		t.Errorf("got %+v", p)
+	}
+}
+
+func TestAdditionalManagedTypes(t *testing.T) {
+	gadgets := manifests.ManagedType{GroupKind: schema.GroupKind{Group: "*.example.com", Kind: "Gadget"}}
+	controller, gadget := desiredObject(0, manifests.StageWorkloads, "controller"), desiredObject(0, manifests.StageInstances, "gadget")
+	gadget.Key.Group, gadget.Key.Kind = "a.example.com", "Gadget"
+	for _, c := range []struct {
+		name  string
+		setUp func(*component)
+		want  string
+	}{
+		{"their instances are deleted first", func(*component) {}, "delete gadget"},
+		{"a deletion is blocked while foreign instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Count: 1} }, "blocked by Gadget.*.example.com"},
+		{"a deletion is blocked while it is not known whether they exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Error: "forbidden"} }, "blocked by Gadget.*.example.com"},
+		{"a deletion that is done is not blocked", func(c *component) {
+			c.foreign[gadgets], c.inventory = ForeignInstances{Count: 1}, nil
+		}, ""},
+		{"nothing is blocked by instances of types that are not declared", func(c *component) {
+			c.foreign[gadgets], c.managed = ForeignInstances{Count: 1}, nil
+		}, "delete gadget, delete controller"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := &component{world: newWorld(), deleting: true, managed: []manifests.ManagedType{gadgets}, foreign: map[manifests.ManagedType]ForeignInstances{}}
+			x.applied(controller)
+			x.applied(gadget)
+			c.setUp(x)
+			if got := x.next(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
 	}
 }

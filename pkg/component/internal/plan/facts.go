@@ -15,6 +15,10 @@ import (
 type Facts struct {
 	// Owner is the owner id of the component.
 	Owner string
+	// Component is the key of the component itself.
+	Component manifests.Key
+	// Managed are the additional managed types, which no dependent defines.
+	Managed []manifests.ManagedType
 	// Defaults are the policies of dependents that name none.
 	Defaults Policies
 	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise.
@@ -30,7 +34,8 @@ type Facts struct {
 	Live func(manifests.Key) Observed
 	// Results are the latest answers of this pass, by key.
 	Results map[manifests.Key]Result
-	// Foreign are the foreign instances of managed types that are about to be deleted.
+	// Foreign are the foreign instances of managed types: of those whose definitions are about to be deleted, and, in a deletion, of
+	// additional ones.
 	Foreign map[manifests.ManagedType]ForeignInstances
 	// Contents say of a namespace that is about to be deleted, by its name, what would go with it.
 	Contents map[string]Contents

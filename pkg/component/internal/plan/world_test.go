@@ -176,6 +176,7 @@ type component struct {
 	desired   []manifests.Object
 	inventory Inventory
 	foreign   map[manifests.ManagedType]ForeignInstances
+	managed   []manifests.ManagedType
 	contents  map[string]Contents
 	deleting  bool
 	// same says that desired was rendered from the inputs that were applied last.
@@ -201,7 +202,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	for {
 		f := Facts{
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
-			Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
+			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
 		}
 		f.Live = func(key manifests.Key) Observed {
 			watched := c.world.watched(key)

@@ -1,0 +1,102 @@
+package conformance_test
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// gizmo turns manifests of widgets into those of gizmos, a kind that only specs of additional managed types have.
+func gizmo(text string) string {
+	return strings.NewReplacer("Widget", "Gizmo", "widgets", "gizmos").Replace(text)
+}
+
+var _ = Describe("An additional managed type", func() {
+	var namespace, elsewhere, group string
+
+	// The type is there already: whoever brings it is no dependent.
+	BeforeEach(func(ctx SpecContext) {
+		namespace, elsewhere, group = newNamespace(ctx), newNamespace(ctx), "types."+newGroup()
+		create(ctx, gizmo(widgetDefinition(group)))
+		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Gizmo", namespace, "none"); return err }).
+			Should(MatchError(ContainSubstring("not found")))
+		DeferCleanup(func(ctx SpecContext) {
+			remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "gizmos."+group))
+		})
+	})
+	in := func(namespace, text string) string {
+		return strings.Replace(text, "{name:", "{namespace: "+namespace+", name:", 1)
+	}
+	managing := func(group, kind string) func(*gadget.Gadget) {
+		return func(g *gadget.Gadget) {
+			g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: group, Kind: kind}}
+		}
+	}
+	changes := func(ctx context.Context, mark auditMark, verb string) testcluster.Events {
+		GinkgoHelper()
+		return succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb(verb).Resource("configmaps", "gizmos"))
+	}
+
+	It("has its instances applied last and deleted first", func(ctx SpecContext) {
+		mark := markAudit(ctx)
+		g := newGadget(ctx, namespace, "app", together(deployment("controller"), gizmo(widget(group, "own")), configMap("settings", "a")), managing(group, "Gizmo"))
+		expectReady(ctx, g)
+		Expect(verbs(changes(ctx, mark, "patch"))).To(Equal([]string{"patch configmaps 201", "patch gizmos 201"}))
+		mark = markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(verbs(changes(ctx, mark, "delete"))).To(Equal([]string{"delete gizmos 200", "delete configmaps 200"}))
+	})
+
+	DescribeTable("forbids the deletion while foreign instances exist, by a pattern of", func(ctx SpecContext, pattern func() (group, kind string)) {
+		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
+		g := newGadget(ctx, namespace, "app", together(gizmo(widget(group, "own")), configMap("settings", "a")), managing(pattern()))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs"), Not(ContainSubstring("own"))))
+		Expect(changes(ctx, mark, "delete")).To(BeEmpty())
+		remove(ctx, foreign[0])
+		lifted := time.Now()
+		expectGone(ctx, g)
+		Expect(time.Since(lifted)).To(BeNumerically("<", 2*time.Second))
+	},
+		Entry("group and kind", func() (string, string) { return group, "Gizmo" }),
+		Entry("a group", func() (string, string) { return group, "*" }),
+		Entry("all kinds in groups with a suffix", func() (string, string) { return "*" + strings.TrimPrefix(group, "types"), "*" }),
+		Entry("a kind in all groups", func() (string, string) { return "*", "Gizmo" }),
+	)
+
+	It("counts as it was last applied, whatever the spec says since", func(ctx SpecContext) {
+		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing(group, "Gizmo"))
+		expectReady(ctx, g)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.ManagedTypes, g.Spec.Suspend = nil, true })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Suspended")
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("theirs"))
+		remove(ctx, foreign[0])
+		expectGone(ctx, g)
+	})
+
+	It("need not be served", func(ctx SpecContext) {
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("nobody.example.org", "Nothing"))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
+	It("is refused before anything is written where the pattern is none", func(ctx SpecContext) {
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("*foo", "Widget"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec"), ContainSubstring(`"*.suffix"`)))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+})
