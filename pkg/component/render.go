@@ -58,11 +58,11 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 		}
 	}
 	resets := in.target.engine.mapper.forgotten()
-	objects, err := manifests.Normalise(generated, manifests.NormaliseOptions{
+	objects, err := normalise(generated, manifests.NormaliseOptions{
 		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf, Managed: in.managed,
 	})
 	if err != nil {
-		return nil, &problem{reason: metav1alpha1.ReasonInvalidManifests, message: err.Error(), terminal: true}
+		return nil, err
 	}
 	if err := checkSelf(owner, in.target, objects); err != nil {
 		return nil, err
@@ -75,6 +75,27 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	r.mu.Lock()
 	r.rendered[name] = rendered
 	r.mu.Unlock()
+	return objects, nil
+}
+
+// normalise tells what is wrong with the manifests from an API server that does not say what it serves: that goes away by itself.
+func normalise(generated []*unstructured.Unstructured, o manifests.NormaliseOptions) ([]manifests.Object, error) {
+	var unanswered error
+	scopeOf := o.ScopeOf
+	o.ScopeOf = func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+		scope, err := scopeOf(gvk)
+		if err != nil {
+			unanswered = err
+		}
+		return scope, err
+	}
+	objects, err := manifests.Normalise(generated, o)
+	switch {
+	case unanswered != nil:
+		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", unanswered)}
+	case err != nil:
+		return nil, &problem{reason: metav1alpha1.ReasonInvalidManifests, message: err.Error(), terminal: true}
+	}
 	return objects, nil
 }
 

@@ -1,0 +1,45 @@
+package component
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestNormaliseSaysWhetherToTryAgain(t *testing.T) {
+	manifest := func(name string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name},
+		}}
+	}
+	for _, c := range []struct {
+		name     string
+		manifest *unstructured.Unstructured
+		answer   error
+		reason   string
+		terminal bool
+	}{
+		{"a bad manifest does not go away by itself", manifest(""), nil, metav1alpha1.ReasonInvalidManifests, true},
+		{"an API server that does not answer does", manifest("a"), errors.New("no answer in time"), metav1alpha1.ReasonRetrying, false},
+		{"a manifest that is fine is no problem", manifest("a"), nil, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := normalise([]*unstructured.Unstructured{c.manifest}, manifests.NormaliseOptions{
+				Reconciler: "a.example.com", Namespace: "shop",
+				ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, c.answer },
+			})
+			p := problemOf(err)
+			if p == nil {
+				p = &problem{}
+			}
+			if p.reason != c.reason || p.terminal != c.terminal {
+				t.Errorf("want %q, terminal %t; got %q, terminal %t", c.reason, c.terminal, p.reason, p.terminal)
+			}
+		})
+	}
+}
