@@ -57,6 +57,14 @@ test-unit: ## Run the tests that need no cluster
 test-long: cluster ## Run all tests and those that take long: load, restarts, budgets
 	go test -p 1 -timeout 60m -tags long $(TEST_FLAGS) ./...
 
+# How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.
+SEEDS ?= 300
+SEED ?= 1
+
+.PHONY: faults
+faults: cluster ## Let go wrong what can, SEEDS times: 300; test-long does, too
+	go test -count=1 -timeout 60m -v ./test/faults -seeds $(SEEDS) -seed $(SEED)
+
 .PHONY: lint
 lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go build -v ./...

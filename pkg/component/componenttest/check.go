@@ -1,0 +1,190 @@
+package componenttest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// sight is what an administrator sees of a component.
+type sight struct {
+	// exists says that the component is there, ready that it says so of its current generation, with what it says.
+	exists, ready bool
+	condition     string
+	revision      int64
+	record        map[string]any
+	dependents    map[string]any
+	// leaked are dependents that are not in the record, lost those in the record that are not there.
+	leaked, lost []string
+}
+
+// look reads the component and its dependents.
+func (p *play[C]) look(ctx context.Context) (sight, error) {
+	// The dependents first: what an operator writes meanwhile is recorded before.
+	live, err := p.dependents(ctx)
+	if err != nil {
+		return sight{}, err
+	}
+	s := sight{record: map[string]any{}, dependents: map[string]any{}}
+	entries, err := p.inventory(ctx, &s)
+	if err != nil {
+		return sight{}, err
+	}
+	recorded := map[string]metav1alpha1.InventoryEntry{}
+	for _, e := range entries {
+		key := portableKey(manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}, p.namespace)
+		recorded[key] = e
+		s.record[key] = map[string]any{"completed": e.Completed, "delete policy": string(e.DeletePolicy), "order": float64(e.Order)}
+	}
+	uids := map[string]string{}
+	for _, o := range live {
+		key := portableKey(keyOf(&o), p.namespace)
+		if s.dependents[key], err = portable(&o, p.Reconciler, p.namespace); err != nil {
+			return sight{}, err
+		}
+		uids[key] = string(o.GetUID())
+		if _, ok := recorded[key]; !ok {
+			s.leaked = append(s.leaked, key)
+		}
+	}
+	for key, e := range recorded {
+		if !e.Completed && uids[key] != string(e.UID) {
+			s.lost = append(s.lost, fmt.Sprintf("%s with UID %q", key, e.UID))
+		}
+	}
+	slices.Sort(s.leaked)
+	slices.Sort(s.lost)
+	return s, nil
+}
+
+func keyOf(o *unstructured.Unstructured) manifests.Key {
+	gvk := o.GroupVersionKind()
+	return manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+func portableKey(key manifests.Key, namespace string) string {
+	return strings.ReplaceAll(key.String(), namespace, "NAMESPACE")
+}
+
+// inventory reads the record of the component, and what it says of itself.
+func (p *play[C]) inventory(ctx context.Context, s *sight) ([]metav1alpha1.InventoryEntry, error) {
+	c, err := p.current(ctx)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	status := c.GetStatus()
+	s.exists, s.revision = true, status.Revision
+	if ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady); ready != nil {
+		s.ready = ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.GetGeneration()
+		s.condition = fmt.Sprintf("%s %s: %s", ready.Status, ready.Reason, ready.Message)
+	}
+	return metav1alpha1.ParseInventory(status.Inventory)
+}
+
+// dependents lists what carries the component's mark, among all types that were written to. A label alone may be a copy.
+func (p *play[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, error) {
+	for _, t := range p.injector.tally.written() {
+		p.record.types[t] = true
+	}
+	var found []unstructured.Unstructured
+	for t := range p.record.types {
+		gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
+		list, err := p.dynamic.Resource(gvr).List(ctx, metav1.ListOptions{LabelSelector: p.Reconciler + "/" + manifests.LabelOwnerID + "=" + p.owner.ID()})
+		if apierrors.IsNotFound(err) {
+			continue // Nobody defines the type any more.
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", gvr.GroupResource(), err)
+		}
+		for _, o := range list.Items {
+			if o.GetAnnotations()[p.Reconciler+"/"+manifests.AnnotationOwnerID] == p.owner.String() {
+				found = append(found, o)
+			}
+		}
+	}
+	return found, nil
+}
+
+// arrived says what is missing to the end of a step, and what there is.
+func (p *play[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
+	deletion := i == len(p.Steps)+1
+	// Looking at all dependents is worth it only when the component says that it is done.
+	found := sight{}
+	if _, err := p.inventory(ctx, &found); err != nil {
+		return nil, []string{err.Error()}
+	}
+	if found.exists == deletion || !deletion && !found.ready {
+		return nil, []string{fmt.Sprintf("the component exists: %t; Ready: %s", found.exists, found.condition)}
+	}
+	_, underWay, last := p.injector.requests()
+	if busy := underWay > 0 || time.Since(last) < restTime; busy && (p.rehearsed == nil || i == len(p.Steps)) {
+		return nil, []string{"the operator does not come to rest"}
+	}
+	found, err := p.look(ctx)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	state := snapshot{
+		"component":  map[string]any{"exists": found.exists, "ready": found.ready, "revision": float64(found.revision)},
+		"record":     found.record,
+		"dependents": found.dependents,
+		"created":    p.created(),
+	}
+	var problems []string
+	for _, key := range found.leaked {
+		problems = append(problems, key+" leaks: it is not recorded")
+	}
+	for _, key := range found.lost {
+		problems = append(problems, key+" is recorded, but it is not there")
+	}
+	if p.rehearsed != nil {
+		problems = append(problems, state.differences(p.rehearsed.steps[i].state)...)
+	}
+	return state, problems
+}
+
+// created counts the creations of each object.
+func (p *play[C]) created() map[string]any {
+	found := map[string]any{}
+	for name, n := range p.injector.tally.creations() {
+		found[strings.ReplaceAll(name, p.namespace, "NAMESPACE")] = float64(n)
+	}
+	return found
+}
+
+// checkBystanders says which objects of others were touched.
+func (p *play[C]) checkBystanders(ctx context.Context) error {
+	for _, before := range p.bystanders {
+		now := &metav1.PartialObjectMetadata{}
+		now.SetGroupVersionKind(before.GetObjectKind().GroupVersionKind())
+		if now.Kind == "" {
+			gvk, err := p.client.GroupVersionKindFor(before)
+			if err != nil {
+				return err
+			}
+			now.SetGroupVersionKind(gvk)
+		}
+		if err := p.client.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
+			return fmt.Errorf("an object of others: %w", err)
+		}
+		if now.UID != before.GetUID() || now.ResourceVersion != before.GetResourceVersion() {
+			return fmt.Errorf("%s %s, an object of others, was touched", now.Kind, now.Name)
+		}
+	}
+	return nil
+}

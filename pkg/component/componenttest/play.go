@@ -1,0 +1,236 @@
+package componenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	// restTime without a request says that an operator has come to rest.
+	restTime = 500 * time.Millisecond
+	pollTime = 100 * time.Millisecond
+)
+
+// record is what a run left, step by step.
+type record struct {
+	steps []outcome
+	types map[target]bool
+}
+
+// outcome is what a step left, and how many requests it took.
+type outcome struct {
+	state    snapshot
+	requests int
+}
+
+// play is one run of a scenario.
+type play[C component.Component] struct {
+	Scenario[C]
+	namespace string
+	name      string
+	owner     manifests.Owner
+	client    client.Client
+	dynamic   dynamic.Interface
+	injector  *Injector
+	// rehearsed is what the run without faults left; nil in that run.
+	rehearsed  *record
+	record     *record
+	bystanders []client.Object
+}
+
+// play plays the scenario in a namespace of its own, which stays where it fails.
+func (s Scenario[C]) play(ctx context.Context, rehearsed *record, namespace string, f Faults) (*play[C], error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p, err := s.newPlay(ctx, rehearsed, namespace, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.setUp(ctx); err != nil {
+		return nil, fmt.Errorf("set the scene: %w", err)
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := p.operate(working); err != nil {
+			cancel(err)
+		}
+	}()
+	err = p.acts(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	stop()
+	<-ended
+	if err != nil {
+		return p, fmt.Errorf("%w\nthe namespace %s is kept; what happened:\n  %s", err, namespace, strings.Join(p.injector.Log(), "\n  "))
+	}
+	return p, p.tearDown(ctx)
+}
+
+func (s Scenario[C]) newPlay(ctx context.Context, rehearsed *record, namespace string, f Faults) (*play[C], error) {
+	p := &play[C]{
+		Scenario: s, namespace: namespace, rehearsed: rehearsed, injector: NewInjector(ctx, f),
+		record: &record{types: map[target]bool{}},
+	}
+	config := rest.CopyConfig(s.Config)
+	config.QPS = -1
+	var err error
+	if p.client, err = client.New(config, client.Options{Scheme: s.Scheme}); err != nil {
+		return nil, err
+	}
+	if p.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c := s.Component(namespace)
+	p.name = c.GetName()
+	gvk, err := apiutil.GVKForObject(c, s.Scheme)
+	if err != nil {
+		return nil, err
+	}
+	system := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	if err := p.client.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &system); err != nil {
+		return nil, err
+	}
+	p.owner = manifests.Owner{
+		Cluster: string(system.UID), Reconciler: s.Reconciler, Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: p.name,
+	}
+	if rehearsed != nil {
+		maps.Copy(p.record.types, rehearsed.types)
+	}
+	return p, nil
+}
+
+// setUp creates the namespace and the bystanders.
+func (p *play[C]) setUp(ctx context.Context) error {
+	if err := p.client.Create(ctx, newObject("Namespace", "", p.namespace)); err != nil {
+		return err
+	}
+	label, annotation := p.Reconciler+"/"+manifests.LabelOwnerID, p.Reconciler+"/"+manifests.AnnotationOwnerID
+	plain, labelled, annotated := newObject("ConfigMap", p.namespace, "bystander"),
+		newObject("ConfigMap", p.namespace, "bystander-labelled"), newObject("ConfigMap", p.namespace, "bystander-annotated")
+	labelled.SetLabels(map[string]string{label: p.owner.ID()})
+	annotated.SetAnnotations(map[string]string{annotation: p.owner.String()})
+	p.bystanders = []client.Object{plain, labelled, annotated}
+	if p.Bystanders != nil {
+		p.bystanders = append(p.bystanders, p.Bystanders(p.namespace)...)
+	}
+	for _, o := range p.bystanders {
+		if err := p.client.Create(ctx, o); err != nil {
+			return fmt.Errorf("bystander %s: %w", o.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func (p *play[C]) tearDown(ctx context.Context) error {
+	for _, o := range p.bystanders {
+		if err := p.client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return p.client.Delete(ctx, newObject("Namespace", "", p.namespace))
+}
+
+// newObject returns an empty object of a type of Kubernetes' core, which an author's scheme need not know.
+func newObject(kind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("v1")
+	o.SetKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// acts goes through the life of the component.
+func (p *play[C]) acts(ctx context.Context) error {
+	install := Step[C]{Name: "install", Disturb: func(ctx context.Context, c client.Client, namespace string) error {
+		return c.Create(ctx, p.Component(namespace))
+	}}
+	remove := Step[C]{Name: "delete", Disturb: func(ctx context.Context, c client.Client, namespace string) error {
+		return c.Delete(ctx, p.Component(namespace))
+	}}
+	steps := append([]Step[C]{install}, p.Steps...)
+	for i, step := range append(steps, remove) {
+		if err := p.act(ctx, i, step); err != nil {
+			return fmt.Errorf("step %q: %w", step.Name, err)
+		}
+	}
+	return p.checkBystanders(ctx)
+}
+
+// act does a step and waits until it has come to its end.
+func (p *play[C]) act(ctx context.Context, i int, step Step[C]) error {
+	expected := 0
+	if p.rehearsed != nil {
+		expected = p.rehearsed.steps[i].requests
+	}
+	p.injector.begin(step.Name, p.injector.faults.crashes(step.Name, expected))
+	if err := p.do(ctx, step); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(p.Patience)
+	for {
+		state, problems := p.arrived(ctx, i)
+		if len(problems) == 0 {
+			count, _, _ := p.injector.requests()
+			p.record.steps = append(p.record.steps, outcome{state: state, requests: count})
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("it did not come to its end within %s:\n  %s", p.Patience, strings.Join(problems, "\n  "))
+		}
+		select {
+		case <-time.After(pollTime):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (p *play[C]) do(ctx context.Context, step Step[C]) error {
+	return retry.OnError(retry.DefaultBackoff, apierrors.IsConflict, func() error {
+		if step.Disturb != nil {
+			if err := step.Disturb(ctx, p.client, p.namespace); err != nil {
+				return err
+			}
+		}
+		if step.Change == nil {
+			return nil
+		}
+		c, err := p.current(ctx)
+		if err != nil {
+			return err
+		}
+		step.Change(c)
+		return p.client.Update(ctx, c)
+	})
+}
+
+// current reads the component.
+func (p *play[C]) current(ctx context.Context) (C, error) {
+	c, ok := reflect.TypeAssert[C](reflect.New(reflect.TypeFor[C]().Elem()))
+	if !ok {
+		return c, errors.New("a component is a pointer to a struct")
+	}
+	return c, p.client.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: p.name}, c)
+}

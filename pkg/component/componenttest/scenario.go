@@ -1,0 +1,129 @@
+package componenttest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+// T is what Run needs of a test: *testing.T and ginkgo's GinkgoTB() will do.
+type T interface {
+	Helper()
+	Context() context.Context
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// Scenario is the life of a component of type C, a pointer to a struct: it is installed, goes through the steps, and is deleted. It lives
+// in a namespace of its own.
+type Scenario[C component.Component] struct {
+	// Config reaches the cluster as an administrator, who sets the scene and looks at what comes of it. Operators get a copy whose requests
+	// meet the faults.
+	Config *rest.Config
+	// Scheme knows C.
+	Scheme *runtime.Scheme
+	// Reconciler is the name that NewReconciler was given.
+	Reconciler string
+	// Operator runs the operator as its main function does, until ctx ends or something fails. It is called again after each crash. In one
+	// process that needs Options.SkipNameValidation. Where Parallel is more than one it must serve the components of the namespace alone.
+	Operator func(ctx context.Context, config *rest.Config, namespace string) error
+	// Component returns what is installed. What it renders outside its namespace must be named after the namespace where Parallel is more
+	// than one.
+	Component func(namespace string) C
+	// Steps follow the installation. Afterwards the component is deleted.
+	Steps []Step[C]
+	// Bystanders are objects of others, which must stay as they are. There are always some ConfigMaps, among them one with a copy of the
+	// owner label.
+	Bystanders func(namespace string) []client.Object
+
+	// Seeds are those to play the scenario with, once each.
+	Seeds []uint64
+	// Parallel is how many of them are played at a time; one by default.
+	Parallel int
+	// Faults are what happens; the seed is set for each run.
+	Faults Faults
+	// Patience is how long a step may take with its faults; a minute by default.
+	Patience time.Duration
+}
+
+// Step is something that happens to an installed component. It has come to its end when the component is ready, and all is as the same
+// step left it without faults.
+type Step[C component.Component] struct {
+	Name string
+	// Change edits the component as its user would, such as its spec.
+	Change func(C)
+	// Disturb does what others do to the dependents, such as editing or deleting one.
+	Disturb func(ctx context.Context, c client.Client, namespace string) error
+}
+
+func (s Scenario[C]) withDefaults() Scenario[C] {
+	s.Parallel = max(1, s.Parallel)
+	if s.Patience <= 0 {
+		s.Patience = time.Minute
+	}
+	return s
+}
+
+// Run plays a scenario without faults first, and then with each seed. It fails the test where a run does not come to the end state of the
+// run without faults, step by step: the same dependents with the same values, fields owned, and record; nothing created twice, nothing
+// leaked or lost, nothing of others touched. The message names the seed; a run with this seed alone repeats it.
+func Run[C component.Component](t T, s Scenario[C]) {
+	t.Helper()
+	s = s.withDefaults()
+	rehearsal, err := s.play(t.Context(), nil, "rehearsal", none())
+	if err != nil {
+		t.Errorf("without faults: %v", err)
+		return
+	}
+	results := s.playAll(t.Context(), rehearsal.record)
+	met, failed := map[Fault]int{}, 0
+	for range s.Seeds {
+		r := <-results
+		for fault, n := range r.met {
+			met[fault] += n
+		}
+		if r.err != nil {
+			failed++
+			t.Errorf("seed %d: %v", r.seed, r.err)
+		}
+	}
+	t.Logf("%d runs, %d failed; faults: %v", len(s.Seeds), failed, met)
+}
+
+// result is what came of a seed.
+type result struct {
+	seed uint64
+	met  map[Fault]int
+	err  error
+}
+
+func (s Scenario[C]) playAll(ctx context.Context, rehearsed *record) <-chan result {
+	results, seeds := make(chan result), make(chan uint64)
+	go func() {
+		defer close(seeds)
+		for _, seed := range s.Seeds {
+			seeds <- seed
+		}
+	}()
+	for range s.Parallel {
+		go func() {
+			for seed := range seeds {
+				faults := s.Faults
+				faults.Seed = seed
+				p, err := s.play(ctx, rehearsed, fmt.Sprintf("seed-%d", seed), faults)
+				r := result{seed: seed, err: err}
+				if p != nil {
+					r.met = p.injector.counts()
+				}
+				results <- r
+			}
+		}()
+	}
+	return results
+}

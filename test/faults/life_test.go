@@ -1,0 +1,106 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// version is what the manifests of a gadget are made of.
+type version struct {
+	value string
+	// extra data of ConfigMaps, which a later version drops.
+	extra bool
+	// types says that there is a definition with an instance.
+	types bool
+	port  int
+}
+
+// policies are the update policies, each of which has a ConfigMap.
+var policies = []string{"replace", "recreate", "ssa-merge", "ssa-override"}
+
+// manifests returns three waves: settings, a definition and an instance of it; a Job; a Service.
+func (v version) manifests(namespace string) string {
+	var documents []string
+	add := func(text string, args ...any) { documents = append(documents, fmt.Sprintf(text, args...)) }
+	if v.types {
+		add(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.%[1]s.example.com}
+spec:
+  group: %[1]s.example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`, namespace)
+		add(`apiVersion: %s.example.com/v1
+kind: Widget
+metadata: {name: one}
+spec: {value: %s}`, namespace, v.value)
+	}
+	for _, policy := range policies {
+		data := "value: " + v.value
+		if v.extra {
+			data += ", extra: more"
+		}
+		add(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s, annotations: {%s/update-policy: %[1]s}}
+data: {%[3]s}`, policy, reconciler, data)
+	}
+	add(`apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate-%s, annotations: {%s/order: "1"}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: migrate}]}}}`, v.value, reconciler)
+	add(`apiVersion: v1
+kind: Service
+metadata: {name: shop, annotations: {%s/order: "2", %[1]s/update-policy: replace}}
+spec: {selector: {app: shop}, ports: [{name: http, port: %[2]d}]}`, reconciler, v.port)
+	return strings.Join(documents, "\n---\n")
+}
+
+func newGadget(namespace string) *gadget.Gadget {
+	return &gadget.Gadget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"},
+		Spec:       gadget.GadgetSpec{Manifests: version{value: "one", extra: true, types: true, port: 80}.manifests(namespace)},
+	}
+}
+
+func upgrade(v version) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) { g.Spec.Manifests = v.manifests(g.Namespace) }
+}
+
+var steps = []componenttest.Step[*gadget.Gadget]{
+	{Name: "upgrade", Change: upgrade(version{value: "two", types: true, port: 81})},
+	{Name: "drift", Disturb: drift},
+	{Name: "prune", Change: upgrade(version{value: "two", port: 81})},
+}
+
+// drift edits some dependents, deletes one, and takes the label off another.
+func drift(ctx context.Context, c client.Client, namespace string) error {
+	configMap := func(name string) client.Object {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	}
+	patch := func(o client.Object, text string) error {
+		return c.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(text)))
+	}
+	return errors.Join(
+		patch(configMap("replace"), `{"data":{"value":"drifted"}}`),
+		patch(configMap("ssa-override"), `{"data":{"value":null}}`),
+		patch(configMap("ssa-merge"), `{"metadata":{"labels":{"`+reconciler+`/owner-id":null}}}`),
+		c.Delete(ctx, configMap("recreate")),
+		patch(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}, `{"spec":{"selector":{"app":"drifted"}}}`),
+	)
+}

@@ -1,0 +1,134 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+const (
+	reconciler = "faults.test.fairlead.io"
+	// runAsOperator makes the test binary behave as an operator that serves the namespace which it names.
+	runAsOperator = "FAIRLEAD_TEST_RUN_AS_OPERATOR"
+)
+
+// operate runs the operator for the gadgets of a namespace.
+func operate(ctx context.Context, config *rest.Config, namespace string) error {
+	scheme, err := gadget.Scheme()
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(5 * time.Second),
+		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+	})
+	if err != nil {
+		return err
+	}
+	r := component.NewReconciler[*gadget.Gadget](reconciler, gadget.Generate, component.Options{
+		Policies:           component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		SkipNameValidation: true,
+		// What does not go away by itself is tried again before patience is at its end.
+		RetryInterval: 2 * time.Second,
+	})
+	if err := r.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// operatorMain is the main function of the operator as a process of its own.
+func operatorMain() int {
+	log.SetLogger(zap.New())
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err == nil {
+		err = operate(ctrl.SetupSignalHandler(), config, os.Getenv(runAsOperator))
+	}
+	_, _ = fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// operateProcess runs the operator as a process of its own, whose requests come by a relay in this one. It ends by SIGKILL.
+func operateProcess(folder string) func(context.Context, *rest.Config, string) error {
+	return func(ctx context.Context, config *rest.Config, namespace string) error {
+		relay, err := startRelay(config)
+		if err != nil {
+			return err
+		}
+		defer relay.Close()
+		kubeconfig := filepath.Join(folder, namespace+".kubeconfig")
+		if err := clientcmd.WriteToFile(clientcmdapi.Config{
+			Clusters:       map[string]*clientcmdapi.Cluster{"relay": {Server: relay.URL}},
+			Contexts:       map[string]*clientcmdapi.Context{"relay": {Cluster: "relay"}},
+			CurrentContext: "relay",
+		}, kubeconfig); err != nil {
+			return err
+		}
+		output, err := os.OpenFile(filepath.Join(folder, namespace+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = output.Close() }()
+		command := exec.CommandContext(ctx, os.Args[0]) // It kills when the context ends.
+		command.Env = append(os.Environ(), runAsOperator+"="+namespace, "KUBECONFIG="+kubeconfig)
+		command.Stdout, command.Stderr = output, output
+		err = command.Run()
+		relay.CloseClientConnections()
+		return errors.Join(err, ctx.Err())
+	}
+}
+
+// startRelay passes requests on, with what happens to them. Where there is no answer, the connection ends without one.
+func startRelay(config *rest.Config) (*httptest.Server, error) {
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	return httptest.NewServer(&httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1,
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}), nil
+}
+
+func eventually(t *testing.T, try func() error) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
