@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -19,7 +21,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -62,7 +63,7 @@ func operate(ctx context.Context, config *rest.Config, namespace string) error {
 
 // operatorMain is the main function of the operator as a process of its own.
 func operatorMain() int {
-	log.SetLogger(zap.New())
+	ctrl.SetLogger(zap.New())
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err == nil {
 		err = operate(ctrl.SetupSignalHandler(), config, os.Getenv(runAsOperator))
@@ -113,6 +114,7 @@ func startRelay(config *rest.Config) (*httptest.Server, error) {
 	}
 	return httptest.NewServer(&httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
+		ErrorLog:     log.New(io.Discard, "", 0), // Cut watches are no news.
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}), nil
