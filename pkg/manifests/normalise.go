@@ -70,6 +70,7 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 			n.defined[t.GroupKind] = definedScope(body)
 		}
 	}
+	n.types = NewTypeSet(n.managed)
 	objects := make([]Object, 0, len(bodies))
 	for i, body := range bodies {
 		obj, err := n.normalise(body)
@@ -81,7 +82,7 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 	}
 	slices.SortFunc(objects, compareApply)
 	errs = append(errs, duplicates(objects)...)
-	errs = append(errs, misorderedInstances(objects)...)
+	errs = append(errs, contradicting(objects)...)
 	return objects, errors.Join(errs...)
 }
 
@@ -129,6 +130,7 @@ type normaliser struct {
 	NormaliseOptions
 	defined map[schema.GroupKind]Scope
 	managed []ManagedType
+	types   TypeSet
 }
 
 // normalise changes the body in place.
@@ -164,7 +166,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		Version:   gvk.Version,
 		Scope:     scope,
 		Settings:  settings,
-		Stage:     StageOf(gvk.GroupKind(), n.managed),
+		Stage:     n.types.StageOf(gvk.GroupKind()),
 		Types:     ManagedTypes(body),
 		Ephemeral: IsEphemeral(body),
 		Digest:    digest,
@@ -187,22 +189,6 @@ func duplicates(objects []Object) []error {
 		seen[o.Key]++
 		if seen[o.Key] == 2 {
 			errs = append(errs, fmt.Errorf("%s: rendered more than once; names are unique in a component", o.Key))
-		}
-	}
-	return errs
-}
-
-// misorderedInstances reports instances in an earlier wave than the definition of their type: they could never be created.
-func misorderedInstances(objects []Object) []error {
-	var errs []error
-	for _, definition := range objects {
-		for _, t := range definition.Types {
-			for _, o := range objects {
-				if t.Matches(o.Key.GroupKind()) && o.Settings.Order < definition.Settings.Order {
-					errs = append(errs, fmt.Errorf("%s: its order %d is before order %d of %s, which defines its type",
-						o.Key, o.Settings.Order, definition.Settings.Order, definition.Key))
-				}
-			}
 		}
 	}
 	return errs

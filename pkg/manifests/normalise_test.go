@@ -173,13 +173,13 @@ ConfigMap b: annotation shop.example.com/colour: is no setting; settings are rec
 			"an instance does not come before its definition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {shop.example.com/order: "-1"}}}
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}, scope: Namespaced}}`,
-			`Widget.example.com shop/w: its order -1 is before order 0 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type`,
+			`Widget.example.com shop/w: its order -1 is before order 0 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; give it order 0 or a later one`,
 		},
 		{
 			"an instance does not come before its API service", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com, annotations: {shop.example.com/order: "1"}}, spec: {group: example.com, service: {name: s}}}`,
-			`Widget.example.com w: its order 0 is before order 1 of APIService.apiregistration.k8s.io v1.example.com, which defines its type`,
+			`Widget.example.com w: its order 0 is before order 1 of APIService.apiregistration.k8s.io v1.example.com, which defines its type; give it order 1 or a later one`,
 		},
 		{
 			"a scope that cannot be found out is reported", `{apiVersion: example.com/v1, kind: Broken, metadata: {name: a}}`,

@@ -114,6 +114,7 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 	if s.PurgeOrder != nil && *s.PurgeOrder < s.Order {
 		p.fail(AnnotationPurgeOrder, "%d is before order %d: it would be purged before it is applied", *s.PurgeOrder, s.Order)
 	}
+	p.checkPhase(s)
 	p.refuseUnknown()
 	return s, errors.Join(p.errs...)
 }

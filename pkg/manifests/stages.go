@@ -59,12 +59,7 @@ func stageOf(gk schema.GroupKind) Stage {
 
 // StageOf returns the stage of a type, given the managed types of its set.
 func StageOf(gk schema.GroupKind, managed []ManagedType) Stage {
-	for _, m := range managed {
-		if m.Matches(gk) {
-			return StageInstances
-		}
-	}
-	return stageOf(gk)
+	return NewTypeSet(managed).StageOf(gk)
 }
 
 // NeedsReady says whether objects of stage s wait until those of an earlier stage of the same wave are ready. Where it is false they

@@ -120,6 +120,7 @@ func TestPropagation(t *testing.T) {
 	}{
 		{schema.GroupKind{Group: "apps", Kind: "Deployment"}, metav1.DeletePropagationForeground},
 		{schema.GroupKind{Group: "batch", Kind: "Job"}, metav1.DeletePropagationForeground},
+		{schema.GroupKind{Kind: "ReplicationController"}, metav1.DeletePropagationForeground},
 		{schema.GroupKind{Kind: "ConfigMap"}, metav1.DeletePropagationBackground},
 		{schema.GroupKind{Group: "example.com", Kind: "Deployment"}, metav1.DeletePropagationBackground},
 	} {

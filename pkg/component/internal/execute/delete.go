@@ -34,7 +34,7 @@ func (e *Executor) delete(ctx context.Context, a plan.Action) (*plan.Observed, e
 
 // propagation makes the deletion of a workload wait for its pods; the raw deletion of a Job would even leave them.
 func propagation(gk schema.GroupKind) metav1.DeletionPropagation {
-	if gk.Group == "apps" || gk.Group == "batch" {
+	if gk.Group == "apps" || gk.Group == "batch" || gk == (schema.GroupKind{Kind: "ReplicationController"}) {
 		return metav1.DeletePropagationForeground
 	}
 	return metav1.DeletePropagationBackground

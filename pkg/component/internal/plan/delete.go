@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -65,19 +64,13 @@ func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason
 		return p
 	}
 	types := append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...)
-	slices.SortFunc(victims, func(a, b metav1alpha1.InventoryEntry) int { return compareDelete(a, b, types) })
-	for start := 0; start < len(victims); {
-		end := start + 1
-		for end < len(victims) && sameDeleteStage(victims[start], victims[end], types) {
-			end++
-		}
-		for _, e := range victims[start:end] {
+	for _, step := range deleteSteps(victims, manifests.NewTypeSet(types)) {
+		for _, e := range step {
 			p.remove(newVictim(f, e, reason))
 		}
 		if len(p.Actions) > 0 || len(p.Waiting) > 0 {
 			return p
 		}
-		start = end
 	}
 	return p
 }
@@ -135,34 +128,4 @@ func blocking(f Facts, types []manifests.ManagedType) []Blocker {
 		}
 	}
 	return found
-}
-
-// compareDelete orders victims as they are deleted: instances of managed types first, whatever their wave, for their controller is
-// among the rest; then by wave, and inside a wave by stage, backwards.
-func compareDelete(a, b metav1alpha1.InventoryEntry, types []manifests.ManagedType) int {
-	stageA, stageB := deleteStage(a, types), deleteStage(b, types)
-	return cmp.Or(
-		compareTrueFirst(stageA == manifests.StageInstances, stageB == manifests.StageInstances),
-		cmp.Compare(a.EffectiveDeleteOrder(), b.EffectiveDeleteOrder()),
-		cmp.Compare(stageB, stageA),
-		KeyOf(a).Compare(KeyOf(b)),
-	)
-}
-
-func compareTrueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
-func sameDeleteStage(a, b metav1alpha1.InventoryEntry, types []manifests.ManagedType) bool {
-	return a.EffectiveDeleteOrder() == b.EffectiveDeleteOrder() && deleteStage(a, types) == deleteStage(b, types)
-}
-
-func deleteStage(e metav1alpha1.InventoryEntry, types []manifests.ManagedType) manifests.Stage {
-	return manifests.StageOf(KeyOf(e).GroupKind(), types)
 }

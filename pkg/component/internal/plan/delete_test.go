@@ -43,6 +43,8 @@ func TestPrune(t *testing.T) {
 
 func TestDeletionOrder(t *testing.T) {
 	object := desiredObject
+	role := object(0, manifests.StageDefinitions, "role")
+	role.Key, role.Types = manifests.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "role"}, nil
 	ordered := func(o manifests.Object, deleteOrder int) manifests.Object {
 		o.Settings.DeleteOrder = &deleteOrder
 		return o
@@ -68,6 +70,9 @@ func TestDeletionOrder(t *testing.T) {
 			object(0, manifests.StageDefinitions, "definition"), object(9, manifests.StageWorkloads, "controller"),
 			ordered(object(9, manifests.StageInstances, "instance"), 100),
 		}, []string{"instance", "controller", "definition"}},
+		{"roles go after definitions: one of them may allow to list the instances", []manifests.Object{
+			object(0, manifests.StageDefinitions, "definition"), role, object(0, manifests.StageNamespaces, "namespace"),
+		}, []string{"definition", "role", "namespace"}},
 		{"siblings go together", []manifests.Object{
 			object(0, manifests.StageWorkloads, "a"), object(0, manifests.StageWorkloads, "b"),
 		}, []string{"a+b"}},
