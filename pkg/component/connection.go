@@ -29,6 +29,8 @@ type connection struct {
 	watching  dynamic.Interface
 	metadata  metadata.Interface
 	observer  *observe.Observer
+	// namespaces are those that dependents could not be created in.
+	namespaces *observe.References
 	// checking makes the reads that must see everything, whatever a component may see.
 	checking *execute.Executor
 }
@@ -59,6 +61,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 		o.Writers = 16
 	}
 	c.observer = observe.New(ctx, observe.Options{Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper})
+	c.namespaces = observe.NewReferences(ctx, c.metadata)
 	c.checking = execute.New(execute.Options{
 		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Writers: o.Writers,
 	})

@@ -72,9 +72,6 @@ func (e *Engine) Tree(ctx context.Context, reader TreeReader, inventory []metav1
 	return Tree(ctx, reader, inventory)
 }
 
-// Forget ends the watches that serve an owner alone.
-func (e *Engine) Forget(owner manifests.Owner) { e.observer.Release(owner.ID()) }
-
 // run plans and executes by turns, until a plan has no actions left.
 func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.Plan) (Outcome, error) {
 	facts, ok := e.facts(ctx, p)
@@ -87,6 +84,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		decided := planner(facts)
 		facts.Inventory, guard.record = decided.Inventory, guard.record || decided.Record
 		if len(decided.Actions) == 0 {
+			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			o := outcome(decided, changes)
 			o.engine, o.created = e, guard.entries(decided.Inventory)
 			return o, nil

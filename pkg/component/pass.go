@@ -98,7 +98,11 @@ type Change struct {
 }
 
 func changeOf(a plan.Action) Change {
-	return Change{Verb: string(a.Verb), Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
+	verb := a.Verb
+	if verb == plan.VerbCreateNamespace {
+		verb = plan.VerbCreate
+	}
+	return Change{Verb: string(verb), Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
 }
 
 func outcome(p plan.Plan, changes []Change) Outcome {

@@ -16,7 +16,10 @@ var defaultPolicies = Policies{
 
 // policiesForPlan returns what plans are made with.
 func policiesForPlan(p Policies) plan.Policies {
-	return plan.Policies{Reconcile: p.Reconcile, Update: p.Update, Adoption: p.Adoption, Delete: p.Delete, Reapply: p.Reapply}
+	return plan.Policies{
+		Reconcile: p.Reconcile, Update: p.Update, Adoption: p.Adoption, Delete: p.Delete, MissingNamespaces: p.MissingNamespaces,
+		Reapply: p.Reapply,
+	}
 }
 
 // policiesOf returns the policies that a component itself has.

@@ -64,7 +64,9 @@ func Classify(err error) *plan.Failure {
 		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}
 	case isUntyped(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: string(metav1.StatusReasonInvalid), Message: s.Message}
-	case refused(s) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return terminating(s)
+	case refused(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: s.Message}
 	}
 	return &plan.Failure{Class: plan.Transient, Reason: reason, Message: s.Message}
@@ -138,11 +140,25 @@ func shorten(text string) string {
 func missing(s metav1.Status) *plan.Failure {
 	if s.Details != nil && s.Details.Kind == "namespaces" {
 		return &plan.Failure{
-			Class: plan.Transient, Reason: "NamespaceMissing",
+			Class: plan.Transient, Reason: plan.WaitNamespaceMissing,
 			Message: fmt.Sprintf("namespace %s does not exist; create it, or add it to the manifests", s.Details.Name),
 		}
 	}
 	return &plan.Failure{Class: plan.Transient, Reason: string(metav1.StatusReasonNotFound), Message: s.Message}
+}
+
+// terminating explains that nothing can be created in a namespace any more.
+func terminating(s metav1.Status) *plan.Failure {
+	message := s.Message
+	for _, c := range s.Details.Causes {
+		if c.Type == corev1.NamespaceTerminatingCause {
+			message = c.Message
+		}
+	}
+	return &plan.Failure{
+		Class: plan.Transient, Reason: plan.WaitNamespaceTerminating,
+		Message: message + "; nothing can be created in it until it is gone and there again",
+	}
 }
 
 func unreachable(err error) *plan.Failure {

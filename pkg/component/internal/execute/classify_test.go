@@ -29,7 +29,7 @@ func TestClassify(t *testing.T) {
 		return &apierrors.StatusError{ErrStatus: s}
 	}
 	terminating := apierrors.NewForbidden(configMaps, "a", errors.New("namespace shop is being terminated"))
-	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Message: "namespace shop is being terminated"}}
 	invalidPath := field.NewPath("spec", "clusterIP")
 
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestClassify(t *testing.T) {
 		{"an invalid object without fields is quoted", status(422, metav1.StatusReasonInvalid, "it is wrong"), plan.Terminal, "Invalid", "it is wrong"},
 		{"a bad request does not go away", apierrors.NewBadRequest("json: cannot"), plan.Terminal, "BadRequest", "json: cannot"},
 		{"missing rights do not go away", apierrors.NewForbidden(configMaps, "a", errors.New("no rights")), plan.Terminal, "Forbidden", `configmaps "a" is forbidden: no rights`},
-		{"a terminating namespace does", terminating, plan.Transient, "Forbidden", `configmaps "a" is forbidden: namespace shop is being terminated`},
+		{"a terminating namespace does", terminating, plan.Transient, "NamespaceTerminating", `namespace shop is being terminated; nothing can be created in it until it is gone and there again`},
 		{"too large an object does not", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), plan.Terminal, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"},
 		{
 			"a missing namespace may come",

@@ -88,6 +88,11 @@ func (e *Executor) Run(ctx context.Context, actions []plan.Action) []plan.Result
 func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	done := e.journal.Writing(a.Key)
 	observed, err := e.do(ctx, a)
+	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {
+		// Somebody else was faster, and that will do.
+		done(nil)
+		return plan.Result{Verb: plan.VerbRead}
+	}
 	if isConflict(err) {
 		done(nil)
 		observed, err = e.read(ctx, a)
@@ -159,6 +164,8 @@ func (e *Executor) try(ctx context.Context, a plan.Action) (*plan.Observed, erro
 		return e.apply(ctx, a)
 	case plan.VerbReplace:
 		return e.replace(ctx, a)
+	case plan.VerbCreateNamespace:
+		return e.createNamespace(ctx, a)
 	case plan.VerbDelete:
 		return e.delete(ctx, a)
 	case plan.VerbOrphan:

@@ -25,20 +25,28 @@ func TestOrphan(t *testing.T) {
 		{"reads the managed fields, and takes our marks off", []answer{found(nil), orphaned}, []string{read, patched}, plan.VerbOrphan, plan.Present, ""},
 		{"is content with what is gone", []answer{status(404, metav1.StatusReasonNotFound)}, []string{read}, plan.VerbOrphan, plan.Absent, ""},
 		{
-			"is content with what goes in between", []answer{found(nil), status(404, metav1.StatusReasonNotFound)}, []string{read, patched},
+			"is content with what goes in between",
+			[]answer{found(nil), status(404, metav1.StatusReasonNotFound)},
+			[]string{read, patched},
 			plan.VerbOrphan, plan.Absent, "",
 		},
 		{
-			"reads what changes in between", []answer{found(nil), status(409, metav1.StatusReasonConflict), found(nil)}, []string{read, patched, read},
+			"reads what changes in between",
+			[]answer{found(nil), status(409, metav1.StatusReasonConflict), found(nil)},
+			[]string{read, patched, read},
 			plan.VerbRead, plan.Present, "",
 		},
 		{
 			"leaves alone what somebody else owns by now",
-			[]answer{found(ownedBy("them")), found(ownedBy("them"))}, []string{read, read}, plan.VerbRead, plan.Present, "",
+			[]answer{found(ownedBy("them")), found(ownedBy("them"))},
+			[]string{read, read},
+			plan.VerbRead, plan.Present, "",
 		},
 		{
 			"leaves alone what was created anew",
-			[]answer{found(func(o *unstructured.Unstructured) { o.SetUID("u2") }), found(nil)}, []string{read, read}, plan.VerbRead, plan.Present, "",
+			[]answer{found(func(o *unstructured.Unstructured) { o.SetUID("u2") }), found(nil)},
+			[]string{read, read},
+			plan.VerbRead, plan.Present, "",
 		},
 		{"says why it failed", []answer{found(nil), status(403, metav1.StatusReasonForbidden)}, []string{read, patched}, plan.VerbOrphan, "", "Forbidden"},
 	} {

@@ -42,7 +42,7 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 		p.note(c, d)
 		g.note(d)
 		if d.action != nil && (d.repair || g.open()) {
-			actions = append(actions, *d.action)
+			actions = addAction(actions, *d.action)
 		}
 	}
 	p.begin(actions)

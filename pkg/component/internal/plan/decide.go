@@ -25,6 +25,8 @@ type candidate struct {
 	entry    metav1alpha1.InventoryEntry
 	live     Observed
 	result   Result
+	// missing is the namespace that the last write missed.
+	missing missingNamespace
 }
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
@@ -39,6 +41,12 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 		c.reapply = *o.Settings.ReapplyInterval
 	}
 	c.sameInputs = c.entry.Digest != "" && c.entry.Revision != 0 && c.entry.Revision == f.Revision
+	if m, ok := namespaceMissedBy(f, o, c.result); ok {
+		c.missing = m
+		if m.created() && c.result.Attempts < maxAttempts {
+			c.result.Failure = nil
+		}
+	}
 	if c.policy == "" {
 		c.policy = f.Defaults.Update
 	}
@@ -79,6 +87,7 @@ func decide[S any](rules []rule[S], subject S) decision {
 
 // applyRules decide on desired objects.
 var applyRules = []rule[candidate]{
+	{"a namespace that is missing is created by policy", ruleNamespaceMissing},
 	{"an object that failed in this pass is left alone until the next", ruleFailed},
 	{"an object of a type that nobody serves waits", ruleNotServed},
 	{"an object that was purged is complete", rulePurged},

@@ -19,6 +19,30 @@ type row struct {
 
 // applyRows show each of the applyRules.
 var applyRows = []row{
+	// A namespace that is missing is created by policy.
+	{"creates the namespace that the API server missed", edits(homeless), "CreateNamespace: dependents are to be in it, and it does not exist"},
+	{
+		"creates the namespace at once of what was applied before", edits(homeless, func(s *scene) { s.entry.Digest = "d1" }),
+		"CreateNamespace: dependents are to be in it, and it does not exist [repair]",
+	},
+	{"tries again once the namespace is there", edits(homeless, namespaceCreated(nil)), "Create: it is new"},
+	{
+		"does not try for ever where somebody deletes it each time", edits(homeless, namespaceCreated(nil), attempts(5)),
+		"fails (Transient), NamespaceMissing: namespace shop does not exist",
+	},
+	{
+		"says why the namespace could not be created", edits(homeless, namespaceCreated(&Failure{Class: Terminal, Reason: "Forbidden", Message: "no rights"})),
+		"fails (Terminal), NamespaceMissing: namespace shop does not exist, and could not be created: no rights; create it, or allow that",
+	},
+	{
+		"leaves the namespace to others where the policy refuses", edits(homeless, func(s *scene) { s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse }),
+		"fails (Transient), NamespaceMissing: namespace shop does not exist",
+	},
+	{
+		"leaves a namespace that is a dependent to its wave", edits(homeless, func(s *scene) { s.home = true }),
+		"fails (Transient), NamespaceMissing: namespace shop does not exist",
+	},
+
 	// An object that failed in this pass is left alone until the next.
 	{
 		"fails as the API server said, without another try in this pass", edits(newManifest, failed(Terminal, "Invalid")),
@@ -348,6 +372,14 @@ var deleteRows = []row{
 	{"deletes that with its component", edits(recordedPolicy("orphan-on-apply"), withComponent), "Delete: the component is being deleted (uid u1, version 7)"},
 	{"deletes when it is pruned what its policy releases with its component", edits(recordedPolicy("orphan-on-delete")), "Delete: it is no longer rendered (uid u1, version 7)"},
 	{"releases that with its component", edits(recordedPolicy("orphan-on-delete"), withComponent), "Orphan: its delete policy releases it (uid u1, version 7)"},
+	{
+		"deletes what is purged, whatever becomes of it when it is no longer wanted", edits(recordedPolicy("orphan"), func(s *scene) { s.reason = ReasonPurged }),
+		"Delete: " + string(ReasonPurged) + " (uid u1, version 7)",
+	},
+	{
+		"releases a claim that is purged", edits(claim, func(s *scene) { s.reason = ReasonPurged }),
+		"Orphan: claims are deleted only where their delete policy says so (uid u1, version 7)",
+	},
 	{"deletes nothing by a policy that it does not know", edits(recordedPolicy("bury")), "Orphan: its delete policy releases it (uid u1, version 7)"},
 	{
 		"goes by the policy that was recorded, not by what the manifest says now",

@@ -49,6 +49,8 @@ type Policies struct {
 	Update    metav1alpha1.UpdatePolicy
 	Adoption  metav1alpha1.AdoptionPolicy
 	Delete    metav1alpha1.DeletePolicy
+	// MissingNamespaces says what happens where the namespace of a dependent does not exist.
+	MissingNamespaces metav1alpha1.MissingNamespacesPolicy
 	// Reapply is the time after which a dependent is applied again although it looks in sync; zero means never.
 	Reapply time.Duration
 }

@@ -44,6 +44,8 @@ const (
 	VerbApply Verb = "Apply"
 	// VerbReplace updates an existing object by reading and PUT.
 	VerbReplace Verb = "Replace"
+	// VerbCreateNamespace creates a namespace that is no dependent, or is content with one that is there by now.
+	VerbCreateNamespace Verb = "CreateNamespace"
 	// VerbDelete deletes an object.
 	VerbDelete Verb = "Delete"
 	// VerbOrphan releases an object: it takes our marks and our field ownership off, and leaves the object as it is.
@@ -120,6 +122,10 @@ const (
 	WaitTerminating = "Terminating"
 	WaitNotGone     = "NotGone"
 	WaitNotEmpty    = "NamespaceNotEmpty"
+
+	// WaitNamespaceMissing and WaitNamespaceTerminating are failures of a create that a namespace is to blame for.
+	WaitNamespaceMissing     = "NamespaceMissing"
+	WaitNamespaceTerminating = "NamespaceTerminating"
 )
 
 // Blocker is a managed type whose foreign instances forbid a deletion.

@@ -26,13 +26,16 @@ func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePo
 }
 
 // Releases says of a recorded object that it is released where others are deleted, for that reason: the policy that was recorded last
-// counts, not what the manifest, or a default, would say now. A policy that this version does not know never deletes.
+// counts, not what the manifest, or a default, would say now. A policy that this version does not know never deletes. What is purged is
+// still wanted, and deleted because its purge order says so; only a claim needs more than that.
 func Releases(e metav1alpha1.InventoryEntry, reason Reason) bool {
-	policy := e.DeletePolicy
-	if policy == "" && IsClaim(KeyOf(e)) {
-		policy = metav1alpha1.DeleteOrphan
+	switch {
+	case IsClaim(KeyOf(e)):
+		return e.DeletePolicy != metav1alpha1.DeleteDelete
+	case reason == ReasonPurged:
+		return false
 	}
-	switch policy {
+	switch e.DeletePolicy {
 	case "", metav1alpha1.DeleteDelete:
 		return false
 	case metav1alpha1.DeleteOrphanOnApply:

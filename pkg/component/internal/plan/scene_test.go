@@ -22,6 +22,10 @@ type scene struct {
 	live       Observed
 	result     Result
 	contents   Contents
+	// namespace is what became of the creation of the object's namespace.
+	namespace Result
+	// home says that the namespace is a dependent, too.
+	home bool
 	// reason is why the object is to go, where it is.
 	reason Reason
 }
@@ -54,6 +58,12 @@ func (s scene) facts() Facts {
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Live:    func(manifests.Key) Observed { return s.live },
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
+	}
+	if s.namespace.Attempts > 0 {
+		f.Results[manifests.Key{Kind: "Namespace", Name: "shop"}] = s.namespace
+	}
+	if s.home {
+		f.Desired = append(f.Desired, desiredObject(0, manifests.StageNamespaces, "shop"))
 	}
 	if s.entry != nil {
 		s.entry.Revision = s.revision()
@@ -114,6 +124,19 @@ func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
 func released(s *scene) {
 	unowned(s)
 	s.live.Digest, s.live.Applied, s.live.Updated = "", "", ""
+}
+
+// homeless is an object whose creation failed because its namespace does not exist, which is created by default.
+func homeless(s *scene) {
+	s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesCreate
+	neverWritten(s)
+	absent(s)
+	s.result = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing, Message: "namespace shop does not exist"}}
+}
+
+// namespaceCreated is what became of that.
+func namespaceCreated(failure *Failure) func(*scene) {
+	return func(s *scene) { s.namespace = Result{Verb: VerbCreateNamespace, Attempts: 1, Failure: failure} }
 }
 
 // recordedPolicy is the delete policy that was recorded last.

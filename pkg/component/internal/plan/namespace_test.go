@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// TestNamespaceIsCreatedOnce: many objects may miss the same namespace in the same plan.
+func TestNamespaceIsCreatedOnce(t *testing.T) {
+	f := Facts{
+		Owner: us, Defaults: Policies{MissingNamespaces: metav1alpha1.MissingNamespacesCreate}, Results: map[manifests.Key]Result{},
+		Live: func(manifests.Key) Observed { return Observed{Presence: Absent} },
+	}
+	for _, namespace := range []string{"shop", "shop", "bank", "shop"} {
+		o := desiredObject(0, manifests.StageWorkloads, string(rune('a'+len(f.Desired))))
+		o.Key.Namespace = namespace
+		f.Desired = append(f.Desired, o)
+		f.Results[o.Key] = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing}}
+	}
+	p := ForApply(f)
+	var names []string
+	for _, a := range p.Actions {
+		if a.Verb != VerbCreateNamespace || a.Key.Kind != "Namespace" {
+			t.Errorf("%s %s", a.Verb, a.Key)
+		}
+		names = append(names, a.Key.Name)
+	}
+	if len(names) != 2 || names[0] != "shop" || names[1] != "bank" {
+		t.Errorf("creates %v", names)
+	}
+	for key := range p.Inventory {
+		if key.Kind == "Namespace" {
+			t.Errorf("records %s", key)
+		}
+	}
+}

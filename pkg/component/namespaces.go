@@ -1,0 +1,38 @@
+package component
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// awaitNamespaces wakes an owner when something becomes of the namespaces that its dependents could not be created in: they don't exist, or
+// are being deleted. As long as there are such ones, the metadata of namespaces is watched.
+func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake func()) {
+	names := map[string]bool{}
+	for _, w := range waiting {
+		if w.Reason == plan.WaitNamespaceMissing || w.Reason == plan.WaitNamespaceTerminating {
+			names[w.Key.Namespace] = true
+		}
+	}
+	if len(names) == 0 {
+		e.namespaces.Release(ownerID)
+		return
+	}
+	var refs []observe.Reference
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		refs = append(refs, observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), Name: name})
+	}
+	e.namespaces.Retain(ownerID, refs, wake)
+}
+
+// Forget ends the watches that serve an owner alone.
+func (e *Engine) Forget(owner manifests.Owner) {
+	e.observer.Release(owner.ID())
+	e.namespaces.Release(owner.ID())
+}

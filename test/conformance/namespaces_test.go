@@ -1,0 +1,143 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("A namespace that does not exist", func() {
+	var home, inner string
+	BeforeEach(func(ctx SpecContext) {
+		home = newNamespace(ctx)
+		inner = home + "-inner"
+	})
+	refuse := func(g *gadget.Gadget) { g.Spec.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse }
+	expectMissing := func(ctx context.Context, name string) {
+		GinkgoHelper()
+		_, err := get(ctx, "v1", "Namespace", "", name)
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+	}
+
+	forEachPolicy(func(policy string) {
+		It("is created once for all that is to be in it, without a mark, and stays when they go", func(ctx SpecContext) {
+			mark := markAudit(ctx)
+			g := newGadget(ctx, home, "app", configMaps("cm", 5, "a", updatePolicy(policy)), func(g *gadget.Gadget) { g.Spec.TargetNamespace = inner })
+			expectReady(ctx, g)
+			requests := requestsSince(ctx, mark, operatorName)
+			Expect(verbs(requests.Resource("namespaces").Where(func(e testcluster.Event) bool { return e.Name == inner || e.Name == "" }))).
+				To(Equal([]string{"create namespaces 201"}))
+			Expect(inNamespace(requests, inner)).To(HaveLen(2*5), "each was refused once: %v", verbs(requests))
+			created := mustGet(ctx, "v1", "Namespace", "", inner)
+			Expect(created.GetLabels()).To(HaveLen(1), "Kubernetes' own")
+			Expect(created.GetAnnotations()).To(BeEmpty())
+			Expect(current(ctx, g).Status.Inventory).To(HaveLen(5))
+
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(countConfigMaps(ctx, inner)).To(BeZero())
+			Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
+		})
+
+		It("is created when it is needed: not before its wave", func(ctx SpecContext) {
+			g := newGadget(ctx, home, "app", together(heldDeployment("web", updatePolicy(policy)), within(inner, configMap("later", "a", updatePolicy(policy), order(1)))))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("Deployment.apps "+home+"/web"))
+			expectMissing(ctx, inner)
+			changeManifests(ctx, g, together(deployment("web", updatePolicy(policy)), within(inner, configMap("later", "a", updatePolicy(policy), order(1)))))
+			expectReady(ctx, g)
+			mustGet(ctx, "v1", "ConfigMap", inner, "later")
+		})
+	})
+
+	It("is not created by us where it is a dependent: then it has its wave", func(ctx SpecContext) {
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("settings", "a"))))
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetLabels()).To(HaveKey(operatorName + "/owner-id"))
+	})
+
+	It("is created again when somebody deletes it, with what was in it", func(ctx SpecContext) {
+		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")))
+		expectReady(ctx, g)
+		before := mustGet(ctx, "v1", "Namespace", "", inner).GetUID()
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", inner))
+		Eventually(ctx, func(g Gomega) {
+			created, err := get(ctx, "v1", "Namespace", "", inner)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(created.GetUID()).NotTo(Equal(before))
+			_, err = get(ctx, "v1", "ConfigMap", inner, "settings")
+			g.Expect(err).NotTo(HaveOccurred())
+		}).Should(Succeed())
+		expectReady(ctx, g)
+	})
+
+	It("is refused where the policy says so, named, and waited for", func(ctx SpecContext) {
+		g := newGadget(ctx, home, "app", together(within(inner, configMap("settings", "a")), configMap("sibling", "a")), refuse)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("namespace "+inner+" does not exist")))
+		Expect(current(ctx, g).Status.Waiting).To(HaveLen(1))
+		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("NamespaceMissing"))
+		mustGet(ctx, "v1", "ConfigMap", home, "sibling")
+		expectMissing(ctx, inner)
+
+		By("going on at once when it is there, however long that took")
+		Eventually(ctx, func() int { return len(writes(ctx, operatorName, inner)) }).Should(BeNumerically(">=", 3), "the next attempt is two seconds away")
+		create(ctx, namespaceManifest(inner))
+		created := time.Now()
+		expectReady(ctx, g)
+		Expect(time.Since(created)).To(BeNumerically("<", time.Second))
+	})
+
+	It("is refused where the reconciler says so, and created where the component says otherwise", func(ctx SpecContext) {
+		operator := newOperatorName()
+		o := operatorOptions{}
+		o.component.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse
+		runOperator(operator, o)
+		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "namespace "+inner+" does not exist")
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesCreate })
+		expectReady(ctx, g)
+	})
+
+	It("is named with what to do where the operator may not create it", func(ctx SpecContext) {
+		operator := newOperatorName()
+		user, err := cluster.User(ctx, operator)
+		Expect(err).NotTo(HaveOccurred())
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: operator}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"", "gadgets.example.com", "events.k8s.io", "coordination.k8s.io"}, Resources: []string{"configmaps", "events", "gadgets", "gadgets/status", "leases"}, Verbs: []string{"*"}},
+			{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}},
+		}}
+		Expect(k8s.Create(ctx, role)).To(Succeed())
+		Expect(k8s.Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: operator}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: operator},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: operator}},
+		})).To(Succeed())
+		runOperator(operator, operatorOptions{user: user.Config})
+		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			HavePrefix("True DependentFailed"), ContainSubstring("namespace "+inner+" does not exist"), ContainSubstring("forbidden"), ContainSubstring("create it, or allow that")))
+		create(ctx, namespaceManifest(inner))
+		expectReady(ctx, g)
+	})
+
+	It("is not retried hot while it is being deleted, and created when it is gone", func(ctx SpecContext) {
+		create(ctx, namespaceManifest(inner))
+		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: %s, finalizers: [example.com/hold]}", inner))
+		remove(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: inner}})
+		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("namespace "+inner+" ")))
+		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("NamespaceTerminating"))
+		Consistently(ctx, func() int { return len(writes(ctx, operatorName, inner)) }).WithPolling(300*time.Millisecond).Should(BeNumerically("<", 8))
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", inner, "held"), `{"metadata":{"finalizers":null}}`)
+		expectReady(ctx, g)
+		mustGet(ctx, "v1", "ConfigMap", inner, "settings")
+	})
+})
