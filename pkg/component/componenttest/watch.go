@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// laggingReads bounds how late a watch may be: a busy one would fall behind more and more.
+const laggingReads = 5
+
 // watch opens a watch that ends with the process, and that may be cut, or lag behind.
 func (c *connection) watch(r *http.Request, fault Fault, dice *rand.Rand) (*http.Response, error) {
 	response, err := c.next.RoundTrip(r)
@@ -19,7 +22,7 @@ func (c *connection) watch(r *http.Request, fault Fault, dice *rand.Rand) (*http
 	var cut <-chan time.Time
 	switch fault {
 	case Lag:
-		b.lag = moment
+		b.lag, b.lags = moment, laggingReads
 	case Cut:
 		cut = time.After(moment)
 	default:
@@ -32,8 +35,9 @@ func (c *connection) watch(r *http.Request, fault Fault, dice *rand.Rand) (*http
 // watchBody is the stream of events of a watch.
 type watchBody struct {
 	io.ReadCloser
-	// lag is for how long events are held back once they are there: they are late, but none is lost.
+	// lag is for how long events are held back once they are there, in so many reads: they are late, but none is lost.
 	lag    time.Duration
+	lags   int
 	once   sync.Once
 	closed chan struct{}
 }
@@ -41,7 +45,8 @@ type watchBody struct {
 // Read implements io.Reader.
 func (b *watchBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.lag > 0 && err == nil {
+	if b.lags > 0 && err == nil {
+		b.lags--
 		select {
 		case <-time.After(b.lag):
 		case <-b.closed:

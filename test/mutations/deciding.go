@@ -1,0 +1,55 @@
+package main
+
+// deciding are mutations of what is made of the API server's answers.
+var deciding = []mutation{
+	{
+		"a conflict is a failure", "execute/execute.go",
+		`if isConflict(err) {`, `if false && isConflict(err) {`,
+		"An object that exists already|Two operators of the same name",
+	},
+	{
+		"another UID is a failure", "execute/classify.go",
+		` || isOtherUID(err)`, "",
+		"A component under pressure|A dependent that somebody else changes",
+	},
+	{
+		"terminating is gone", "execute/delete.go",
+		`if obj == nil || obj.GetDeletionTimestamp() == nil {`, `if obj == nil || true {`,
+		"Deleting a component",
+	},
+	{
+		"not served is gone", "execute/delete.go",
+		`if source.defines(&list.Items[i]) {`, `if false {`,
+		"A type of dependents|What is not there yet|Foreign instances",
+	},
+	{
+		"not served has no instances", "execute/delete.go",
+		`return nil, e.neverServed(ctx, definition, err)`, `return nil, nil`,
+		"Foreign instances of a type|A definition",
+	},
+	{
+		"the journal knows no answer", "execute/execute.go",
+		`done(journaled(observed, a))`, `done(nil)`,
+		"A dependent that somebody else changes",
+	},
+	{
+		"a wrong path stays wrong", "execute/execute.go",
+		"	m.Reset()\n", "",
+		"A type of dependents|A type in several versions",
+	},
+	{
+		"what is refused is tried again at once", "execute/classify.go",
+		`return s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError`, `return false`,
+		"Deleting a component|Waves|The identity of a component",
+	},
+	{
+		"what is refused for its fields is tried again at once", "execute/classify.go",
+		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}`, `return &plan.Failure{Class: plan.Transient, Reason: reason, Message: invalid(s)}`,
+		"Changing the manifests of a component|Waves",
+	},
+	{
+		"a Secret is quoted", "execute/execute.go",
+		`return withheld(f, err)`, `return f`,
+		"Secret|secret",
+	},
+}

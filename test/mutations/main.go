@@ -1,0 +1,63 @@
+// Command mutations shows that the tests notice when execute and observe do not do what they should: it picks changes of their code at
+// random, makes one at a time, and runs the package's own tests and the specs that should notice. No file of the checkout is touched.
+//
+//	go run ./test/mutations -seed 7        ten of them, chosen by seed 7
+//	go run ./test/mutations -only claim    those whose name contains claim
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+func main() {
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "which mutations are chosen")
+	count := flag.Int("count", 10, "how many are chosen")
+	only := flag.String("only", "", "a part of the names of those to choose from")
+	list := flag.Bool("list", false, "list the mutations and the specs that should notice, and run none")
+	flag.Parse()
+	chosen := choose(*seed, *count, *only)
+	if *list {
+		for _, m := range chosen {
+			fmt.Printf("%-30s %-24s %s\n", m.name, m.file, m.focus)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fmt.Printf("seed %d: %d of %d mutations\n", *seed, len(chosen), len(mutations()))
+	survived := 0
+	for _, m := range chosen {
+		found, err := m.run(ctx)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
+			os.Exit(1)
+		}
+		fmt.Printf("%s (%s)\n%s", m.name, m.file, found)
+		if found.spec == "" {
+			survived++
+		}
+	}
+	fmt.Printf("%d caught by the conformance suite, %d not\n", len(chosen)-survived, survived)
+	if survived > 0 {
+		os.Exit(1)
+	}
+}
+
+// choose picks mutations at random.
+func choose(seed uint64, count int, only string) []mutation {
+	var found []mutation
+	for _, m := range mutations() {
+		if strings.Contains(m.name, only) {
+			found = append(found, m)
+		}
+	}
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	return found[:min(count, len(found))]
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// folder holds the mutated packages.
+const folder = "pkg/component/internal/"
+
+// mutation is a change of the code that some test must notice.
+type mutation struct {
+	name string
+	// file is below folder.
+	file string
+	// was is found once in the file, and becomes is.
+	was, is string
+	// focus matches the specs of the conformance suite that should notice.
+	focus string
+}
+
+func mutations() []mutation {
+	return append(append(writing, deciding...), observing...)
+}
+
+// apply returns the mutated file.
+func (m mutation) apply(root string) (path string, content []byte, err error) {
+	path = filepath.Join(root, folder, m.file)
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	if n := bytes.Count(source, []byte(m.was)); n != 1 {
+		return "", nil, fmt.Errorf("%s holds this text %d times, not once; adapt the mutation to the code: %s", m.file, n, m.was)
+	}
+	return path, bytes.Replace(source, []byte(m.was), []byte(m.is), 1), nil
+}
+
+// verdict names the first test, and the first spec, that noticed.
+type verdict struct{ test, spec string }
+
+func (v verdict) String() string {
+	show := func(by, name string) string {
+		if name == "" {
+			return fmt.Sprintf("  %s: SURVIVED\n", by)
+		}
+		return fmt.Sprintf("  %s: caught by %s\n", by, name)
+	}
+	return show("unit tests ", v.test) + show("conformance", v.spec)
+}
+
+// run runs the tests with the mutation laid over the source.
+func (m mutation) run(ctx context.Context) (verdict, error) {
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return verdict{}, err
+	}
+	path, content, err := m.apply(root)
+	if err != nil {
+		return verdict{}, err
+	}
+	temporary, err := os.MkdirTemp("", "mutation-")
+	if err != nil {
+		return verdict{}, err
+	}
+	defer func() { _ = os.RemoveAll(temporary) }() // Nothing is lost with it.
+	mutated, overlay := filepath.Join(temporary, filepath.Base(path)), filepath.Join(temporary, "overlay.json")
+	replaced, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutated}})
+	if err != nil {
+		return verdict{}, err
+	}
+	if err := errors.Join(os.WriteFile(mutated, content, 0o600), os.WriteFile(overlay, replaced, 0o600)); err != nil {
+		return verdict{}, err
+	}
+	var v verdict
+	if v.test, err = test(ctx, overlay, firstTest, "./"+filepath.Dir(filepath.Join(folder, m.file))); err != nil {
+		return verdict{}, err
+	}
+	v.spec, err = test(ctx, overlay, firstSpec, "./test/conformance", "-ginkgo.fail-fast", "-ginkgo.no-color", "-ginkgo.focus="+m.focus)
+	return v, err
+}
+
+var (
+	firstTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	firstSpec = regexp.MustCompile(`(?m)^\s*\[(?:FAIL|TIMEDOUT|PANICKED)\] (.*)$`)
+)
+
+// test runs a package's tests and returns the name of the first that failed, "" where all passed.
+func test(ctx context.Context, overlay string, failed *regexp.Regexp, pkg string, args ...string) (string, error) {
+	arguments := append([]string{"test", "-count=1", "-vet=off", "-timeout=10m", "-overlay=" + overlay, pkg}, args...)
+	output, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()
+	if err == nil {
+		if strings.Contains(string(output), "Ran 0 of") {
+			return "", fmt.Errorf("no spec matches %q", args)
+		}
+		return "", nil
+	}
+	found := failed.FindAllSubmatch(output, -1)
+	if len(found) == 0 || bytes.Contains(output, []byte("[build failed]")) {
+		return "", fmt.Errorf("%w: %s", err, output)
+	}
+	// A test fails with its subtest, which comes after it and says more; ginkgo names a spec at last in its summary.
+	return strings.TrimSpace(string(found[len(found)-1][1])), nil
+}

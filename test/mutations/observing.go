@@ -1,0 +1,80 @@
+package main
+
+// observing are mutations of the watches.
+var observing = []mutation{
+	{
+		"own writes wake", "observe/observer.go",
+		`if !event.echoes(answer) {`, `if true {`,
+		"A dependent that somebody else changes",
+	},
+	{
+		"writes under way swallow events", "observe/observer.go",
+		`if !event.echoes(answer) {`, `if false {`,
+		"A component under pressure|A dependent that somebody else changes",
+	},
+	{
+		"nobody is woken", "observe/observer.go",
+		"	if w == nil {\n		o.wake(e.owner)\n		return\n	}\n", "	if w == nil {\n		return\n	}\n",
+		"A dependent that somebody else changes",
+	},
+	{
+		"unknown is absent", "observe/observer.go",
+		`return plan.Observed{Presence: plan.Unknown, Reason: k.reason, Message: k.message}`, `return plan.Observed{Presence: plan.Absent}`,
+		"What is not there yet|A type of dependents",
+	},
+	{
+		"watches never end", "observe/observer.go",
+		"		k.cancel()\n		delete(o.kinds, gk)\n", "		delete(o.kinds, gk)\n",
+		"A type of dependents|A target in another cluster",
+	},
+	{
+		"the owner before is not told", "observe/kind.go",
+		"	if old != nil && old.Owner != o.Owner {\n		k.observer.event(", "	if false {\n		k.observer.event(",
+		"An object that exists already",
+	},
+	{
+		"old events count", "observe/kind.go",
+		"	if old != nil && !inspect.Newer(o.ResourceVersion, old.ResourceVersion) {\n		return\n	}\n", "",
+		"A dependent that somebody else changes|Applying|A component under pressure",
+	},
+	{
+		"deletions go unseen", "observe/kind.go",
+		"		delete(k.records, key)\n		if s.Finished {", "		if s.Finished {",
+		"A dependent that somebody else changes",
+	},
+	{
+		"finished work is forgotten", "observe/kind.go",
+		`if s.Finished {`, `if false {`,
+		"Job",
+	},
+	{
+		"answers are not learned", "observe/observer.go",
+		"		k.learn(key, *answer)\n", "",
+		"Applying|Deleting a component|A dependent that somebody else changes",
+	},
+	{
+		"a list that is refused counts as the last one", "observe/loop.go",
+		`if f.definite || !p.list {`, `if !p.list {`,
+		"A type of dependents|What is not there yet",
+	},
+	{
+		"new definitions go unseen", "observe/definitions.go",
+		`func (d definitions) Add(any) error { return d.retry() }`, `func (d definitions) Add(any) error { return nil }`,
+		"What is not there yet",
+	},
+	{
+		"the last foreign instance goes unseen", "observe/instances.go",
+		"	delete(t.objects, m.GetUID())\n	t.observer.wakeAll(t.users)\n", "	delete(t.objects, m.GetUID())\n",
+		"Foreign instances of a type",
+	},
+	{
+		"unknown instances are none", "observe/instances.go",
+		`return found, t.reason, t.message`, `return nil, "", ""`,
+		"Foreign instances of a type|An aggregated API",
+	},
+	{
+		"references wake nobody", "observe/references.go",
+		"	w.versions[name] = version\n	if version == \"\" {\n		delete(w.versions, name)\n	}\n	w.wake(name)\n", "	w.versions[name] = version\n",
+		"The inputs of a component",
+	},
+}

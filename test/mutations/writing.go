@@ -1,0 +1,85 @@
+package main
+
+// writing are mutations of what is sent to the API server.
+var writing = []mutation{
+	{
+		"create adopts", "execute/write.go",
+		`map[string]any{"resourceVersion": "1"}`, `map[string]any{}`,
+		"An object that exists already|Two operators of the same name",
+	},
+	{
+		"apply to any incarnation", "execute/write.go",
+		`preconditions := map[string]any{"uid": string(a.UID)}`, `preconditions := map[string]any{}`,
+		"A dependent that somebody else changes|A component under pressure",
+	},
+	{
+		"adopt what others adopt", "execute/write.go",
+		`preconditions["resourceVersion"] = version`, `_ = version`,
+		"An object that exists already",
+	},
+	{
+		"apply without force", "execute/write.go",
+		`Force: new(true)`, `Force: new(false)`,
+		"A dependent that somebody else changes",
+	},
+	{
+		"predecessors keep their fields", "execute/write.go",
+		`managers.Insert(predecessors...)`, `_ = predecessors`,
+		"Changing the manifests of a component",
+	},
+	{
+		"no migration to apply", "execute/write.go",
+		`if a.Migrate || a.TakeOver {`, `if a.TakeOver {`,
+		"Changing the manifests of a component",
+	},
+	{
+		"replace drops nothing", "execute/write.go",
+		`merge(live, a.Object.Body.Object, e.dropped(live, found, a))`, `merge(live, a.Object.Body.Object, nil)`,
+		"Changing the manifests of a component",
+	},
+	{
+		"replace resets defaults", "execute/write.go",
+		`if found.Digest == a.Object.Digest {`, `if found.Digest == "" {`,
+		"A dependent that somebody else changes",
+	},
+	{
+		"replace claims nothing", "execute/write.go",
+		`if err := claim(updated, a.Object.Body, e.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
+		"A dependent that somebody else changes",
+	},
+	{
+		"replace writes without need", "execute/write.go",
+		`if !changed && found.Coverage == plan.CoverageFull && !a.Forced {`, `if false {`,
+		"A dependent that somebody else changes|An operator that crashes|The reconcile policy",
+	},
+	{
+		"items of others are lost", "execute/merge.go",
+		"	keepOthers(len(live))\n", "",
+		"Changing the manifests of a component",
+	},
+	{
+		"atomic values are merged", "execute/merge.go",
+		`if l, ok := live.(map[string]any); ok && !n.atomic() {`, `if l, ok := live.(map[string]any); ok {`,
+		"Changing the manifests of a component|A dependent that somebody else changes",
+	},
+	{
+		"delete without preconditions", "execute/delete.go",
+		`Preconditions:     &metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion},`, "",
+		"Deleting a component|A dependent that is no longer rendered",
+	},
+	{
+		"workloads leave their pods", "execute/delete.go",
+		`return metav1.DeletePropagationForeground`, `return metav1.DeletePropagationOrphan`,
+		"Deleting a component|A dependent that is no longer rendered",
+	},
+	{
+		"orphans keep our fields", "execute/orphan.go",
+		`patch["managedFields"] = others`, `_ = others`,
+		"A delete policy|An orphan that is rendered again",
+	},
+	{
+		"orphans keep our label", "execute/orphan.go",
+		`"labels": unmarkedKeys(live.GetLabels(), reconciler), `, "",
+		"A delete policy|An orphan that is rendered again",
+	},
+}
