@@ -97,7 +97,9 @@ var _ = Describe("Bad input", func() {
 		Entry("a namespace that is not there", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), TargetNamespace: "nowhere"}, nil,
 			`Progressing Retrying: retrying: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
 		Entry("a type that the operator may not write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: a.b/c, usages: [any]}}")}, nil,
-			`Stalled DependentFailed: failed: CertificateSigningRequest.certificates.k8s.io a (its type cannot be watched: `+
+			`Stalled DependentFailed: failed: CertificateSigningRequest.certificates.k8s.io a (certificatesigningrequests.certificates.k8s.io "a" is forbidden: `+
+				`User "`+operatorUser+`" cannot get resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; grant it to that user); `+
+				`read at the retry interval, because they cannot be watched: CertificateSigningRequest.certificates.k8s.io (`+
 				`failed to list dependents of type CertificateSigningRequest.certificates.k8s.io: certificatesigningrequests.certificates.k8s.io is forbidden: `+
 				`User "`+operatorUser+`" cannot list resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; allow list and watch)`),
 	)

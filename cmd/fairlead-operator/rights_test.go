@@ -66,7 +66,7 @@ var _ = Describe("A type that the operator does not know", func() {
 		const group = "write.example.com"
 		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
 		component := createComponent(ctx, newNamespace(ctx), "tugs", v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)+instance), RetryInterval: retry})
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(ContainSubstring("tugs."+group+" is forbidden"), ContainSubstring("allow list and watch")))
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(ContainSubstring("tugs."+group+` "a" is forbidden`), ContainSubstring("allow list and watch")))
 		allow(ctx, group, "get", "list", "watch", "create", "update", "patch", "delete")
 		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, component)).To(Succeed())

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -60,12 +61,26 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	if o.Writers <= 0 {
 		o.Writers = 16
 	}
-	c.observer = observe.New(ctx, observe.Options{Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper})
+	c.observer = observe.New(ctx, observe.Options{Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper, Verbs: c.verbs})
 	c.namespaces = observe.NewReferences(ctx, c.metadata)
 	c.checking = execute.New(execute.Options{
 		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Writers: o.Writers,
 	})
 	return c, nil
+}
+
+// verbs asks the API server which verbs a type supports.
+func (c *connection) verbs(gvr schema.GroupVersionResource) ([]string, error) {
+	list, err := c.discovery.ServerResourcesForGroupVersion(gvr.GroupVersion().String())
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list.APIResources {
+		if r.Name == gvr.Resource {
+			return r.Verbs, nil
+		}
+	}
+	return nil, nil
 }
 
 // As returns an engine that writes, looks up and adopts as another identity, which the engine's own must be allowed to impersonate. It

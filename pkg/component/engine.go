@@ -72,6 +72,15 @@ func (e *Engine) Tree(ctx context.Context, reader TreeReader, inventory []metav1
 	return Tree(ctx, reader, inventory)
 }
 
+// unwatched returns the types of an owner's dependents that cannot be watched.
+func (e *Engine) unwatched(owner manifests.Owner) []Unwatched {
+	var found []Unwatched
+	for _, u := range e.observer.Unwatched(owner.ID()) {
+		found = append(found, Unwatched{Type: u.Type.String(), Message: u.Message})
+	}
+	return found
+}
+
 // run plans and executes by turns, until a plan has no actions left.
 func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.Plan) (Outcome, error) {
 	facts, ok := e.facts(ctx, p)
@@ -86,7 +95,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		if len(decided.Actions) == 0 {
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			o := outcome(decided, changes)
-			o.engine, o.created = e, guard.entries(decided.Inventory)
+			o.engine, o.created, o.Unwatched = e, guard.entries(decided.Inventory), e.unwatched(p.Owner)
 			return o, nil
 		}
 		if e.check(ctx, facts, decided, checked) {

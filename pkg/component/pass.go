@@ -58,6 +58,9 @@ type Outcome struct {
 	Waiting []Waiting
 	// Blocked are the managed types whose foreign instances forbid a deletion; then nothing was touched.
 	Blocked []Blocked
+	// Unwatched are the types of dependents that cannot be watched: whether they drifted, or are ready, is known only when the next pass
+	// reads them.
+	Unwatched []Unwatched
 	// Changes are the writes that were done, in order.
 	Changes []Change
 	// NextDue is when a dependent is to be applied again although it looks in sync; zero means never.
@@ -88,6 +91,11 @@ type Blocked struct {
 
 // unlisted says that it is not known whether there are foreign instances, which no watch will tell either.
 func (b Blocked) unlisted() bool { return b.Error != "" }
+
+// Unwatched names a type that cannot be watched, and says why, and what to do.
+type Unwatched struct {
+	Type, Message string
+}
 
 // Change is one write.
 type Change struct {

@@ -68,6 +68,8 @@ func (r *Reconciler[T]) comeBack(req reconcile.Request, component T, o Outcome, 
 	}
 	r.backoff.Forget(req)
 	switch {
+	case len(o.Unwatched) > 0:
+		return r.retryInterval(component)
 	case v.state == metav1alpha1.StateReady:
 		return r.resync(component)
 	case len(terminal) > 0, v.state == metav1alpha1.StateStalled, !component.GetDeletionTimestamp().IsZero():

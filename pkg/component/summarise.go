@@ -26,6 +26,18 @@ const hintDeletion = "; resolve that, and the deletion goes on at the retry inte
 
 // judge turns the end of a pass into a verdict.
 func judge(deleting bool, o Outcome, failure *problem) verdict {
+	v := judgeDependents(deleting, o, failure)
+	if len(o.Unwatched) > 0 {
+		var parts []string
+		for _, u := range o.Unwatched {
+			parts = append(parts, u.Type+" ("+u.Message+")")
+		}
+		v.message += "; read at the retry interval, because they cannot be watched: " + strings.Join(parts, ", ")
+	}
+	return v
+}
+
+func judgeDependents(deleting bool, o Outcome, failure *problem) verdict {
 	switch {
 	case failure != nil:
 		return verdict{state: failure.effectiveState(), reason: failure.reason, message: failure.message}

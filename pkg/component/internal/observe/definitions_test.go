@@ -24,7 +24,7 @@ func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	for _, step := range []struct {
 		reason string
 		want   bool
-	}{{"", false}, {plan.WaitNotServed, true}, {plan.WaitForbidden, false}, {plan.WaitNotServed, true}, {"", false}} {
+	}{{"", false}, {plan.WaitNotServed, true}, {plan.WaitUnwatched, false}, {plan.WaitNotServed, true}, {"", false}} {
 		k.tell(step.reason, "")
 		if watched := o.stopDefinitions != nil; watched != step.want {
 			t.Errorf("reason %q: watched %t, want %t", step.reason, watched, step.want)
@@ -42,7 +42,7 @@ func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
 		"a type that is not served, when a definition changes":  {plan.WaitNotServed, func(d definitions) error { return d.Update(nil) }, true},
 		"a type that is not served, when the watch begins":      {plan.WaitNotServed, func(d definitions) error { return d.Replace(nil, "1") }, true},
 		"not a type that is served":                             {"", func(d definitions) error { return d.Add(nil) }, false},
-		"not a type that may not be listed":                     {plan.WaitForbidden, func(d definitions) error { return d.Add(nil) }, false},
+		"not a type that may not be listed":                     {plan.WaitUnwatched, func(d definitions) error { return d.Add(nil) }, false},
 		"not a type that is not served, when a definition goes": {plan.WaitNotServed, func(d definitions) error { return d.Delete(nil) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

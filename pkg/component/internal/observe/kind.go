@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,8 +80,24 @@ func (k *kind) retry() {
 	}
 }
 
+// readable says that objects of the type can be read, although they cannot be listed or watched.
+func (k *kind) readable() bool {
+	if k.observer.verbs == nil {
+		return false
+	}
+	mapping, err := k.observer.mapping(k.gk, k.preferred())
+	if err != nil {
+		return false
+	}
+	verbs, err := k.observer.verbs(mapping.Resource)
+	return err == nil && slices.Contains(verbs, "get")
+}
+
 // failed notes why a list failed. A type that was known stays known through a network failure.
 func (k *kind) failed(f listFailure) {
+	if f.reason == plan.WaitNotListable && k.readable() {
+		f.reason, f.message = plan.WaitUnwatched, "the API server supports no list and watch of the type"
+	}
 	k.observer.mu.Lock()
 	defer k.observer.mu.Unlock()
 	if k.progress.fail(f); k.progress.known() {

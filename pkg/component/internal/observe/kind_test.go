@@ -448,7 +448,7 @@ func TestFailedLists(t *testing.T) {
 func (s *store) unlisted(reason string) { s.progress, s.reason = progress{}, reason }
 
 func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
-	refused := listFailure{reason: plan.WaitForbidden, definite: true}
+	refused := listFailure{reason: plan.WaitUnwatched, definite: true}
 	s := newStore(t)
 	delete(s.observer.owners, "them")
 	s.failed(refused)
@@ -460,7 +460,7 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 		if got := s.take(); got != "" {
 			t.Errorf("woken by the same refusal: %q", got)
 		}
-		if live := s.observer.Live(settings); live.Presence != plan.Unknown || live.Reason != plan.WaitForbidden {
+		if live := s.observer.Live(settings); live.Presence != plan.Unknown || live.Reason != plan.WaitUnwatched {
 			t.Errorf("got %s %q", live.Presence, live.Reason)
 		}
 	}

@@ -64,7 +64,7 @@ type listFailure struct {
 // respite is how long a kick has to wait after the failure. Passes kick as often as they run, and what is kicked most often is a type that
 // a definition of the same pass is about to serve; permissions take longer to come.
 func (f listFailure) respite() time.Duration {
-	if f.reason == plan.WaitForbidden {
+	if f.reason == plan.WaitUnwatched {
 		return 5 * time.Second
 	}
 	return time.Second
@@ -147,8 +147,10 @@ func classify(err error) listFailure {
 		return listFailure{plan.WaitNotServed, "the API server does not serve its type", true}
 	case apierrors.IsMethodNotSupported(err):
 		return listFailure{plan.WaitNotListable, "its type cannot be listed, so it cannot be a dependent; remove it from the manifests", true}
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return listFailure{plan.WaitForbidden, fmt.Sprintf("its type cannot be watched: %v; allow list and watch", err), true}
+	case apierrors.IsUnauthorized(err):
+		return listFailure{plan.WaitUnauthorized, fmt.Sprintf("its type cannot be watched: %v; renew the credentials", err), true}
+	case apierrors.IsForbidden(err):
+		return listFailure{plan.WaitUnwatched, fmt.Sprintf("%v; allow list and watch", err), true}
 	}
 	return listFailure{"ListFailed", fmt.Sprintf("its type cannot be listed: %v", err), false}
 }

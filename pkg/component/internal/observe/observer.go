@@ -2,6 +2,8 @@ package observe
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +22,7 @@ type Observer struct {
 	dynamic    dynamic.Interface
 	metadata   metadata.Interface
 	mapper     meta.RESTMapper
+	verbs      func(schema.GroupVersionResource) ([]string, error)
 	lifetime   context.Context
 
 	mu      sync.Mutex
@@ -76,12 +79,14 @@ type Options struct {
 	Dynamic    dynamic.Interface
 	Metadata   metadata.Interface
 	Mapper     meta.RESTMapper
+	// Verbs asks the API server which verbs a type supports.
+	Verbs func(schema.GroupVersionResource) ([]string, error)
 }
 
 // New returns an Observer whose watches live as long as ctx.
 func New(ctx context.Context, o Options) *Observer {
 	observer := &Observer{
-		reconciler: o.Reconciler, dynamic: o.Dynamic, metadata: o.Metadata, mapper: o.Mapper, lifetime: ctx,
+		reconciler: o.Reconciler, dynamic: o.Dynamic, metadata: o.Metadata, mapper: o.Mapper, verbs: o.Verbs, lifetime: ctx,
 		kinds:   map[schema.GroupKind]*kind{},
 		types:   map[schema.GroupKind]*instances{},
 		owners:  map[string]*owner{},
@@ -171,6 +176,31 @@ func (o *Observer) Live(key manifests.Key) plan.Observed {
 		return *seen
 	}
 	return plan.Observed{Presence: plan.Absent}
+}
+
+// Unwatched is a type whose objects are read, because they cannot be watched.
+type Unwatched struct {
+	Type schema.GroupKind
+	// Message says why.
+	Message string
+}
+
+// Unwatched returns the types that an owner retains and that cannot be watched, in the order of their names.
+func (o *Observer) Unwatched(ownerID string) []Unwatched {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	own := o.owners[ownerID]
+	if own == nil {
+		return nil
+	}
+	var found []Unwatched
+	for gk := range own.kinds {
+		if k := o.kinds[gk]; k != nil && k.reason == plan.WaitUnwatched {
+			found = append(found, Unwatched{Type: gk, Message: k.message})
+		}
+	}
+	slices.SortFunc(found, func(a, b Unwatched) int { return strings.Compare(a.Type.String(), b.Type.String()) })
+	return found
 }
 
 // Synced says whether the first list of each type that the owner retains was answered, or refused.

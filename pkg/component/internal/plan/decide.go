@@ -91,6 +91,7 @@ var applyRules = []rule[candidate]{
 	{"an object that failed in this pass is left alone until the next", ruleFailed},
 	{"an object of a type that nobody serves waits", ruleNotServed},
 	{"an object that was purged is complete", rulePurged},
+	{"an object of a type that is not watched is read", ruleUnwatched},
 	{"an object of which nothing is known waits", ruleUnknown},
 	{"an object that is applied once is left alone after that", ruleOnce},
 	{"an object that did its work and went is complete", ruleCompleted},

@@ -64,9 +64,19 @@ var applyRows = []row{
 		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install what defines it",
 	},
 
+	// An object of a type that is not watched is read.
+	{"reads what is not watched before it is created", edits(unrecorded, unwatched), "Read: its type cannot be watched"},
+	{"reads what is not watched, although its manifest changed", edits(newManifest, unwatched), "Read: its type cannot be watched"},
+	{"reads what is not watched in each pass, in any wave", edits(unwatched), "Read: its type cannot be watched [repair]"},
+	{
+		"does not read again what could not be read", edits(unwatched, failed(Terminal, "Forbidden")),
+		"fails (Terminal), Forbidden: the API server refused it",
+	},
+
 	// An object of which nothing is known waits.
-	{"does not create what it cannot see", edits(unrecorded, unknown), "fails (Terminal), Forbidden: it cannot be watched"},
-	{"does not update what it cannot see", edits(newManifest, unknown), "fails (Terminal), Forbidden: it cannot be watched"},
+	{"does not create what it cannot see", edits(unrecorded, unknown), "waits, ListFailed: no answer"},
+	{"does not update what it cannot see", edits(newManifest, unknown), "waits, ListFailed: no answer"},
+	{"does not wait where the credentials are refused", edits(unauthorized), "fails (Terminal), Unauthorized: renew the credentials"},
 	{"takes no presence at all for unknown", edits(newManifest, func(s *scene) { s.live = Observed{Reason: "Observing"} }), "waits, Observing: "},
 
 	// An object that is applied once is left alone after that.
@@ -356,8 +366,14 @@ var deleteRows = []row{
 	{"forgets what never was an object", edits(neverWritten, notListable), "done"},
 	{"does not forget what was one", edits(notListable), "waits, NotListable: its type cannot be listed"},
 
+	// An object of a type that is not watched is read.
+	{"reads what is not watched before it is deleted", edits(unwatched), "Read: its type cannot be watched"},
+
+	// An object of a type whose API server refuses us fails.
+	{"does not wait where the credentials are refused", edits(unauthorized), "fails (Terminal), Unauthorized: renew the credentials"},
+
 	// An object of which nothing is known waits.
-	{"waits where nothing is known", edits(unknown), "waits, Forbidden: it cannot be watched"},
+	{"waits where nothing is known", edits(unknown), "waits, ListFailed: no answer"},
 	{"takes no presence at all for unknown", edits(func(s *scene) { s.live = Observed{Reason: "Observing"} }), "waits, Observing: "},
 
 	// An object that is kept is released, and forgotten once nobody owns it.

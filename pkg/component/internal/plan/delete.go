@@ -94,7 +94,7 @@ func blockers(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []B
 func confirmations(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []Action {
 	var reads []Action
 	for _, v := range defining(f, victims, reason) {
-		untold := v.live.Presence == Absent && v.result.Failure == nil && v.result.Attempts < maxAttempts
+		untold := (v.live.Presence == Absent || v.live.unwatched()) && v.result.Failure == nil && v.result.Attempts < maxAttempts
 		if untold && len(v.blockers(f)) > 0 {
 			reads = append(reads, *v.act(VerbRead, ReasonConfirm).action)
 		}

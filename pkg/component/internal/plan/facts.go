@@ -111,6 +111,9 @@ func (o Observed) fields(p metav1alpha1.UpdatePolicy) string {
 	return o.Applied
 }
 
+// unwatched says that only a read tells whether the object exists.
+func (o Observed) unwatched() bool { return o.Presence == Unknown && o.Reason == WaitUnwatched }
+
 // Result is the latest answer for one key in this pass.
 type Result struct {
 	// Verb is what was done.

@@ -69,6 +69,7 @@ const (
 	ReasonTriggered  Reason = "the component changed"
 	ReasonReapply    Reason = "its reapply interval is over"
 	ReasonUnverified Reason = "it is not known whether it drifted since it was applied"
+	ReasonUnwatched  Reason = "its type cannot be watched"
 	ReasonConfirm    Reason = "it must be confirmed that it is gone"
 	ReasonPruned     Reason = "it is no longer rendered"
 	ReasonPurged     Reason = "its purge wave is ready"
@@ -114,14 +115,17 @@ type Waiting struct {
 
 // Reasons of Waiting that are not failures.
 const (
-	WaitObserving   = "Observing"
-	WaitForbidden   = "Forbidden"
-	WaitNotListable = "NotListable"
-	WaitNotServed   = "KindNotServed"
-	WaitInProgress  = "InProgress"
-	WaitTerminating = "Terminating"
-	WaitNotGone     = "NotGone"
-	WaitNotEmpty    = "NamespaceNotEmpty"
+	WaitObserving = "Observing"
+	// WaitUnwatched: the type may not be watched, or cannot be; its objects may be read.
+	WaitUnwatched = "Unwatched"
+	// WaitUnauthorized: the API server refuses the credentials.
+	WaitUnauthorized = "Unauthorized"
+	WaitNotListable  = "NotListable"
+	WaitNotServed    = "KindNotServed"
+	WaitInProgress   = "InProgress"
+	WaitTerminating  = "Terminating"
+	WaitNotGone      = "NotGone"
+	WaitNotEmpty     = "NamespaceNotEmpty"
 
 	// WaitNamespaceMissing and WaitNamespaceTerminating are failures of a create that a namespace is to blame for.
 	WaitNamespaceMissing     = "NamespaceMissing"

@@ -115,7 +115,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 	case 9: // It was purged, or is about to be.
 		r.complete(before)
 	}
-	r.world.blind[key] = r.chance(10)
+	r.world.blind[key], r.world.unwatched[key] = r.chance(10), r.chance(10)
 }
 
 // complete records an object as completed, if it is purged: gone or not, confirmed or not.

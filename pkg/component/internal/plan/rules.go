@@ -29,11 +29,16 @@ func ruleNotServed(c candidate) (decision, bool) {
 	return c.wait(WaitNotServed, fmt.Sprintf("the API server does not serve %s; install what defines it", c.object.GroupVersionKind())), true
 }
 
+// ruleUnwatched asks for what no watch tells, in each pass.
+func ruleUnwatched(c candidate) (decision, bool) {
+	return c.act(VerbRead, ReasonUnwatched), c.live.unwatched()
+}
+
 func ruleUnknown(c candidate) (decision, bool) {
 	if c.live.Presence == Absent || c.live.Presence == Present {
 		return decision{}, false
 	}
-	if c.live.Reason == WaitForbidden || c.live.Reason == WaitNotListable {
+	if c.live.Reason == WaitUnauthorized || c.live.Reason == WaitNotListable {
 		return c.fail(Failure{Class: Terminal, Reason: c.live.Reason, Message: c.live.Message}), true
 	}
 	return c.wait(c.live.Reason, c.live.Message), true

@@ -107,7 +107,15 @@ func absent(s *scene) { s.live = Observed{Presence: Absent} }
 func confirmedAbsent(s *scene) { s.live = Observed{Presence: Absent, Confirmed: true, UID: "u1"} }
 
 func unknown(s *scene) {
-	s.live = Observed{Presence: Unknown, Reason: "Forbidden", Message: "it cannot be watched"}
+	s.live = Observed{Presence: Unknown, Reason: "ListFailed", Message: "no answer"}
+}
+
+func unwatched(s *scene) {
+	s.live = Observed{Presence: Unknown, Reason: WaitUnwatched, Message: "its type cannot be watched"}
+}
+
+func unauthorized(s *scene) {
+	s.live = Observed{Presence: Unknown, Reason: WaitUnauthorized, Message: "renew the credentials"}
 }
 
 func notServed(s *scene) {

@@ -39,6 +39,8 @@ var deleteRules = []rule[victim]{
 	{"an object that a watch does not show is read", deleteAbsent},
 	{"an object of a type that nobody serves is read", deleteNotServed},
 	{"an object of a type that keeps no objects is forgotten", deleteNotListable},
+	{"an object of a type that is not watched is read", deleteUnwatched},
+	{"an object of a type whose API server refuses us fails", deleteUnauthorized},
 	{"an object of which nothing is known waits", deleteUnknown},
 	{"an object that is kept is forgotten once it is released", deleteReleased},
 	{"an object that is kept is released", deleteKept},
@@ -87,6 +89,16 @@ func deleteNotServed(v victim) (decision, bool) {
 // deleteNotListable forgets what was never an object: the API server answers a review, say, and stores nothing.
 func deleteNotListable(v victim) (decision, bool) {
 	return decision{}, v.live.Presence == Unknown && v.live.Reason == WaitNotListable && v.entry.UID == ""
+}
+
+// deleteUnwatched asks for what no watch tells, in each pass.
+func deleteUnwatched(v victim) (decision, bool) {
+	return v.act(VerbRead, ReasonUnwatched), v.live.unwatched()
+}
+
+func deleteUnauthorized(v victim) (decision, bool) {
+	failure := Failure{Class: Terminal, Reason: v.live.Reason, Message: v.live.Message}
+	return v.wait(failure.Reason, failure.Message, &failure), v.live.Presence == Unknown && v.live.Reason == WaitUnauthorized
 }
 
 func deleteUnknown(v victim) (decision, bool) {

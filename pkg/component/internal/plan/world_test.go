@@ -17,8 +17,8 @@ import (
 // on our label.
 type world struct {
 	objects map[manifests.Key]*thing
-	// blind are the objects whose type cannot be watched.
-	blind map[manifests.Key]bool
+	// blind are the objects whose type cannot be listed for a while; unwatched are those that can only be read.
+	blind, unwatched map[manifests.Key]bool
 	// slow are the objects that are not ready at once, held those that finalizers hold, and uncovered those whose fields we don't own.
 	slow, held, uncovered map[manifests.Key]bool
 	// unreadable are the objects that may not be read.
@@ -42,7 +42,7 @@ type thing struct {
 
 func newWorld() *world {
 	return &world{
-		objects: map[manifests.Key]*thing{}, blind: map[manifests.Key]bool{},
+		objects: map[manifests.Key]*thing{}, blind: map[manifests.Key]bool{}, unwatched: map[manifests.Key]bool{},
 		slow: map[manifests.Key]bool{}, held: map[manifests.Key]bool{}, uncovered: map[manifests.Key]bool{},
 		unreadable: map[manifests.Key]bool{},
 	}
@@ -86,8 +86,11 @@ func (w *world) observed(key manifests.Key) Observed {
 
 // watched is what a watch tells.
 func (w *world) watched(key manifests.Key) Observed {
-	if w.blind[key] {
-		return Observed{Presence: Unknown, Reason: "Forbidden", Message: "it cannot be watched"}
+	switch {
+	case w.blind[key]:
+		return Observed{Presence: Unknown, Reason: "ListFailed", Message: "no answer"}
+	case w.unwatched[key]:
+		return Observed{Presence: Unknown, Reason: WaitUnwatched, Message: "its type cannot be watched"}
 	}
 	if x := w.objects[key]; x != nil && !x.labelled {
 		return Observed{Presence: Absent}
@@ -236,7 +239,7 @@ func (w *world) clone() *world {
 		copied := *x
 		c.objects[key] = &copied
 	}
-	c.blind = maps.Clone(w.blind)
+	c.blind, c.unwatched = maps.Clone(w.blind), maps.Clone(w.unwatched)
 	return &c
 }
 

@@ -1,0 +1,46 @@
+package observe
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// TestTypesWithoutListOrWatch: a type whose objects can be read is read; one that keeps no objects, such as a review, has nothing to read.
+func TestTypesWithoutListOrWatch(t *testing.T) {
+	const unwatched = "the API server supports no list and watch of the type"
+	for _, c := range []struct {
+		name    string
+		verbs   []string
+		err     error
+		refused listFailure
+		want    string
+		listed  []Unwatched
+	}{
+		{"is read where it supports that", []string{"create", "get"}, nil, listFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, unwatched}}},
+		{"cannot be a dependent where it only answers", []string{"create"}, nil, listFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
+		{"is not read where discovery does not answer", nil, errors.New("no answer"), listFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
+		{"is read where the right is missing", nil, nil, listFailure{reason: plan.WaitUnwatched, message: "no", definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, "no"}}},
+		{"is not read where the API server refuses us", []string{"get"}, nil, listFailure{reason: plan.WaitUnauthorized, definite: true}, plan.WaitUnauthorized, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t)
+			mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Version: "v1"}})
+			mapper.Add(configMaps.WithVersion("v1"), meta.RESTScopeNamespace)
+			s.observer.mapper = mapper
+			s.observer.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
+			s.failed(c.refused)
+			if got := s.observer.Live(settings); got.Presence != plan.Unknown || got.Reason != c.want {
+				t.Errorf("%+v", got)
+			}
+			if diff := cmp.Diff(c.listed, s.observer.Unwatched("us")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

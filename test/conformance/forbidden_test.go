@@ -1,0 +1,108 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// grantEverywhere lets a user do something in all namespaces. A rule is "resources: verbs".
+func grantEverywhere(ctx context.Context, name, user string, rules ...string) {
+	GinkgoHelper()
+	create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s}
+rules:
+- {apiGroups: [gadgets.example.com, events.k8s.io], resources: ["*"], verbs: ["*"]}
+%[3]s---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[2]q}]`, name, user, policyRules(rules)))
+}
+
+var _ = Describe("A type that may not be watched", func() {
+	var namespace, operator string
+	everySecond := func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) }
+	account := "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, labels: {team: blue}}"
+
+	BeforeEach(func(ctx SpecContext) {
+		namespace, operator = newNamespace(ctx), newOperatorName()
+		user, err := cluster.User(ctx, operator)
+		Expect(err).NotTo(HaveOccurred())
+		grantEverywhere(ctx, operator, operator, "namespaces: '*'", "configmaps: '*'", "serviceaccounts: get, create, patch, delete")
+		runOperator(operator, operatorOptions{user: user.Config})
+	})
+	accountRequests := func(ctx context.Context, mark auditMark) testcluster.Events {
+		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("serviceaccounts")
+	}
+
+	It("is read at the retry interval instead, which the status says, and holds up nothing else", func(ctx SpecContext) {
+		mark := markAudit(ctx)
+		g := newGadget(ctx, namespace, "app", together(account, configMap("sibling", "a"), configMap("later", "a", fmt.Sprintf("%s/order: '1'", operator))), servedBy(operator), everySecond)
+		expectReady(ctx, g)
+		Expect(condition(current(ctx, g), metav1alpha1.ConditionReady)).To(And(ContainSubstring("3 dependents are ready; read at the retry interval"),
+			ContainSubstring("ServiceAccount ("), ContainSubstring(`User "`+operator+`" cannot list resource "serviceaccounts"`), ContainSubstring("allow list and watch")))
+		first := accountRequests(ctx, mark)
+		Expect(verbs(first)[:2]).To(Equal([]string{"get serviceaccounts 404", "patch serviceaccounts 201"}))
+
+		By("seeing drift and loss within the interval")
+		unwatched := mustGet(ctx, "v1", "ServiceAccount", namespace, "unwatched")
+		patch(ctx, unwatched, `{"metadata":{"labels":{"team":"red"}}}`)
+		Eventually(ctx, func() map[string]string {
+			return mustGet(ctx, "v1", "ServiceAccount", namespace, "unwatched").GetLabels()
+		}).
+			WithTimeout(4 * time.Second).Should(HaveKeyWithValue("team", "blue"))
+		remove(ctx, unwatched)
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).
+			WithTimeout(4 * time.Second).Should(Succeed())
+
+		By("watching it once that is allowed")
+		grantEverywhere(ctx, operator+"-watch", operator, "serviceaccounts: list, watch")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("3 dependents are ready"))
+		settle(ctx, operator)
+		mark = markAudit(ctx)
+		remove(ctx, mustGet(ctx, "v1", "ServiceAccount", namespace, "unwatched"))
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).
+			WithTimeout(time.Second).Should(Succeed())
+		Expect(verbs(accountRequests(ctx, mark))).To(Equal([]string{"patch serviceaccounts 201"}))
+	})
+
+	It("is pruned and deleted all the same", func(ctx SpecContext) {
+		other := "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: pruned}"
+		g := newGadget(ctx, namespace, "app", together(account, other), servedBy(operator), everySecond)
+		expectReady(ctx, g)
+		changeManifests(ctx, g, account)
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "pruned"); return err }).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		_, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched")
+		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	})
+
+	It("is adopted and refused as the reads tell", func(ctx SpecContext) {
+		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, namespace: "+namespace+"}")
+		g := newGadget(ctx, namespace, "app", account, servedBy(operator), everySecond)
+		expectReady(ctx, g)
+		thief := newGadget(ctx, namespace, "thief", account, servedBy(operator), everySecond)
+		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/unwatched")))
+	})
+
+	It("nor read holds up its dependents alone, and says who lacks which right", func(ctx SpecContext) {
+		quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec: {hard: {pods: 10}}"
+		g := newGadget(ctx, namespace, "app", together(quota, configMap("sibling", "a")), servedBy(operator), everySecond)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: failed: ResourceQuota "+namespace+"/quota"),
+			ContainSubstring(`User "`+operator+`" cannot get resource "resourcequotas"`), ContainSubstring("grant it to that user"), ContainSubstring("allow list and watch")))
+		mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")
+	})
+})
