@@ -77,7 +77,11 @@ func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []
 	return Pass{
 		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(),
 		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
-			return r.record(ctx, component, recorded, inventory)
+			err := r.record(ctx, component, recorded, inventory)
+			if err == nil {
+				recorded = component.GetStatus().Inventory
+			}
+			return err
 		},
 		Confirm: func(ctx context.Context) error { return r.confirm(ctx, component, recorded) },
 		Wake:    func() { r.wake(name) },
