@@ -290,7 +290,7 @@ var applyRows = []row{
 	},
 	{
 		"does not take what a crash left for applied for the component", edits(following, neverWritten, componentChanged, answered(VerbRead), coverage(CoverageFull)),
-		"done [record u=u1 d=d1 f=f1 g=t1]",
+		"Apply: the component changed (uid u1, version 7)",
 	},
 	{"does not follow the component with another rendering of the same inputs", edits(following, componentChanged, renderedAgain), "done"},
 	{

@@ -148,6 +148,10 @@ func ruleUnverified(c candidate) (decision, bool) {
 			return c.update(ReasonUnverified), true
 		}
 	case CoverageFull:
+		if !c.written() && c.triggered() {
+			// Nobody knows for which state of the component it was applied.
+			return c.again(ReasonTriggered), true
+		}
 	}
 	d, _ := ruleInSync(c)
 	d.entry = new(c.record())

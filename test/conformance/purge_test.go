@@ -1,0 +1,223 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// purgeOrder is the setting of a purge order, for an operator of a spec's own.
+func purgeOrder(operator string, wave int) string {
+	return settingOf(operator, "purge-order", fmt.Sprint(wave))
+}
+
+// job renders a Job that completes at once.
+func job(name, value string, annotations ...string) string {
+	return fmt.Sprintf(`apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, annotations: {%s}}
+spec:
+  template:
+    metadata: {annotations: {value: %q}}
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: "nginx:1"}]`, name, strings.Join(annotations, ", "), value)
+}
+
+var _ = Describe("A dependent with a purge order", func() {
+	// start runs an operator and makes a gadget for it.
+	start := func(ctx context.Context, manifests func(operator string) string) (operator string, g *gadget.Gadget, stop func()) {
+		GinkgoHelper()
+		operator = newOperatorName()
+		stop = runOperator(operator, operatorOptions{})
+		return operator, newGadget(ctx, newNamespace(ctx), "app", manifests(operator), servedBy(operator)), stop
+	}
+	exists := func(ctx context.Context, namespace, name string) bool {
+		_, err := get(ctx, "v1", "ConfigMap", namespace, name)
+		return err == nil
+	}
+	// history tells the successful writes to ConfigMaps and Jobs, in order.
+	history := func(ctx context.Context, mark auditMark, operator, namespace string) []string {
+		GinkgoHelper()
+		var texts []string
+		for _, e := range succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "jobs")) {
+			texts = append(texts, e.Verb+" "+e.Name)
+		}
+		return texts
+	}
+	purged := And(HaveField("Completed", BeTrue()), HaveField("UID", BeEmpty()))
+
+	It("is deleted when the waves up to its own are ready, before the next one starts", func(ctx SpecContext) {
+		operator, g, _ := start(ctx, func(operator string) string {
+			wave := func(n int) string { return settingOf(operator, "order", fmt.Sprint(n)) }
+			return together(configMap("first", "a", purgeOrder(operator, 0)), configMap("second", "a", wave(1), purgeOrder(operator, 3)),
+				configMap("third", "a", wave(2)), configMap("last", "a", wave(4), purgeOrder(operator, 9)))
+		})
+		expectReady(ctx, g)
+		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
+			"patch first", "delete first", "patch second", "patch third", "delete second", "patch last", "delete last",
+		}))
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("4/4"), "what is completed counts as ready")
+		for _, name := range []string{"first", "second", "last"} {
+			Expect(entryOf(ctx, g, name)).To(purged)
+		}
+	})
+
+	It("stays while its purge wave is not ready", func(ctx SpecContext) {
+		_, g, _ := start(ctx, func(operator string) string {
+			return together(configMap("scratch", "a", purgeOrder(operator, 0)), heldDeployment("web"))
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/web")))
+		Expect(exists(ctx, g.Namespace, "scratch")).To(BeTrue())
+		changeManifests(ctx, g, removeLine(current(ctx, g).Spec.Manifests, "nodeSelector"))
+		expectReady(ctx, g)
+		Expect(exists(ctx, g.Namespace, "scratch")).To(BeFalse())
+	})
+
+	It("is waited for until it is gone", func(ctx SpecContext) {
+		_, g, _ := start(ctx, func(operator string) string {
+			held := strings.Replace(configMap("held", "a", purgeOrder(operator, 0)), "  name:", "  finalizers: [example.com/hold]\n  name:", 1)
+			return together(held, configMap("later", "a", settingOf(operator, "order", "1")))
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("held"), ContainSubstring("finalizers")))
+		Expect(exists(ctx, g.Namespace, "later")).To(BeFalse())
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "held"), `{"metadata":{"finalizers":null}}`)
+		expectReady(ctx, g)
+		Expect(exists(ctx, g.Namespace, "later")).To(BeTrue())
+		Expect(exists(ctx, g.Namespace, "held")).To(BeFalse())
+	})
+
+	It("is a Job that runs again, and is purged again, when its manifest changes, and for nothing else", func(ctx SpecContext) {
+		manifests := func(operator, value string, settings ...string) string {
+			return together(job("migrate", value, append(settings, purgeOrder(operator, 0))...), configMap("app", value))
+		}
+		operator, g, stop := start(ctx, func(operator string) string { return manifests(operator, "1") })
+		expectReady(ctx, g)
+		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{"patch app", "patch migrate", "delete migrate"}))
+		settle(ctx, operator)
+
+		mark := markAudit(ctx)
+		requestPass(ctx, g, operator)
+		stop()
+		runOperator(operator, operatorOptions{})
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(30) })
+		expectReady(ctx, g)
+		changeManifests(ctx, g, manifests(operator, "1", settingOf(operator, "delete-order", "2")))
+		expectReady(ctx, g)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps", "jobs"))).To(BeEmpty())
+
+		changeManifests(ctx, g, manifests(operator, "2"))
+		expectReady(ctx, g)
+		Expect(history(ctx, mark, operator, g.Namespace)).To(Equal([]string{"patch app", "patch migrate", "delete migrate"}))
+		Expect(entryOf(ctx, g, "migrate")).To(purged)
+		Eventually(ctx, func() error { _, err := get(ctx, "batch/v1", "Job", g.Namespace, "migrate"); return err }).Should(HaveOccurred())
+	})
+
+	DescribeTable("is created again after that as its reconcile policy says", func(ctx SpecContext, policy string, changeOfComponent, changeOfManifest []string) {
+		manifests := func(operator, value string) string {
+			return together(configMap("scratch", value, purgeOrder(operator, 0), settingOf(operator, "reconcile-policy", policy)), configMap("stays", "a"))
+		}
+		operator, g, _ := start(ctx, func(operator string) string { return manifests(operator, "a") })
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(30) })
+		expectReady(ctx, g)
+		Expect(history(ctx, mark, operator, g.Namespace)).To(Equal(changeOfComponent))
+		mark = markAudit(ctx)
+		changeManifests(ctx, g, manifests(operator, "b"))
+		expectReady(ctx, g)
+		Expect(history(ctx, mark, operator, g.Namespace)).To(Equal(changeOfManifest))
+		Expect(exists(ctx, g.Namespace, "scratch")).To(BeFalse())
+	},
+		Entry("when its manifest changed", "on-object-change", nil, []string{"patch scratch", "delete scratch"}),
+		Entry("when the component changed", "on-object-or-component-change", []string{"patch scratch", "delete scratch"}, []string{"patch scratch", "delete scratch"}),
+		Entry("never", "once", nil, nil),
+	)
+
+	for _, cut := range []struct {
+		name       string
+		after      int64
+		unanswered bool
+	}{{"before it was deleted", 2, false}, {"after it was deleted, before that was known", 3, true}} {
+		It("does not run again after a crash "+cut.name, func(ctx SpecContext) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			text := together(configMap("scratch", "a", purgeOrder(operator, 0)), configMap("stays", "a"))
+			c := &crash{counts: writesTo(namespace, "configmaps"), after: cut.after, unanswered: cut.unanswered}
+			g := newGadget(ctx, namespace, "app", text, servedBy(operator))
+			stop := runOperator(operator, operatorOptions{transport: c.wrap})
+			Eventually(ctx, c.crashed.Load).Should(BeTrue())
+			stop()
+			Expect(entryOf(ctx, g, "scratch").Completed).To(BeTrue(), "it is recorded before it is deleted")
+			runOperator(operator, operatorOptions{})
+			expectReady(ctx, g)
+			Expect(history(ctx, 0, operator, namespace)).To(ConsistOf("patch scratch", "patch stays", "delete scratch"))
+			Expect(entryOf(ctx, g, "scratch")).To(purged)
+		})
+	}
+
+	It("is not deleted when somebody else took it over", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		// Somebody takes it over right before it is deleted.
+		taken := make(chan struct{})
+		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				select {
+				case <-taken:
+				default:
+					if r.Method == http.MethodDelete {
+						close(taken)
+						patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "scratch"), fmt.Sprintf(
+							`{"metadata":{"labels":{"%[1]s/owner-id":"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{"%[1]s/owner-id":"somebody else"}}}`, operator))
+					}
+				}
+				return next.RoundTrip(r)
+			})
+		}})
+		g := newGadget(ctx, namespace, "app", configMap("scratch", "a", purgeOrder(operator, 0)), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(exists(ctx, namespace, "scratch")).To(BeTrue())
+		Expect(entryOf(ctx, g, "scratch")).To(purged)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(exists(ctx, namespace, "scratch")).To(BeTrue())
+	})
+
+	It("costs the deletion of its component nothing once it is gone", func(ctx SpecContext) {
+		operator, g, _ := start(ctx, func(operator string) string { return configMap("scratch", "a", purgeOrder(operator, 0)) })
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps"))).To(BeEmpty())
+	})
+
+	It("comes to stay when it is no longer to be purged", func(ctx SpecContext) {
+		_, g, _ := start(ctx, func(operator string) string { return configMap("scratch", "a", purgeOrder(operator, 0)) })
+		expectReady(ctx, g)
+		changeManifests(ctx, g, configMap("scratch", "a"))
+		expectReady(ctx, g)
+		Expect(exists(ctx, g.Namespace, "scratch")).To(BeTrue())
+		Expect(entryOf(ctx, g, "scratch").Completed).To(BeFalse())
+	})
+
+	It("is a Job with a time to live like any other", func(ctx SpecContext) {
+		operator, g, _ := start(ctx, func(operator string) string {
+			return together(strings.Replace(job("migrate", "1", purgeOrder(operator, 1)), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 0\n", 1),
+				configMap("app", "a", settingOf(operator, "order", "1")))
+		})
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		jobs := inNamespace(requestsSince(ctx, 0, operator), g.Namespace).Resource("jobs")
+		Expect(succeeded(jobs.Verb("patch"))).To(HaveLen(1), "%v", verbs(jobs))
+		Expect(entryOf(ctx, g, "migrate")).To(purged)
+	})
+})
+
