@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,20 +17,23 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 // connection is what the engines of all identities share in one cluster: the watches and what they know, the knowledge of types, the
 // network connections, and the bound on requests. Its clients are those of the identity that watches.
 type connection struct {
-	name      string
-	defaults  Policies
-	config    *rest.Config
-	client    *http.Client
-	mapper    *forgetfulMapper
-	discovery *discovery.DiscoveryClient
-	watching  dynamic.Interface
-	metadata  metadata.Interface
-	observer  *observe.Observer
+	name     string
+	defaults Policies
+	// predecessors are the managers that leave their fields to us.
+	predecessors []string
+	config       *rest.Config
+	client       *http.Client
+	mapper       *forgetfulMapper
+	discovery    *discovery.DiscoveryClient
+	watching     dynamic.Interface
+	metadata     metadata.Interface
+	observer     *observe.Observer
 	// namespaces are those that dependents could not be created in.
 	namespaces *observe.References
 	// checking makes the reads that must see everything, whatever a component may see.
@@ -48,7 +52,10 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{name: name, defaults: o.Policies.Or(defaultPolicies), config: config, client: client, mapper: mapper}
+	c := &connection{
+		name: name, defaults: o.Policies.Or(defaultPolicies), predecessors: slices.Concat(plan.Predecessors, o.Predecessors),
+		config: config, client: client, mapper: mapper,
+	}
 	if c.watching, err = dynamic.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}

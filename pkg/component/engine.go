@@ -25,6 +25,8 @@ type Engine struct {
 type EngineOptions struct {
 	// Policies of dependents that name none, in passes that name none.
 	Policies Policies
+	// Predecessors are what they are in Options.
+	Predecessors []string
 	// Writers bounds the requests under way; 16 by default.
 	Writers int
 }

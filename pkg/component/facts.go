@@ -26,8 +26,8 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	}
 	results := map[manifests.Key]plan.Result{}
 	facts := plan.Facts{
-		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Defaults: policiesForPlan(p.Policies.Or(e.defaults)),
-		Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
+		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Predecessors: e.predecessors,
+		Defaults: policiesForPlan(p.Policies.Or(e.defaults)), Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
 		Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
 		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },
 	}

@@ -14,6 +14,9 @@ import (
 type Options struct {
 	// Policies of dependents that name none, in components that name none.
 	Policies Policies
+	// Predecessors are managers, besides those of kubectl and Helm, whose fields dependents take over under the update policy ssa-override,
+	// so that what the manifest does not name disappears: the names under which another tool managed them before.
+	Predecessors []string
 	// MaxConcurrentReconciles bounds the components that are worked on at once; 8 by default.
 	MaxConcurrentReconciles int
 	// Writers bounds the requests that write dependents at once, over all components; 16 by default.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,7 +61,8 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	}
 	resets := in.target.engine.mapper.forgotten()
 	objects, err := normalise(generated, manifests.NormaliseOptions{
-		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf, Managed: in.managed,
+		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf,
+		StatusIsSubresource: in.target.engine.statusIsSubresource, Managed: in.managed,
 	})
 	if err != nil {
 		return nil, err
@@ -187,4 +190,19 @@ func (e *Engine) scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 		return manifests.ScopeNamespaced, nil
 	}
 	return manifests.ScopeCluster, nil
+}
+
+// statusIsSubresource asks the API server whether the status of a type is a subresource.
+func (e *Engine) statusIsSubresource(gvk schema.GroupVersionKind) (bool, error) {
+	mapping, err := e.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return false, err
+	}
+	served, err := e.discovery.ServerResourcesForGroupVersion(gvk.GroupVersion().String())
+	if err != nil {
+		return false, fmt.Errorf("ask the API server whether the status of %s is a subresource: %w", gvk, err)
+	}
+	return slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool {
+		return r.Name == mapping.Resource.Resource+"/status"
+	}), nil
 }

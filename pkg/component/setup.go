@@ -49,7 +49,7 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // start makes the engine when the controller starts, before its first pass; the engine's watches live as long as the controller.
 func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	var err error
-	options := EngineOptions{Policies: r.options.Policies, Writers: r.options.Writers}
+	options := EngineOptions{Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers}
 	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
 		return err
 	}

@@ -35,12 +35,15 @@ var serverFields = []string{
 	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
 }
 
-// clean drops what only the server sets, and merges stringData as the server does, so that equal content has an equal digest.
-func clean(body *unstructured.Unstructured) error {
+// clean drops what only the server sets, and merges stringData as the server does, so that equal content has an equal digest. The status
+// is dropped where it is a subresource; elsewhere it is a field like any other.
+func clean(body *unstructured.Unstructured, statusIsSubresource bool) error {
 	for _, field := range serverFields {
 		unstructured.RemoveNestedField(body.Object, "metadata", field)
 	}
-	delete(body.Object, "status")
+	if statusIsSubresource || body.Object["status"] == nil {
+		delete(body.Object, "status")
+	}
 	dropNullTimestamps(body.Object)
 	if _, aggregated := body.Object["aggregationRule"]; aggregated && body.GetKind() == "ClusterRole" {
 		// A controller fills in the rules; to claim them would be to fight it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,6 +57,9 @@ type NormaliseOptions struct {
 	ScopeOf func(gvk schema.GroupVersionKind) (Scope, error)
 	// Managed are types whose instances go last, although no manifest defines them.
 	Managed []ManagedType
+	// StatusIsSubresource says whether the status of a type in the target is a subresource, which a write to the object ignores. It is asked
+	// only for manifests with a status, of types that are neither Kubernetes' own nor defined in the set; nil stands for yes.
+	StatusIsSubresource func(gvk schema.GroupVersionKind) (bool, error)
 }
 
 // Normalise turns generated manifests into what is applied: it checks each, fixes its scope and namespace, reads its settings, merges
@@ -63,11 +67,14 @@ type NormaliseOptions struct {
 // applied. The manifests themselves are not changed. All errors are joined, each naming its object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
-	n := normaliser{NormaliseOptions: o, defined: map[schema.GroupKind]Scope{}, managed: slices.Clone(o.Managed)}
+	n := normaliser{
+		NormaliseOptions: o, defined: map[schema.GroupKind]Scope{}, statuses: map[schema.GroupVersionKind]bool{}, managed: slices.Clone(o.Managed),
+	}
 	for _, body := range bodies {
 		for _, t := range ManagedTypes(body) {
 			n.managed = append(n.managed, t)
 			n.defined[t.GroupKind] = definedScope(body)
+			maps.Copy(n.statuses, definedStatuses(body, t.GroupKind))
 		}
 	}
 	n.types = NewTypeSet(n.managed)
@@ -129,8 +136,10 @@ func describe(m *unstructured.Unstructured, index int) string {
 type normaliser struct {
 	NormaliseOptions
 	defined map[schema.GroupKind]Scope
-	managed []ManagedType
-	types   TypeSet
+	// statuses says of the types that are defined in the set whether their status is a subresource.
+	statuses map[schema.GroupVersionKind]bool
+	managed  []ManagedType
+	types    TypeSet
 }
 
 // normalise changes the body in place.
@@ -153,7 +162,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err := fixNamespace(body, scope, n.Namespace); err != nil {
 		return Object{}, err
 	}
-	if err := clean(body); err != nil {
+	if err := n.clean(body, scope); err != nil {
 		return Object{}, err
 	}
 	digest, err := digestManifest(body.Object, n.Reconciler)
@@ -161,6 +170,9 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		return Object{}, err
 	}
 	n.Owner.mark(body, n.Reconciler, digest)
+	if err := checkAnnotationSize(body.GetAnnotations()); err != nil {
+		return Object{}, err
+	}
 	return Object{
 		Key:       Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: body.GetNamespace(), Name: body.GetName()},
 		Version:   gvk.Version,

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // isConflict says that an object is not as it was observed. A server-side apply that is bound to another UID is answered as an attempt to
@@ -66,10 +67,26 @@ func Classify(err error) *plan.Failure {
 		return &plan.Failure{Class: plan.Terminal, Reason: string(metav1.StatusReasonInvalid), Message: s.Message}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return terminating(s)
-	case refused(s):
+	case refused(s) && !isTerminating(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: s.Message}
 	}
 	return &plan.Failure{Class: plan.Transient, Reason: reason, Message: s.Message}
+}
+
+// isTerminating says that no instance can be created because the definition of the type is being deleted. Nothing but the text tells.
+func isTerminating(s metav1.Status) bool {
+	return s.Reason == metav1.StatusReasonForbidden && strings.Contains(s.Message, "while custom resource definition is terminating")
+}
+
+// isOtherVersion says that a server-side apply was refused because managed fields are listed in a version of the type that lacks a field of
+// the object, or that is not defined any more. Nothing but the text tells.
+func isOtherVersion(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code != http.StatusInternalServerError || isUntyped(status.Status()) {
+		return false
+	}
+	message := status.Status().Message
+	return strings.Contains(message, "field not declared in schema") || strings.Contains(message, "to an invalid group/version")
 }
 
 // isUntyped says that a manifest does not fit the schema of its type. Server-side apply answers so with a bare internal error, which nothing
@@ -120,12 +137,35 @@ func invalid(s metav1.Status) string {
 		if c.Field != "" {
 			text = c.Field + ": " + text
 		}
-		if strings.Contains(c.Message, "immutable") {
-			text += " (the field cannot change; keep it, set the update policy recreate, or delete the object first)"
+		if !slices.Contains(causes, text) {
+			causes = append(causes, text)
 		}
-		causes = append(causes, text)
 	}
 	return strings.Join(causes, "; ")
+}
+
+// fixed are the words in which the API server says that a field cannot change.
+var fixed = []string{
+	"immutable", "may not change", "may not be changed", "may not be updated", "cannot change", "cannot be changed", "cannot be updated",
+	"updates to ",
+}
+
+// advise adds to a failure of an update what to do about a field that cannot change. Rules of custom resources use words of their own, so
+// that one can only guess.
+func advise(f *plan.Failure, err error, a plan.Action) {
+	var status apierrors.APIStatus
+	updates := a.Verb == plan.VerbApply || a.Verb == plan.VerbReplace
+	if !updates || a.Advice == "" || !apierrors.IsInvalid(err) || !errors.As(err, &status) {
+		return
+	}
+	text := status.Status().Message
+	switch {
+	case slices.ContainsFunc(fixed, func(words string) bool { return strings.Contains(text, words) }):
+		f.Reason = plan.ReasonImmutable
+		f.Message += " (the field cannot change: " + a.Advice + ")"
+	case !manifests.IsBuiltIn(a.Key.Group):
+		f.Message += " (if the field cannot change: " + a.Advice + ")"
+	}
 }
 
 func shorten(text string) string {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestClassify(t *testing.T) {
@@ -71,10 +72,22 @@ func TestClassify(t *testing.T) {
 			plan.Terminal, "Invalid", `spec.ports: Required value; spec.type: Invalid value: "X": must be known`,
 		},
 		{
-			"an immutable field says what to do",
+			"a cause is named once",
+			apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", field.ErrorList{
+				field.Required(field.NewPath("spec", "ports"), ""), field.Required(field.NewPath("spec", "ports"), ""),
+			}),
+			plan.Terminal, "Invalid", `spec.ports: Required value`,
+		},
+		{
+			"a definition that is being deleted goes",
+			apierrors.NewForbidden(configMaps, "a", errors.New("create not allowed while custom resource definition is terminating")),
+			plan.Transient, "Forbidden", `configmaps "a" is forbidden: create not allowed while custom resource definition is terminating`,
+		},
+		{
+			"an immutable field is named",
 			apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", field.ErrorList{field.Invalid(invalidPath, "1.2.3.4", "field is immutable")}),
 			plan.Terminal, "Invalid",
-			`spec.clusterIP: Invalid value: "1.2.3.4": field is immutable (the field cannot change; keep it, set the update policy recreate, or delete the object first)`,
+			`spec.clusterIP: Invalid value: "1.2.3.4": field is immutable`,
 		},
 		{"an invalid object without fields is quoted", status(422, metav1.StatusReasonInvalid, "it is wrong"), plan.Terminal, "Invalid", "it is wrong"},
 		{"a bad request does not go away", apierrors.NewBadRequest("json: cannot"), plan.Terminal, "BadRequest", "json: cannot"},
@@ -107,6 +120,35 @@ func TestClassify(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := &plan.Failure{Class: c.class, Reason: c.reason, Message: c.message}
 			if diff := cmp.Diff(want, Classify(c.err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFailuresOfUpdatesAdvise(t *testing.T) {
+	invalid := func(message string) error {
+		return apierrors.NewInvalid(schema.GroupKind{}, "a", field.ErrorList{field.Invalid(field.NewPath("spec", "x"), "", message)})
+	}
+	const advice = "keep it"
+	for _, c := range []struct {
+		name, group, kind string
+		verb              plan.Verb
+		message           string
+		reason, want      string
+	}{
+		{"a field that is immutable", "apps", "Deployment", plan.VerbApply, "field is immutable", "Immutable", `spec.x: Invalid value: "": field is immutable (the field cannot change: keep it)`},
+		{"one that may not change once set", "", "Service", plan.VerbReplace, "may not change once set", "Immutable", `spec.x: Invalid value: "": may not change once set (the field cannot change: keep it)`},
+		{"one whose updates are forbidden", "apps", "StatefulSet", plan.VerbApply, "updates to statefulset spec are forbidden", "Immutable", `spec.x: Invalid value: "": updates to statefulset spec are forbidden (the field cannot change: keep it)`},
+		{"a rule of a custom resource may mean that", "example.com", "Widget", plan.VerbApply, "size is fixed", "Invalid", `spec.x: Invalid value: "": size is fixed (if the field cannot change: keep it)`},
+		{"a value of Kubernetes' own that is wrong", "", "Service", plan.VerbApply, "must be known", "Invalid", `spec.x: Invalid value: "": must be known`},
+		{"no advice where there is nothing yet", "apps", "Deployment", plan.VerbCreate, "field is immutable", "Invalid", `spec.x: Invalid value: "": field is immutable`},
+		{"a Secret is not quoted", "", "Secret", plan.VerbApply, "field is immutable", "Immutable", "the API server refused it; what it says is withheld, because it may quote the Secret; it concerns spec.x (the field cannot change: keep it)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := plan.Action{Verb: c.verb, Key: manifests.Key{Group: c.group, Kind: c.kind}, Advice: advice}
+			want := &plan.Failure{Class: plan.Terminal, Reason: c.reason, Message: c.want}
+			if diff := cmp.Diff(want, failure(invalid(c.message), a)); diff != "" {
 				t.Error(diff)
 			}
 		})

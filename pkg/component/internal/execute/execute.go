@@ -125,8 +125,9 @@ func failure(err error, a plan.Action) *plan.Failure {
 		f.Message += "; grant it to that user"
 	}
 	if a.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && f.Class == plan.Terminal && f.Reason != string(metav1.StatusReasonForbidden) {
-		return withheld(f, err)
+		f = withheld(f, err)
 	}
+	advise(f, err, a)
 	return f
 }
 

@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const reconciler = "shop.example.com"
@@ -227,10 +229,14 @@ data: {a: x, fresh: z}
 	applied.Manager, applied.Operation = reconciler, metav1.ManagedFieldsOperationApply
 	status := *applied.DeepCopy()
 	status.Subresource = "status"
-	updated.SetManagedFields(append(updated.GetManagedFields(), applied, status))
+	before := *applied.DeepCopy()
+	before.Manager, before.Operation = "kubectl-create", metav1.ManagedFieldsOperationUpdate
+	before.FieldsV1.SetRawBytes([]byte(`{"f:data":{".":{},"f:a":{},"f:b":{}}}`))
+	updated.SetManagedFields(append(updated.GetManagedFields(), applied, status, before))
 	theirs := inspect.Entry(updated.GetManagedFields(), "somebody", metav1.ManagedFieldsOperationUpdate)
 
-	if err := claim(updated, manifest, reconciler); err != nil {
+	a := plan.Action{Object: &manifests.Object{Body: manifest}, Predecessors: []string{"kubectl-create"}}
+	if err := claim(updated, a, reconciler); err != nil {
 		t.Fatal(err)
 	}
 	entries := updated.GetManagedFields()
@@ -247,6 +253,11 @@ data: {a: x, fresh: z}
 	})
 	t.Run("the entries of others stay", func(t *testing.T) {
 		if diff := cmp.Diff(theirs, inspect.Entry(entries, "somebody", metav1.ManagedFieldsOperationUpdate)); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a predecessor keeps what the manifest does not name", func(t *testing.T) {
+		if diff := cmp.Diff(parse(t, `{f:data: {f:b: {}}}`), inspect.Entry(entries, "kubectl-create", metav1.ManagedFieldsOperationUpdate)); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -12,9 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/csaupgrade"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -43,7 +41,8 @@ func (e *Executor) create(ctx context.Context, a plan.Action) (*plan.Observed, e
 }
 
 // apply updates by server-side apply. The UID in the body is a precondition; so is the resource version of an object that nobody owned
-// when it was observed: somebody else may be about to adopt it, too.
+// when it was observed: somebody else may be about to adopt it, too. In all other cases a resource version would cost a conflict whenever
+// somebody writes the status; who takes over an object of ours at that very moment finds his label changed, and his watch tells him.
 func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := e.resource(a)
 	if err != nil {
@@ -51,53 +50,28 @@ func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, er
 	}
 	preconditions := map[string]any{"uid": string(a.UID)}
 	version := a.ResourceVersion
-	if a.Migrate || a.TakeOver {
-		if version, err = e.migrate(ctx, resource, a); err != nil {
+	if a.Migrate {
+		if version, err = e.migrate(ctx, resource, a, e.handOver(a)); err != nil {
 			return nil, err
 		}
 	}
-	if a.Reason == plan.ReasonAdopted || a.Reason == plan.ReasonUnlabelled {
-		preconditions["resourceVersion"] = version
+	send := func() (*unstructured.Unstructured, error) {
+		if a.Reason == plan.ReasonAdopted || a.Reason == plan.ReasonUnlabelled {
+			preconditions["resourceVersion"] = version
+		}
+		return e.patch(ctx, resource, a, preconditions)
 	}
-	obj, err := e.patch(ctx, resource, a, preconditions)
+	obj, err := send()
+	if isOtherVersion(err) {
+		if version, err = e.migrate(ctx, resource, a, convert(a.Object.Body.GetAPIVersion())); err != nil {
+			return nil, err
+		}
+		obj, err = send()
+	}
 	if err != nil {
 		return nil, err
 	}
 	return e.observe(obj, a), nil
-}
-
-// predecessors are the managers that leave their fields behind when an object is adopted: those of kubectl and of Helm 3.
-var predecessors = []string{
-	"before-first-apply", "helm", "kubectl", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit", "kubectl-patch",
-	"kubectl-replace", "kubectl-set",
-}
-
-// migrate lists under Apply the fields that regular updates left as ours, or that become ours. Where they stay listed under a regular
-// update, a later manifest that drops one cannot remove it. It returns the resource version that this leaves.
-func (e *Executor) migrate(ctx context.Context, resource dynamic.ResourceInterface, a plan.Action) (resourceVersion string, err error) {
-	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
-	if isNotFound(err) {
-		return "", overtaken(a)
-	}
-	if err != nil {
-		return "", err
-	}
-	if found := e.observe(live, a); found.UID != a.UID || !inSameHands(found, a) {
-		return "", overtaken(a)
-	}
-	managers := sets.New(e.reconciler)
-	if a.TakeOver {
-		managers.Insert(predecessors...)
-	}
-	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, e.reconciler)
-	if err != nil || len(data) == 0 {
-		return live.GetResourceVersion(), err
-	}
-	patched, err := resource.Patch(ctx, a.Key.Name, types.JSONPatchType, data, metav1.PatchOptions{FieldManager: e.reconciler})
-	if err != nil {
-		return "", err
-	}
-	return patched.GetResourceVersion(), nil
 }
 
 // patch sends the manifest, with some metadata added, as an apply configuration.
@@ -144,7 +118,7 @@ func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, 
 		return found, nil
 	}
 	updated := &unstructured.Unstructured{Object: merged}
-	if err := claim(updated, a.Object.Body, e.reconciler); err != nil {
+	if err := claim(updated, a, e.reconciler); err != nil {
 		return nil, err
 	}
 	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: e.reconciler})

@@ -20,6 +20,7 @@ func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 	o := Metadata(obj, reconciler)
 	o.Readiness = ready.Of(obj, Hints(obj, reconciler))
 	o.Finished = manifests.IsEphemeral(obj) && isComplete(obj)
+	o.Kept = kept(obj, reconciler)
 	return o
 }
 
@@ -66,7 +67,11 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	}
 	o.Owner, o.OwnerName = manifests.OwnerOf(labels, annotations, reconciler, controller)
 	for _, entry := range obj.GetManagedFields() {
-		if entry.Manager != reconciler || entry.Subresource != "" {
+		if entry.Subresource != "" {
+			continue
+		}
+		if entry.Manager != reconciler {
+			o.Managers = addName(o.Managers, entry.Manager)
 			continue
 		}
 		switch entry.Operation {

@@ -246,3 +246,28 @@ func TestHintsAreReadOffTheLiveObject(t *testing.T) {
 		})
 	}
 }
+
+func TestManagersAndKept(t *testing.T) {
+	service := object(t, `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: None}}`)
+	scaled := entry(t, "kube-controller-manager", update, `{f:spec: {f:replicas: {}}}`)
+	scaled.Subresource = "scale"
+	service.SetManagedFields([]metav1.ManagedFieldsEntry{
+		entry(t, reconciler, apply, `{f:spec: {f:clusterIP: {}}}`), entry(t, "kubectl", apply, `{}`), entry(t, "kubectl", update, `{}`), scaled,
+	})
+	got := Object(service, reconciler)
+	t.Run("others are named once, without those that write subresources alone", func(t *testing.T) {
+		if diff := cmp.Diff([]string{"kubectl"}, got.Managers); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("an address of a Service that we set is kept", func(t *testing.T) {
+		if diff := cmp.Diff([]string{"spec.clusterIP"}, got.Kept); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("not one that others set", func(t *testing.T) {
+		if kept := Object(service, "other.example.com").Kept; kept != nil {
+			t.Errorf("got %v", kept)
+		}
+	})
+}

@@ -10,15 +10,17 @@ import (
 
 // candidate is one desired object with what is known of it.
 type candidate struct {
-	owner      string
-	revision   int64
-	trigger    string
-	now        time.Time
-	sameInputs bool
-	object     *manifests.Object
-	reconcile  metav1alpha1.ReconcilePolicy
-	policy     metav1alpha1.UpdatePolicy
-	adoption   metav1alpha1.AdoptionPolicy
+	owner string
+	// predecessors are the managers that leave their fields to us.
+	predecessors []string
+	revision     int64
+	trigger      string
+	now          time.Time
+	sameInputs   bool
+	object       *manifests.Object
+	reconcile    metav1alpha1.ReconcilePolicy
+	policy       metav1alpha1.UpdatePolicy
+	adoption     metav1alpha1.AdoptionPolicy
 	// deletion is the delete policy as it is recorded.
 	deletion metav1alpha1.DeletePolicy
 	reapply  time.Duration
@@ -31,7 +33,7 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, revision: f.Revision, trigger: f.Trigger, now: f.Now, object: o,
+		owner: f.Owner, predecessors: f.Predecessors, revision: f.Revision, trigger: f.Trigger, now: f.Now, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy, reapply: f.Defaults.Reapply,
 		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
@@ -100,6 +102,7 @@ var applyRules = []rule[candidate]{
 	{"an object that somebody else owns is a conflict", ruleOwned},
 	{"an object of ours without its label is labelled again", ruleUnlabelled},
 	{"an object that nobody owns is adopted by policy", ruleUnowned},
+	{"an object whose manifest drops what the API server would keep is a failure", ruleKept},
 	{"an object that lives in the cluster with another manifest is updated", ruleChanged},
 	{"an object whose record is incomplete is verified", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
@@ -135,6 +138,7 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 		action: &Action{
 			Verb: verb, Key: c.object.Key, Reason: reason, Wave: c.object.Settings.Order, Version: c.object.Version,
 			Object: c.object, Policy: c.policy, Owner: c.owner, UID: c.live.UID, ResourceVersion: c.live.ResourceVersion,
+			Predecessors: c.predecessors, Advice: c.advice(),
 		},
 	}
 }
@@ -142,7 +146,6 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 // update brings a live object to its manifest. Recreating is for a real change only: drift is repaired in place. What holds other
 // objects, or data, is never recreated: Kubernetes deletes all instances with their definition, and all objects with their namespace.
 func (c candidate) update(reason Reason) decision {
-	holder := len(c.object.Types) > 0 || c.object.Stage == manifests.StageNamespaces || IsClaim(c.object.Key) && c.deletion != metav1alpha1.DeleteDelete
 	switch {
 	case c.sameInputs && c.entry.Digest != c.object.Digest:
 		return c.fail(Failure{
@@ -152,11 +155,16 @@ func (c candidate) update(reason Reason) decision {
 		})
 	case c.policy == metav1alpha1.UpdateReplace:
 		return c.act(VerbReplace, reason)
-	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !holder:
+	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !c.holder():
 		return c.act(VerbDelete, reason)
 	}
 	d := c.act(VerbApply, reason)
-	d.action.Migrate = c.live.Updated != ""
-	d.action.TakeOver = c.policy == metav1alpha1.UpdateSSAOverride && reason == ReasonAdopted
+	d.action.TakeOver = c.policy == metav1alpha1.UpdateSSAOverride && c.preceded()
+	d.action.Migrate = d.action.TakeOver || c.live.Updated != "" || c.unsorted() || reason == ReasonAdopted && c.preceded()
 	return d
+}
+
+// holder says that the object holds others, or data, which would go with it.
+func (c candidate) holder() bool {
+	return len(c.object.Types) > 0 || c.object.Stage == manifests.StageNamespaces || IsClaim(c.object.Key) && c.deletion != metav1alpha1.DeleteDelete
 }

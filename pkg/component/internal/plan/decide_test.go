@@ -184,6 +184,17 @@ var applyRows = []row{
 		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete or rename it, or change the policy",
 	},
 
+	// An object whose manifest drops what the API server would keep is a failure.
+	{
+		"says that a headless Service stays headless, instead of writing in vain", edits(newManifest, keeps, body("{spec: {ports: []}}")),
+		"fails (Terminal), Immutable: spec.clusterIP is dropped from the manifest, but the API server would keep it: the field cannot change " +
+			"(keep it, set the update policy recreate, or delete the object first)",
+	},
+	{"updates a Service whose address is still named", edits(newManifest, keeps, body("{spec: {clusterIP: None}}")), "Apply: its manifest changed (uid u1, version 7)"},
+	{"updates a Service that is to have no address", edits(newManifest, keeps, body("{spec: {type: ExternalName}}")), "Apply: its manifest changed (uid u1, version 7)"},
+	{"recreates a Service with another address", edits(newManifest, keeps, recreating, body("{spec: {ports: []}}")), "Delete: its manifest changed (uid u1, version 7)"},
+	{"repairs a Service of which nothing was dropped", edits(keeps, drifted, body("{spec: {ports: []}}")), "Apply: it drifted (uid u1, version 7) [repair]"},
+
 	// An object that lives in the cluster with another manifest is updated.
 	{"updates what changed, in its wave", edits(newManifest), "Apply: its manifest changed (uid u1, version 7)"},
 	{"updates by a regular update where that is the default", edits(newManifest, replacing), "Replace: its manifest changed (uid u1, version 7)"},

@@ -19,6 +19,8 @@ type Facts struct {
 	Component manifests.Key
 	// Managed are the additional managed types, which no dependent defines.
 	Managed []manifests.ManagedType
+	// Predecessors are the managers that leave their fields to us; see Predecessors.
+	Predecessors []string
 	// Defaults are the policies of dependents that name none.
 	Defaults Policies
 	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise.
@@ -93,6 +95,10 @@ type Observed struct {
 	Digest string
 	// Applied and Updated are hashes of our entries in the managed fields, by operation; "" where there is none.
 	Applied, Updated string
+	// Managers are the other managers that own fields, but for those that write subresources alone.
+	Managers []string
+	// Kept are fields of ours that the API server keeps, although they cannot change, when they are left out: the removal of one is lost.
+	Kept []string
 	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the values of the manifest's fields.
 	Coverage Coverage
 	Values   string

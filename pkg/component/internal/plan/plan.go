@@ -89,9 +89,12 @@ type Action struct {
 	Version string
 	// Object is the manifest; nil for deletions and for reads that confirm one.
 	Object *manifests.Object
-	// Migrate says of a server-side apply that fields of ours are listed under regular updates, which an earlier policy made; TakeOver
-	// that the fields of kubectl and helm become ours, too.
+	// Migrate says of a server-side apply that the managed fields are put in order before: fields of ours may be listed under regular
+	// updates, which an earlier policy made, or under Predecessors. TakeOver says that all fields of those become ours.
 	Migrate, TakeOver bool
+	Predecessors      []string
+	// Advice says what to do where the object has a field that cannot change.
+	Advice string
 	// Policy is the update policy that decides how an object is created and compared.
 	Policy metav1alpha1.UpdatePolicy
 	// Owner is the owner id that the object must have, if any, to be written.

@@ -122,11 +122,15 @@ func ruleUnowned(c candidate) (decision, bool) {
 	return c.update(ReasonAdopted), true
 }
 
+// changed says that the object was written from another manifest, which is to be replaced.
+func (c candidate) changed() bool {
+	return c.live.Digest != c.object.Digest && !(c.sameInputs && c.entry.Digest == c.live.Digest)
+}
+
 func ruleChanged(c candidate) (decision, bool) {
-	if c.live.Digest == c.object.Digest || c.sameInputs && c.entry.Digest == c.live.Digest {
-		return decision{}, false
-	}
 	switch {
+	case !c.changed():
+		return decision{}, false
 	case c.entry.Digest == c.object.Digest:
 		return c.update(ReasonDrifted), true
 	case manifests.SameContent(c.live.Digest, c.object.Digest):

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -191,6 +194,19 @@ func purged(s *scene) {
 	purging(s)
 	s.entry.Completed, s.entry.UID = true, ""
 	s.live = Observed{Presence: Absent}
+}
+
+// keeps is an object with a field of ours that the API server keeps.
+func keeps(s *scene) { s.live.Kept = []string{"spec.clusterIP"} }
+
+// body is the manifest's content.
+func body(text string) func(*scene) {
+	return func(s *scene) {
+		s.object.Body = &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &s.object.Body.Object); err != nil {
+			panic(err)
+		}
+	}
 }
 
 func drifted(s *scene) { s.live.Applied = "f2" }

@@ -1,0 +1,138 @@
+package execute
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// managed makes an entry of managed fields.
+func managed(t *testing.T, manager, operation, fields string) metav1.ManagedFieldsEntry {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(fields))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &metav1.FieldsV1{}
+	f.SetRawBytes(data)
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f,
+	}
+}
+
+func TestHandOver(t *testing.T) {
+	const ours = reconciler + "/Apply"
+	for _, c := range []struct {
+		name     string
+		takeOver bool
+		entries  []metav1.ManagedFieldsEntry
+		want     map[string]string
+	}{
+		{
+			name:    "what an earlier policy left under regular updates is listed under Apply",
+			entries: []metav1.ManagedFieldsEntry{managed(t, reconciler, "Update", `{f:data: {f:a: {}, f:old: {}}}`)},
+			want:    map[string]string{ours: `{f:data: {f:a: {}, f:old: {}}}`},
+		},
+		{
+			name: "both entries of ours become one",
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`), managed(t, reconciler, "Update", `{f:data: {.: {}, f:old: {}}}`),
+			},
+			want: map[string]string{ours: `{f:data: {.: {}, f:a: {}, f:old: {}}}`},
+		},
+		{
+			name: "all that a predecessor has is taken over", takeOver: true,
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}, f:left: {}}}`), managed(t, "somebody", "Update", `{f:data: {f:b: {}}}`),
+			},
+			want: map[string]string{ours: `{f:data: {.: {}, f:a: {}, f:left: {}}}`, "somebody/Update": `{f:data: {f:b: {}}}`},
+		},
+		{
+			name: "what a predecessor applied server-side, too", takeOver: true,
+			entries: []metav1.ManagedFieldsEntry{managed(t, "kubectl", "Apply", `{f:data: {f:left: {}}}`)},
+			want:    map[string]string{ours: `{f:data: {f:left: {}}}`},
+		},
+		{
+			name:    "without a take-over a predecessor keeps what we do not set",
+			entries: []metav1.ManagedFieldsEntry{managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}, f:left: {}}}`)},
+			want:    map[string]string{"kubectl-create/Update": `{f:data: {f:left: {}}}`},
+		},
+		{
+			name: "without a take-over a predecessor loses what we set before, too",
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, reconciler, "Apply", `{f:data: {f:old: {}}}`), managed(t, "kubectl-create", "Update", `{f:data: {f:old: {}, f:left: {}}}`),
+			},
+			want: map[string]string{ours: `{f:data: {f:old: {}}}`, "kubectl-create/Update": `{f:data: {f:left: {}}}`},
+		},
+		{
+			name:    "an entry that has nothing left goes",
+			entries: []metav1.ManagedFieldsEntry{managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}}}`)},
+			want:    map[string]string{},
+		},
+		{
+			name: "what nobody manages is forgotten",
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`), managed(t, "before-first-apply", "Update", `{f:data: {f:a: {}, f:b: {}}}`),
+			},
+			want: map[string]string{ours: `{f:data: {f:a: {}}}`},
+		},
+		{
+			name: "an autoscaler keeps what it set by a subresource", takeOver: true,
+			entries: []metav1.ManagedFieldsEntry{func() metav1.ManagedFieldsEntry {
+				e := managed(t, "kubectl", "Update", `{f:spec: {f:replicas: {}}}`)
+				e.Subresource = "scale"
+				return e
+			}()},
+			want: map[string]string{"kubectl/Update/scale": `{f:spec: {f:replicas: {}}}`},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			manifest := &unstructured.Unstructured{Object: parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: x}}`)}
+			a := plan.Action{Object: &manifests.Object{Body: manifest}, Predecessors: plan.Predecessors, TakeOver: c.takeOver}
+			got, err := (&Executor{reconciler: reconciler}).handOver(a)(c.entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields := map[string]any{}
+			for _, e := range got {
+				name := e.Manager + "/" + string(e.Operation)
+				if e.Subresource != "" {
+					name += "/" + e.Subresource
+				}
+				fields[name] = inspect.Shape([]metav1.ManagedFieldsEntry{e})
+			}
+			want := map[string]any{}
+			for name, text := range c.want {
+				want[name] = parse(t, text)
+			}
+			if diff := cmp.Diff(want, fields); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestConvert(t *testing.T) {
+	entry := func(apiVersion string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: "m", APIVersion: apiVersion}
+	}
+	before := []metav1.ManagedFieldsEntry{entry("example.com/v1alpha1"), entry("example.com/v1"), entry("other.example.com/v1")}
+	got, err := convert("example.com/v1")(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []metav1.ManagedFieldsEntry{entry("example.com/v1"), entry("example.com/v1"), entry("other.example.com/v1")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if before[0].APIVersion != "example.com/v1alpha1" {
+		t.Error("the argument was changed")
+	}
+}
