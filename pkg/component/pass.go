@@ -106,11 +106,15 @@ type Change struct {
 }
 
 func changeOf(a plan.Action) Change {
-	verb := a.Verb
-	if verb == plan.VerbCreateNamespace {
-		verb = plan.VerbCreate
+	verb := string(a.Verb)
+	switch {
+	case a.Verb == plan.VerbCreateNamespace:
+		verb = string(plan.VerbCreate)
+	case a.Reason == plan.ReasonAdopted || a.Reason == plan.ReasonTakenOver:
+		// However it is written: adoption is never silent.
+		verb = "Adopt"
 	}
-	return Change{Verb: string(verb), Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
+	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
 }
 
 func outcome(p plan.Plan, changes []Change) Outcome {

@@ -158,6 +158,12 @@ func (e *Executor) do(ctx context.Context, a plan.Action) (*plan.Observed, error
 func isUnknownPath(err error) bool { return isNotServed(err) && apierrors.IsNotFound(err) }
 
 func (e *Executor) try(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	if a.From != "" {
+		var err error
+		if a, err = e.evict(ctx, a); err != nil {
+			return nil, err
+		}
+	}
 	switch a.Verb {
 	case plan.VerbCreate:
 		return e.create(ctx, a)

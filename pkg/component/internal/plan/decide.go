@@ -99,6 +99,7 @@ var applyRules = []rule[candidate]{
 	{"an object that did its work and went is complete", ruleCompleted},
 	{"an absent object is created", ruleAbsent},
 	{"an object that is being deleted is waited for", ruleTerminating},
+	{"an object that somebody else owns is taken over by policy", ruleTakeOver},
 	{"an object that somebody else owns is a conflict", ruleOwned},
 	{"an object of ours without its label is labelled again", ruleUnlabelled},
 	{"an object that nobody owns is adopted by policy", ruleUnowned},
@@ -160,7 +161,7 @@ func (c candidate) update(reason Reason) decision {
 	}
 	d := c.act(VerbApply, reason)
 	d.action.TakeOver = c.policy == metav1alpha1.UpdateSSAOverride && c.preceded()
-	d.action.Migrate = d.action.TakeOver || c.live.Updated != "" || c.unsorted() || reason == ReasonAdopted && c.preceded()
+	d.action.Migrate = d.action.TakeOver || c.live.Updated != "" || c.unsorted() || (reason == ReasonAdopted || reason == ReasonTakenOver) && c.preceded()
 	return d
 }
 

@@ -19,6 +19,35 @@ type row struct {
 
 // applyRows show each of the applyRules.
 var applyRows = []row{
+	// An object that somebody else owns is taken over by policy.
+	{"takes over what somebody else owns", edits(always, unrecorded, ownedByOthers), "Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)"},
+	{
+		"takes over by a regular update where that is the policy", edits(always, replacing, neverWritten, ownedByOthers),
+		"Replace: it exists, and its adoption policy is always, from them (uid u1, version 7)",
+	},
+	{"takes over in place, also where changes recreate", edits(always, recreating, unrecorded, ownedByOthers), "Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)"},
+	{
+		"takes over where always is the default", edits(unrecorded, ownedByOthers, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptAlways }),
+		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
+	},
+	{"takes back what was taken over when its manifest changes", edits(always, ownedByOthers, newManifest), "Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)"},
+	{
+		"does not take back what was taken over: they could take it from each other for ever", edits(always, ownedByOthers),
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change its manifest here to take it back",
+	},
+	{
+		"does not take it back because it is rendered again", edits(always, ownedByOthers, renderedAgain),
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change its manifest here to take it back",
+	},
+	{
+		"does not take it back where the new owner created it anew", edits(always, ownedByOthers, recreatedByOthers),
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; remove it there or here, or change its manifest here to take it back",
+	},
+	{
+		"waits for what somebody else deletes, also where it adopts always", edits(always, unrecorded, ownedByOthers, terminating),
+		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
+	},
+
 	// A namespace that is missing is created by policy.
 	{"creates the namespace that the API server missed", edits(homeless), "CreateNamespace: dependents are to be in it, and it does not exist"},
 	{
@@ -171,6 +200,7 @@ var applyRows = []row{
 	},
 
 	// An object that nobody owns is adopted by policy.
+	{"adopts what nobody owns also where it adopts always", edits(always, unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)"},
 	{"adopts what nobody owns", edits(unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)"},
 	{"adopts what somebody created in place of ours", edits(unowned, recreatedByOthers), "Apply: it exists and nobody owns it (uid u2, version 7) [repair]"},
 	{"adopts by a regular update where that is the policy", edits(replacing, unrecorded, unowned), "Replace: it exists and nobody owns it (uid u1, version 7)"},

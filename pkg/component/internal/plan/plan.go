@@ -99,6 +99,8 @@ type Action struct {
 	Policy metav1alpha1.UpdatePolicy
 	// Owner is the owner id that the object must have, if any, to be written.
 	Owner string
+	// From is the owner id of whoever the object is taken from.
+	From string
 	// Forced says that the object is written although nothing of it may differ.
 	Forced bool
 	// UID and ResourceVersion are preconditions; the latter of deletions, and of writes to an object that nobody owns.

@@ -73,6 +73,9 @@ func (r *randomRun) addObject(o manifests.Object) {
 	if o.Stage > manifests.StageDefinitions && r.chance(15) {
 		o.Settings.PurgeOrder = new(o.Settings.Order + r.random.IntN(3))
 	}
+	if r.chance(20) {
+		o.Settings.AdoptionPolicy = metav1alpha1.AdoptAlways
+	}
 	if wanted {
 		r.desired = append(r.desired, o)
 	}
@@ -189,7 +192,7 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, although nothing is known of it", a.Verb, a.Key)
 		case a.Verb == VerbRead:
 			continue
-		case live.Presence == Present && live.Owner == them:
+		case live.Presence == Present && live.Owner == them && (a.From != them || a.Object.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways):
 			return fmt.Sprintf("%s %s, which somebody else owns", a.Verb, a.Key)
 		case a.Verb == VerbDelete && live.Owner == "" && live.UID != entry.UID:
 			return fmt.Sprintf("%s %s, which nobody owns, and which is not what was recorded", a.Verb, a.Key)

@@ -92,16 +92,6 @@ func ruleTerminating(c candidate) (decision, bool) {
 	return c.wait(WaitTerminating, message), true
 }
 
-func ruleOwned(c candidate) (decision, bool) {
-	if c.live.Owner == "" || c.live.Owner == c.owner {
-		return decision{}, false
-	}
-	return c.fail(Failure{
-		Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict,
-		Message: fmt.Sprintf("it is owned by %s; rename it, or remove it there", c.live.OwnerName),
-	}), true
-}
-
 func ruleUnlabelled(c candidate) (decision, bool) {
 	if c.live.Owner != "" || c.entry.UID == "" || c.entry.UID != c.live.UID {
 		return decision{}, false

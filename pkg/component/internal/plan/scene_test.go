@@ -129,6 +129,9 @@ func terminating(s *scene) { s.live.Terminating = true }
 
 func ownedByOthers(s *scene) { s.live.Owner, s.live.OwnerName = them, "Component b/them" }
 
+// always adopts what exists, whoever owns it.
+func always(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptAlways }
+
 func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
 
 // released is what an object is like that we took our marks off.
@@ -306,6 +309,9 @@ func (d decision) text() string {
 
 func actionText(a Action) string {
 	text := fmt.Sprintf("%s: %s", a.Verb, a.Reason)
+	if a.From != "" {
+		text += ", from " + a.From
+	}
 	if a.UID != "" {
 		text += fmt.Sprintf(" (uid %s, version %s)", a.UID, a.ResourceVersion)
 	}

@@ -1,0 +1,86 @@
+package execute
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// takeOver is an action that takes an object from somebody.
+func takeOver(from string, policy metav1alpha1.UpdatePolicy) plan.Action {
+	verb := plan.VerbApply
+	if policy == metav1alpha1.UpdateReplace {
+		verb = plan.VerbReplace
+	}
+	a := action(verb, policy)
+	a.From, a.Reason = from, plan.ReasonTakenOver
+	a.Object.Body.SetAnnotations(map[string]string{reconciler + "/owner-id": "cluster/us"})
+	return a
+}
+
+func TestTakeOver(t *testing.T) {
+	theirs, ours, read, patch := found(ownedBy("them")), found(nil), "GET "+single, "PATCH "+single
+	for _, c := range []struct {
+		name    string
+		policy  metav1alpha1.UpdatePolicy
+		answers []answer
+		want    []string
+		verb    plan.Verb
+	}{
+		{"is one write of the marks, then an apply that lists them as applied", metav1alpha1.UpdateSSAMerge, []answer{theirs, ours, ours, ours}, []string{read, patch, read, patch}, plan.VerbApply},
+		{"is one write of the marks, then a replacement", metav1alpha1.UpdateReplace, []answer{theirs, ours, ours, ours}, []string{read, patch, read, "PUT " + single}, plan.VerbReplace},
+		{"plans anew where the owner is another by now", metav1alpha1.UpdateSSAMerge, []answer{ours, ours}, []string{read, read}, plan.VerbRead},
+		{"plans anew where the object changed meanwhile", metav1alpha1.UpdateSSAMerge, []answer{theirs, status(409, metav1.StatusReasonConflict), theirs}, []string{read, patch, read}, plan.VerbRead},
+		{
+			"plans anew where the object is gone", metav1alpha1.UpdateSSAMerge,
+			[]answer{status(404, metav1.StatusReasonNotFound), status(404, metav1.StatusReasonNotFound)}, []string{read, read}, plan.VerbRead,
+		},
+		{
+			"plans anew where the object is another one", metav1alpha1.UpdateSSAMerge,
+			[]answer{found(func(o *unstructured.Unstructured) { ownedBy("them")(o); o.SetUID("u2") }), theirs}, []string{read, read}, plan.VerbRead,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := &apiServer{answers: c.answers}
+			e, _ := server.executor(t)
+			got := e.Run(t.Context(), []plan.Action{takeOver("them", c.policy)})[0]
+			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
+				t.Error(diff)
+			}
+			if got.Verb != c.verb || got.Failure != nil {
+				t.Errorf("%s, %+v", got.Verb, got.Failure)
+			}
+		})
+	}
+}
+
+func TestEvictedMarks(t *testing.T) {
+	live := &unstructured.Unstructured{Object: map[string]any{}}
+	live.SetUID("u1")
+	live.SetResourceVersion("7")
+	live.SetLabels(map[string]string{"them.example.com/owner-id": "1", "team": "blue", "looks.like/owner-id": "x"})
+	live.SetAnnotations(map[string]string{
+		"them.example.com/owner-id": "cluster/them", "them.example.com/digest": "d", "them.example.com/order": "1", "them.example.com/note": "x",
+		"note": "y",
+	})
+	boss := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "boss", UID: "b", Controller: new(true)}
+	friend := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "friend", UID: "f"}
+	live.SetOwnerReferences([]metav1.OwnerReference{boss, friend})
+	want := map[string]any{
+		"uid": "u1", "resourceVersion": "7",
+		"labels": map[string]any{"them.example.com/owner-id": nil, reconciler + "/owner-id": "us"},
+		"annotations": map[string]any{
+			"them.example.com/owner-id": nil, "them.example.com/digest": nil, "them.example.com/order": nil, reconciler + "/owner-id": "cluster/us",
+		},
+		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "friend", "uid": "f"}},
+	}
+	got := plain(t, evicted(live, takeOver("them", "").Object.Body, reconciler))
+	if diff := cmp.Diff(any(want), got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// ReasonTakenOver is why an object is taken from somebody else.
+const ReasonTakenOver Reason = "it exists, and its adoption policy is always"
+
+// foreign says that somebody else owns the object.
+func (c candidate) foreign() bool { return c.live.Owner != "" && c.live.Owner != c.owner }
+
+// ruleTakeOver takes an object from whoever owns it, where the policy is always. It does so when it applies a manifest for the first time,
+// never to repair: what was ours with this manifest, and was taken from us, is a conflict. So two components that both say always don't
+// take it from each other for ever.
+func ruleTakeOver(c candidate) (decision, bool) {
+	if !c.foreign() || c.adoption != metav1alpha1.AdoptAlways || c.applied() {
+		return decision{}, false
+	}
+	d := c.update(ReasonTakenOver)
+	if d.action != nil {
+		d.action.From = c.live.Owner
+	}
+	return d, true
+}
+
+// ruleOwned reports whose the object is.
+func ruleOwned(c candidate) (decision, bool) {
+	if !c.foreign() {
+		return decision{}, false
+	}
+	message := fmt.Sprintf("it is owned by %s; rename it, or remove it there", c.live.OwnerName)
+	if c.adoption == metav1alpha1.AdoptAlways {
+		message = fmt.Sprintf("it was taken over by %s; remove it there or here, or change its manifest here to take it back", c.live.OwnerName)
+	}
+	return c.fail(Failure{Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict, Message: message}), true
+}

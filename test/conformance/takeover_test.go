@@ -1,0 +1,167 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("An object that somebody else owns", func() {
+	always := setting("adoption-policy", "always")
+	// ownerOf returns the readable owner id that an operator left.
+	ownerOf := func(ctx context.Context, namespace, name, operator string) string {
+		GinkgoHelper()
+		return mustGet(ctx, "v1", "ConfigMap", namespace, name).GetAnnotations()[operator+"/owner-id"]
+	}
+	deletions := func(ctx context.Context, mark auditMark, namespace string) testcluster.Events {
+		GinkgoHelper()
+		return inNamespace(auditEvents(ctx)[mark:], namespace).Resource("configmaps").Where(func(e testcluster.Event) bool { return e.Verb == "delete" })
+	}
+
+	forEachPolicy(func(policy string) {
+		It("is taken from its controller where the policy is always, and does not go with it", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			boss := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: boss, namespace: "+namespace+"}")[0]
+			create(ctx, fmt.Sprintf(`apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+  namespace: %s
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: boss, uid: %s, controller: true}]
+data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
+			before := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+			g := newGadget(ctx, namespace, "app", configMap("settings", "ours", updatePolicy(policy), always))
+			expectReady(ctx, g)
+			remove(ctx, boss)
+			taken := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+			Expect(taken.GetUID()).To(Equal(before.GetUID()))
+			Expect(taken.GetOwnerReferences()).To(BeEmpty())
+			Expect(taken.Object["data"]).To(Equal(map[string]any{"value": "ours", "foreign": "x"}))
+
+			By("noticing drift from then on")
+			patch(ctx, taken, `{"data":{"value":"theirs again"}}`)
+			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"] }).
+				Should(HaveKeyWithValue("value", "ours"))
+		})
+
+		It("moves to the component whose policy is always, which the other one says and leaves at that", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			one := newGadget(ctx, namespace, "one", together(configMap("shared", "one", updatePolicy(policy)), configMap("one", "a")))
+			expectReady(ctx, one)
+			uid := mustGet(ctx, "v1", "ConfigMap", namespace, "shared").GetUID()
+			two := newGadget(ctx, namespace, "two", configMap("shared", "two", updatePolicy(policy), always))
+			expectReady(ctx, two)
+			expectCondition(ctx, one, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/shared"), ContainSubstring(namespace+"/two")))
+			settle(ctx, operatorName)
+
+			By("going with the new owner alone")
+			remove(ctx, one)
+			expectGone(ctx, one)
+			shared := mustGet(ctx, "v1", "ConfigMap", namespace, "shared")
+			Expect(shared.GetUID()).To(Equal(uid))
+			Expect(shared.Object["data"]).To(Equal(map[string]any{"value": "two"}))
+			requestPass(ctx, two, operatorName)
+			expectReady(ctx, two)
+			remove(ctx, two)
+			expectGone(ctx, two)
+			expectGone(ctx, shared)
+		})
+
+		It("moves between components without being deleted in between, taken before it is given", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			kept := configMap("kept", "a")
+			one := newGadget(ctx, namespace, "one", together(configMap("moving", "a", updatePolicy(policy)), kept))
+			two := newGadget(ctx, namespace, "two", configMap("other", "a"))
+			expectReady(ctx, one)
+			expectReady(ctx, two)
+			mark := markAudit(ctx)
+			changeManifests(ctx, two, together(configMap("other", "a"), configMap("moving", "a", updatePolicy(policy), always)))
+			expectReady(ctx, two)
+			changeManifests(ctx, one, kept)
+			expectReady(ctx, one)
+			Expect(ownerOf(ctx, namespace, "moving", operatorName)).To(HaveSuffix(namespace + "/two"))
+			Expect(deletions(ctx, mark, namespace)).To(BeEmpty())
+			Expect(current(ctx, one).Status.Inventory).To(HaveLen(1))
+			expectReady(ctx, two)
+		})
+
+		It("moves between components without being deleted in between, released before it is adopted", func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			kept := configMap("kept", "a")
+			one := newGadget(ctx, namespace, "one", together(configMap("moving", "a", updatePolicy(policy), deletePolicy("orphan-on-apply")), kept))
+			two := newGadget(ctx, namespace, "two", configMap("other", "a"))
+			expectReady(ctx, one)
+			expectReady(ctx, two)
+			mark := markAudit(ctx)
+			changeManifests(ctx, one, kept)
+			expectReady(ctx, one)
+			changeManifests(ctx, two, together(configMap("other", "a"), configMap("moving", "b", updatePolicy(policy))))
+			expectReady(ctx, two)
+			Expect(ownerOf(ctx, namespace, "moving", operatorName)).To(HaveSuffix(namespace + "/two"))
+			Expect(deletions(ctx, mark, namespace)).To(BeEmpty())
+		})
+
+		It("is taken from another operator, with its marks, which says so and leaves it at that", func(ctx SpecContext) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			runOperator(operator, operatorOptions{})
+			one := newGadget(ctx, namespace, "one", together(configMap("shared", "one", operator+"/order: '1'", operator+"/adoption-policy: always"), configMap("one", "a")), servedBy(operator))
+			expectReady(ctx, one)
+			two := newGadget(ctx, namespace, "two", configMap("shared", "two", updatePolicy(policy), always))
+			expectReady(ctx, two)
+			expectCondition(ctx, one, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(operatorName)))
+			expectReady(ctx, two)
+			shared := mustGet(ctx, "v1", "ConfigMap", namespace, "shared")
+			Expect(shared.GetLabels()).NotTo(HaveKey(HavePrefix(operator)))
+			Expect(shared.GetAnnotations()).NotTo(HaveKey(HavePrefix(operator)))
+			remove(ctx, one)
+			expectGone(ctx, one)
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "shared").Object["data"]).To(Equal(map[string]any{"value": "two"}))
+		})
+	})
+
+	It("comes to rest with one of two components that both say always, and is taken back only by a change", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := func(value string) string { return together(configMaps("shared", 5, value, always)) }
+		gadgets := []*gadget.Gadget{newGadget(ctx, namespace, "one", text("a")), newGadget(ctx, namespace, "two", text("b"))}
+		for _, g := range gadgets {
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, Or(HavePrefix("True Ready"), HavePrefix("False OwnershipConflict")))
+		}
+		settle(ctx, operatorName)
+		mark := markAudit(ctx)
+		for _, g := range gadgets {
+			requestPass(ctx, g, operatorName)
+		}
+		settle(ctx, operatorName)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(BeEmpty())
+
+		changeManifests(ctx, gadgets[0], text("c"))
+		expectReady(ctx, gadgets[0])
+		expectCondition(ctx, gadgets[1], metav1alpha1.ConditionStalled, And(ContainSubstring("taken over"), ContainSubstring(namespace+"/one")))
+	})
+
+	It("is found without a request where a watch of the operator shows it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		expectReady(ctx, newGadget(ctx, namespace, "one", configMap("shared", "a")))
+		settle(ctx, operatorName)
+		mark := markAudit(ctx)
+		two := newGadget(ctx, namespace, "two", together(configMap("mine", "a"), configMap("shared", "b", order(1))))
+		expectCondition(ctx, two, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 201"}))
+	})
+
+	It("may be adopted or not as the component says where its manifest does not, and a change of that makes no revision", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: "+namespace+"}")
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptNever })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptIfUnowned })
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Revision).To(BeEquivalentTo(1))
+	})
+})
