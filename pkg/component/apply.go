@@ -34,7 +34,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := checkPlacement(component.GetStatus(), inputs, len(inventory)); err != nil {
+	if err := r.place(ctx, component, inputs, len(inventory)); err != nil {
 		return Outcome{}, err
 	}
 	desired, err := r.render(ctx, component, owner, inputs)
@@ -114,6 +114,14 @@ func checkEmpty(component Component, desired, dependents int) error {
 	}
 }
 
+// place refuses to move dependents silently, and holds what leads to them.
+func (r *Reconciler[T]) place(ctx context.Context, component T, in inputs, dependents int) error {
+	if err := checkPlacement(component.GetStatus(), in, dependents); err != nil || dependents == 0 {
+		return err
+	}
+	return r.holdTarget(ctx, component)
+}
+
 // checkPlacement refuses to move dependents silently.
 func checkPlacement(status *metav1alpha1.Status, in inputs, dependents int) error {
 	if err := checkCluster(status, in.target, dependents); err != nil {
@@ -149,6 +157,9 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs) {
 // the same name.
 func (r *Reconciler[T]) record(ctx context.Context, component T, recorded []string, inventory []metav1alpha1.InventoryEntry) error {
 	if err := r.hold(ctx, component); err != nil {
+		return err
+	}
+	if err := r.holdTarget(ctx, component); err != nil {
 		return err
 	}
 	status := component.GetStatus()

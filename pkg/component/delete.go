@@ -23,19 +23,20 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 			message: fmt.Sprintf("dependents stay until the finalizers of others are gone: %s", strings.Join(others, ", ")),
 		}
 	}
-	if len(component.GetStatus().Inventory) == 0 && !r.damaged(component) {
+	target, err := r.target(ctx, component)
+	if err != nil && r.hasNothing(component) {
+		// There is nothing to find where nobody gets to.
 		return Outcome{}, nil
 	}
-	target, err := r.target(ctx, component)
 	if err != nil || target.observing {
-		return Outcome{Observing: target.observing}, r.orLetGo(err)
+		return Outcome{Observing: target.observing}, orLetGo(err)
 	}
 	owner, inventory, err := r.recorded(ctx, component, target.engine)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if err := checkCluster(component.GetStatus(), target, len(inventory)); err != nil {
-		return Outcome{}, r.orLetGo(err)
+		return Outcome{}, orLetGo(err)
 	}
 	pass := r.newPass(component, owner, inventory)
 	if pass.Managed, err = r.managedTypes(component); err != nil {
@@ -44,13 +45,19 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 	return target.engine.Delete(ctx, pass)
 }
 
+// hasNothing says that no dependent was ever created, as far as anybody knows.
+func (r *Reconciler[T]) hasNothing(component T) bool {
+	return len(component.GetStatus().Inventory) == 0 && !r.damaged(component) &&
+		len(r.suspected(client.ObjectKeyFromObject(component)).inventory) == 0
+}
+
 // orLetGo says of a deletion that lacks its target what else a person can do. It is left to them: what we let go nobody deletes any more.
-func (r *Reconciler[T]) orLetGo(err error) error {
-	if err == nil {
-		return nil
+func orLetGo(err error) error {
+	if err == nil || interrupted(err) {
+		return err
 	}
 	p := *problemOf(err)
-	p.message += fmt.Sprintf("; or give the dependents up, and they stay as they are: remove the finalizer %s from the component", r.Finalizer())
+	p.message += hintLetGo
 	return &p
 }
 
@@ -60,6 +67,9 @@ func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
 
 // release lets the component go: its dependents are gone.
 func (r *Reconciler[T]) release(ctx context.Context, component T) error {
+	if err := r.freeTarget(ctx, component); err != nil {
+		return err
+	}
 	if err := r.changeFinalizers(ctx, component, controllerutil.RemoveFinalizer); err != nil {
 		return client.IgnoreNotFound(err)
 	}

@@ -84,8 +84,10 @@ func (r *remotes) enter(name types.NamespacedName, owner manifests.Owner, from o
 		entered = &remote{engine: engine, digest: d, close: cancel}
 		r.shared[d] = entered
 	}
-	entered.users++
-	r.leave(name, owner)
+	if r.uses[name].remote != entered {
+		entered.users++
+		r.leave(name, owner)
+	}
 	r.uses[name] = use{remote: entered, origin: from}
 	return entered, nil
 }

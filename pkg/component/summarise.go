@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 // maxReports is how many dependents the status names.
@@ -21,8 +22,11 @@ type verdict struct {
 	reason, message string
 }
 
-// hintDeletion says what to do where a dependent cannot be deleted.
-const hintDeletion = "; resolve that, and the deletion goes on at the retry interval"
+// hintDeletion and hintLetGo say what to do where a dependent cannot be deleted.
+const (
+	hintDeletion = "; resolve that, and the deletion goes on at the retry interval"
+	hintLetGo    = "; or give the dependents up, which then stay as they are, by removing the operator's finalizer from the component"
+)
 
 // judge turns the end of a pass into a verdict.
 func judge(deleting bool, o Outcome, failure *problem) verdict {
@@ -45,13 +49,22 @@ func judgeDependents(deleting bool, o Outcome, failure *problem) verdict {
 		return blockedVerdict(deleting, o.Blocked)
 	case deleting:
 		if _, terminal := failures(o.Waiting); len(terminal) > 0 {
-			return verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, describe("cannot be deleted", terminal) + hintDeletion}
+			return verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, describe("cannot be deleted", terminal) + hintDeletion + hintOutOfReach(o)}
 		}
-		return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, describe("waiting until gone", o.Waiting)}
+		return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, describe("waiting until gone", o.Waiting) + hintOutOfReach(o)}
 	case len(o.Waiting) > 0:
 		return waitingVerdict(o)
 	}
 	return verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
+}
+
+// hintOutOfReach says what else can be done where the component lacks the rights, or the way, to its dependents.
+func hintOutOfReach(o Outcome) string {
+	reasons := []string{metav1alpha1.ReasonForbidden, plan.WaitUnauthorized, "Unreachable"}
+	if slices.ContainsFunc(o.Waiting, func(w Waiting) bool { return w.Failed && slices.Contains(reasons, w.Reason) }) {
+		return hintLetGo
+	}
+	return ""
 }
 
 func readyMessage(count int) string {

@@ -124,6 +124,49 @@ var _ = Describe("The identity of a component", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "copy").Object["data"]).To(HaveKeyWithValue("Secret-s-k", "hush"))
 	})
 
+	It("may be gone in a deletion, whose condition says what to do then, and what else can be done", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		user := serviceAccountUser(namespace, "deployer")
+		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
+		gadgets := []*gadget.Gadget{}
+		for _, name := range []string{"granted", "let-go"} {
+			g := newGadget(ctx, namespace, name, configMap(name, "a"), asServiceAccount("deployer"), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+			expectReady(ctx, g)
+			gadgets = append(gadgets, g)
+		}
+		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
+		for _, g := range gadgets {
+			remove(ctx, g)
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/"+g.Name),
+				ContainSubstring(`User "`+user+`" cannot delete resource "configmaps"`), ContainSubstring("grant it to that user"),
+				ContainSubstring("give the dependents up, which then stay as they are, by removing the operator's finalizer")))
+		}
+		By("removing the finalizer")
+		patch(ctx, gadgets[1], `{"metadata":{"finalizers":null}}`)
+		expectGone(ctx, gadgets[1])
+		By("granting the right again")
+		grant(ctx, namespace, "again", user, "configmaps: delete")
+		expectGone(ctx, gadgets[0])
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
+		mustGet(ctx, "v1", "ConfigMap", namespace, "let-go")
+	})
+
+	It("may lose its rights with its namespace, and nothing hangs", func(ctx SpecContext) {
+		namespace, other := newNamespace(ctx), newNamespace(ctx)
+		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: deployer, namespace: %s}", namespace))
+		for _, in := range []string{namespace, other} {
+			grant(ctx, in, "deployer", serviceAccountUser(namespace, "deployer"), "configmaps: create, patch, delete")
+		}
+		g := newGadget(ctx, namespace, "app", together(configMap("here", "a"), configMapIn(other, "there", "a")), asServiceAccount("deployer"),
+			func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		expectReady(ctx, g)
+		// What the namespace controller would do first, and in no order.
+		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, other)).To(BeZero())
+	})
+
 	It("can be a user with groups", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1

@@ -199,7 +199,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		By("not taking its dependents for gone when it is deleted")
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist"),
-			ContainSubstring("remove the finalizer "+operatorName+"/finalizer")))
+			ContainSubstring("by removing the operator's finalizer")))
 		Expect(remotely(ctx, "settings")()).To(HaveKeyWithValue("value", "a"))
 		change(ctx, g, inCluster("far"))
 		expectGone(ctx, g)
@@ -229,6 +229,78 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Entry("has no URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of its cluster is no URL"),
 		Entry("has half a certificate", replaced("token: hush", "client-certificate-data: aHVzaA=="), "its cluster or user is incomplete"),
 	)
+
+	It("keeps its Secret until the dependents are gone, also when the namespace is deleted", func(ctx SpecContext) {
+		secret := keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectReady(ctx, g)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+		expectGone(ctx, g)
+		expectGone(ctx, secret)
+		_, err := remotely(ctx, "settings")()
+		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	})
+
+	It("keeps each Secret that components use, and no other", func(ctx SpecContext) {
+		kubeconfig := deployer(ctx, namespace)
+		first, second := keep(ctx, "first", kubeconfig), keep(ctx, "second", kubeconfig)
+		held := func(secret client.Object) func() []string {
+			return func() []string { return mustGet(ctx, "v1", "Secret", namespace, secret.GetName()).GetFinalizers() }
+		}
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("first"))
+		expectReady(ctx, g)
+		other := newGadget(ctx, namespace, "other", configMap("other", "a"), inCluster("first"))
+		expectReady(ctx, other)
+		Expect(held(first)()).To(HaveLen(2))
+		change(ctx, g, inCluster("second"))
+		Eventually(ctx, held(first)).Should(HaveLen(1))
+		Expect(held(second)()).To(HaveLen(1))
+		By("going on although it is deleted")
+		remove(ctx, first)
+		remove(ctx, second)
+		changeManifests(ctx, g, configMap("settings", "b"))
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
+		for _, g := range []*gadget.Gadget{g, other} {
+			remove(ctx, g)
+			expectGone(ctx, g)
+		}
+		expectGone(ctx, first)
+		expectGone(ctx, second)
+	})
+
+	It("that cannot be reached holds up its components alone, and a deletion says what to do", func(ctx SpecContext) {
+		secret := keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectReady(ctx, g)
+		unreachable := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+			"clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: hush}}]\n"
+		former := base64.StdEncoding.EncodeToString(secret.Data["value"])
+		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, base64.StdEncoding.EncodeToString([]byte(unreachable))))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
+			ContainSubstring("127.0.0.1:1")))
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or give the dependents up, which then stay as they are"))
+		By("going on when it can be reached again")
+		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, former))
+		expectGone(ctx, g)
+		_, err := remotely(ctx, "settings")()
+		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	})
+
+	It("whose Secret is gone all the same does not hang for want of a word", func(ctx SpecContext) {
+		secret := keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
+		expectReady(ctx, g)
+		remove(ctx, secret)
+		patch(ctx, secret, `{"metadata":{"finalizers":null}}`)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it"),
+			ContainSubstring("or give the dependents up")))
+		keep(ctx, "far", secret.Data["value"])
+		expectGone(ctx, g)
+		_, err := remotely(ctx, "settings")()
+		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	})
 
 	It("is explained where the Secret, its key, or the right to identify the cluster is missing", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
