@@ -59,11 +59,15 @@ test-long: cluster ## Run all tests and those that take long: load, restarts, bu
 
 # How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.
 SEEDS ?= 300
-SEED ?= 1
+SEED ?=
 
 .PHONY: faults
 faults: cluster ## Let go wrong what can, SEEDS times: 300; test-long does, too
-	go test -count=1 -timeout 60m -v ./test/faults -seeds $(SEEDS) -seed $(SEED)
+	go test -count=1 -timeout 60m -v ./test/faults -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
+
+.PHONY: mutations
+mutations: cluster ## Make ten mistakes in the code, chosen by SEED, and see that specs notice
+	go run ./test/mutations $(if $(SEED),-seed $(SEED))
 
 .PHONY: lint
 lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
