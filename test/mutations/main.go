@@ -35,11 +35,10 @@ func main() {
 	survived := 0
 	for _, m := range chosen {
 		found, err := m.run(ctx)
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
-			os.Exit(1)
-		}
 		fmt.Printf("%s (%s)\n%s", m.name, m.file, found)
+		if err != nil {
+			fmt.Printf("  %v\n", err)
+		}
 		if found.spec == "" {
 			survived++
 		}

@@ -84,8 +84,19 @@ func (m mutation) run(ctx context.Context) (verdict, error) {
 	if v.test, err = test(ctx, overlay, firstTest, "./"+filepath.Dir(filepath.Join(folder, m.file))); err != nil {
 		return verdict{}, err
 	}
-	v.spec, err = test(ctx, overlay, firstSpec, "./test/conformance", "-ginkgo.fail-fast", "-ginkgo.no-color", "-ginkgo.focus="+m.focus)
-	return v, err
+	if v.spec, err = specs(ctx, overlay, m.focus); err != nil || v.spec == "" {
+		return v, err
+	}
+	if without, err := specs(ctx, "", regexp.QuoteMeta(v.spec)); err != nil || without != "" {
+		return verdict{}, errors.Join(err, fmt.Errorf("%s fails without the mutation, too", v.spec))
+	}
+	return v, nil
+}
+
+// specs runs specs of the conformance suite, and returns the text of the first that failed.
+func specs(ctx context.Context, overlay, focus string) (string, error) {
+	failed, err := test(ctx, overlay, firstSpec, "./test/conformance", "-ginkgo.fail-fast", "-ginkgo.no-color", "-ginkgo.focus="+focus)
+	return strings.Replace(failed, "[It] ", "", 1), err
 }
 
 var (
@@ -93,7 +104,7 @@ var (
 	firstSpec = regexp.MustCompile(`(?m)^\s*\[(?:FAIL|TIMEDOUT|PANICKED)\] (.*)$`)
 )
 
-// test runs a package's tests and returns the name of the first that failed, "" where all passed.
+// test runs a package's tests, with an overlay if there is one, and returns the name of the first that failed, "" where all passed.
 func test(ctx context.Context, overlay string, failed *regexp.Regexp, pkg string, args ...string) (string, error) {
 	arguments := append([]string{"test", "-count=1", "-vet=off", "-timeout=10m", "-overlay=" + overlay, pkg}, args...)
 	output, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -57,6 +58,7 @@ func randomComponent(random *rand.Rand) *randomRun {
 			}
 		}
 	}
+	r.randomForeign()
 	r.deleting = r.chance(25)
 	r.same = !r.deleting && r.chance(20)
 	return r
@@ -65,6 +67,7 @@ func randomComponent(random *rand.Rand) *randomRun {
 // addObject puts an object into one of the situations that a component may find it in.
 func (r *randomRun) addObject(o manifests.Object) {
 	key, wanted := o.Key, r.chance(80)
+	r.randomSettings(&o)
 	if r.chance(30) {
 		o.Settings.DeletePolicy = []metav1alpha1.DeletePolicy{
 			metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphanOnApply, metav1alpha1.DeleteOrphanOnDelete,
@@ -103,6 +106,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 		x.owner, x.labelled = "", false
 		if r.chance(50) {
 			x.uid = "recreated"
+			r.hopeless[key] = wanted && o.Settings.AdoptionPolicy == metav1alpha1.AdoptNever
 		}
 		r.world.touch(x)
 	case 7: // Somebody else owns it.
@@ -149,7 +153,9 @@ func (r *randomRun) run() (broken string) {
 	}
 	var p Plan
 	for pass := range 60 {
-		r.quiet = pass > 3
+		if r.quiet = pass > 3; r.quiet {
+			r.foreign = nil
+		}
 		p = r.pass(check)
 		if broken != "" {
 			return broken
@@ -192,19 +198,19 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, although nothing is known of it", a.Verb, a.Key)
 		case a.Verb == VerbRead:
 			continue
-		case live.Presence == Present && live.Owner == them && (a.From != them || a.Object.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways):
+		case live.Presence == Present && live.Owner == them && !r.mayTakeOver(a):
 			return fmt.Sprintf("%s %s, which somebody else owns", a.Verb, a.Key)
 		case a.Verb == VerbDelete && live.Owner == "" && live.UID != entry.UID:
 			return fmt.Sprintf("%s %s, which nobody owns, and which is not what was recorded", a.Verb, a.Key)
 		case a.Verb == VerbDelete && (a.UID == "" || a.ResourceVersion == ""):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
-		case a.Verb == VerbDelete && Releases(entry, a.Reason):
+		case a.Verb == VerbDelete && a.Reason != ReasonChanged && Releases(entry, a.Reason):
 			return fmt.Sprintf("%s %s, which its policy releases", a.Verb, a.Key)
 		case a.Verb == VerbDelete && r.wants(a.Key):
 			if broken := r.checkPurge(f, p, a); broken != "" {
 				return broken
 			}
-		case a.Verb == VerbCreate && entry.Completed && (r.same || entry.Digest == a.Object.Digest):
+		case a.Verb == VerbCreate && entry.Completed && (r.same || entry.Digest == a.Object.Digest) && !r.follows(a, entry):
 			return fmt.Sprintf("%s %s, which did its work", a.Verb, a.Key)
 		}
 		if a.Object != nil && !r.repairs(entry.Digest, *a.Object) {
@@ -213,13 +219,16 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			}
 		}
 	}
-	return r.checkForgotten(f, p)
+	return cmp.Or(r.checkOnce(f, p), r.checkRemovals(f, p), r.checkForgotten(f, p))
 }
 
 // checkPurge checks the deletion of a desired object.
 func (r *randomRun) checkPurge(f Facts, p Plan, a Action) string {
 	i := slices.IndexFunc(r.desired, func(o manifests.Object) bool { return o.Key == a.Key })
 	o := r.desired[i]
+	if r.recreates(o, f) {
+		return ""
+	}
 	if !purges(&o) {
 		return fmt.Sprintf("%s %s, which is desired", a.Verb, a.Key)
 	}
@@ -253,7 +262,7 @@ func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) 
 	for _, earlier := range r.desired {
 		before := earlier.Settings.Order < o.Settings.Order ||
 			earlier.Settings.Order == o.Settings.Order && earlier.Stage == manifests.StageNamespaces && o.Stage != earlier.Stage
-		if !before || earlier.Key == acted {
+		if !before || earlier.Key == acted || r.appliedOnce(earlier, f) {
 			continue
 		}
 		live, completed := f.Live(earlier.Key), purges(&earlier) && f.Inventory[earlier.Key].Completed
@@ -327,6 +336,9 @@ func (r *randomRun) checkEnd(p Plan) string {
 			if x != nil && x.owner == us || !p.Inventory[o.Key].Completed {
 				return fmt.Sprintf("done, but %s is not purged", o.Key)
 			}
+			continue
+		}
+		if isOnce(o) {
 			continue
 		}
 		if x == nil || x.owner != us || x.digest != o.Digest && !r.same || x.fields == "fields-drifted" {

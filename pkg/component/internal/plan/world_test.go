@@ -182,6 +182,8 @@ type component struct {
 	managed   []manifests.ManagedType
 	contents  map[string]Contents
 	deleting  bool
+	// trigger is the state of the component.
+	trigger string
 	// same says that desired was rendered from the inputs that were applied last.
 	same bool
 }
@@ -206,6 +208,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		f := Facts{
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
+			Trigger: c.trigger, Now: sceneTime,
 		}
 		f.Live = func(key manifests.Key) Observed {
 			watched := c.world.watched(key)
