@@ -20,7 +20,7 @@ var observing = []mutation{
 	{
 		"unknown is absent", "observe/observer.go",
 		`return plan.Observed{Presence: plan.Unknown, Reason: k.reason, Message: k.message}`, `return plan.Observed{Presence: plan.Absent}`,
-		"What is not there yet|A type of dependents",
+		"may be the permission|may be a type: its siblings|A type of dependents",
 	},
 	{
 		"watches never end", "observe/observer.go",
@@ -60,7 +60,7 @@ var observing = []mutation{
 	{
 		"new definitions go unseen", "observe/definitions.go",
 		`func (d definitions) Add(any) error { return d.retry() }`, `func (d definitions) Add(any) error { return nil }`,
-		"What is not there yet",
+		"may be a type: its siblings",
 	},
 	{
 		"the last foreign instance goes unseen", "observe/instances.go",
