@@ -112,11 +112,13 @@ func (r *randomRun) addObject(o manifests.Object) {
 	case 7: // Somebody else owns it.
 		x := r.world.add(key, them, "theirs")
 		x.labelled = r.chance(50)
-		if r.chance(50) {
+		// It may have been ours before; that is not taken back.
+		taken := r.chance(50)
+		if taken {
 			r.applied(before)
 			r.world.objects[key] = x
 		}
-		r.hopeless[key] = wanted
+		r.hopeless[key] = wanted && (taken || o.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways)
 	case 8:
 		r.applied(before).terminating = true
 	case 9: // It was purged, or is about to be.
