@@ -243,6 +243,11 @@ var _ = Describe("An orphan that is rendered again", func() {
 		Expect(adopted.GetUID()).To(Equal(uid))
 		Expect(adopted.Object["data"]).To(Equal(map[string]any{"value": "a", "theirs": "b"}))
 		Expect(traces(adopted, operatorName)).NotTo(BeEmpty())
+
+		By("taking out what its manifest drops from then on")
+		changeManifests(ctx, g, strings.Replace(both, `data: {value: "a"}`, `data: {other: "c"}`, 1))
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(Equal(map[string]any{"other": "c", "theirs": "b"}))
 	})
 })
 

@@ -3,11 +3,13 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -143,6 +145,28 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		changeManifests(ctx, gadgets[0], text("c"))
 		expectReady(ctx, gadgets[0])
 		expectCondition(ctx, gadgets[1], metav1alpha1.ConditionStalled, And(ContainSubstring("taken over"), ContainSubstring(namespace+"/one")))
+	})
+
+	It("has one owner in the end where two operators take it at once, and both come to rest", func(ctx SpecContext) {
+		target, operators := newNamespace(ctx), []string{newOperatorName(), newOperatorName()}
+		const count = 10
+		text := configMaps("cm", count, "a")
+		for _, operator := range operators {
+			runOperator(operator, operatorOptions{component: component.Options{Policies: component.Policies{Adoption: metav1alpha1.AdoptAlways}}})
+		}
+		for _, operator := range operators {
+			g := newGadget(ctx, newNamespace(ctx), "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.TargetNamespace = target })
+			defer expectCondition(ctx, g, metav1alpha1.ConditionReady, Or(HavePrefix("True Ready"), HavePrefix("False OwnershipConflict")))
+		}
+		Eventually(ctx, func() int { return countConfigMaps(ctx, target) }).Should(Equal(count))
+		for _, operator := range append(operators, operators...) {
+			settle(ctx, operator)
+		}
+		for i := range count {
+			Expect(mustGet(ctx, "v1", "ConfigMap", target, fmt.Sprintf("cm-%d", i)).GetLabels()).To(HaveLen(1), "owner labels")
+		}
+		mark := markAudit(ctx)
+		Consistently(ctx, func() int { return len(inNamespace(auditEvents(ctx)[mark:], target).Writes()) }).WithPolling(300 * time.Millisecond).Should(BeZero())
 	})
 
 	It("is found without a request where a watch of the operator shows it", func(ctx SpecContext) {

@@ -21,7 +21,7 @@ func (e *Executor) orphan(ctx context.Context, a plan.Action) (*plan.Observed, e
 		return nil, err
 	}
 	gone := &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.UID}
-	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	live, err := e.get(ctx, a)
 	if isNotFound(err) {
 		return gone, nil
 	}
