@@ -220,4 +220,3 @@ var _ = Describe("A dependent with a purge order", func() {
 		Expect(entryOf(ctx, g, "migrate")).To(purged)
 	})
 })
-

@@ -88,6 +88,7 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 		"a Secret":                    {"/v1/Secret/shop/x u=1", live("1", nil), component.Node{State: component.NodeReady, UID: "1"}},
 		"a Secret being deleted":      {"/v1/Secret/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
 		"gone":                        {"/v1/ConfigMap/shop/x u=1", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotFound, Message: "it does not exist"}},
+		"purged":                      {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
 		"not created yet":             {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
 		"perhaps somebody else's":     {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object of this name exists, but no write to it is recorded yet"}},
 		"replaced":                    {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; its name belongs to another one (UID 2)"}},

@@ -1,0 +1,96 @@
+package conformance_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("A reapply interval", func() {
+	const interval = "100ms"
+	start := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string, g *gadget.Gadget) {
+		GinkgoHelper()
+		operator = newOperatorName()
+		runOperator(operator, operatorOptions{component: options})
+		g = newGadget(ctx, newNamespace(ctx), "app", manifests(operator), servedBy(operator))
+		expectReady(ctx, g)
+		return operator, g
+	}
+	// patches counts the writes to a ConfigMap since a place in the audit log.
+	patches := func(ctx context.Context, mark auditMark, operator, namespace, name string) func() int {
+		return func() int {
+			return len(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Where(named(name)).Writes())
+		}
+	}
+
+	forEachPolicy(func(policy string) {
+		It("applies again what looks in sync, by one write each and without leaving Ready", func(ctx SpecContext) {
+			operator, g := start(ctx, func(operator string) string {
+				update := settingOf(operator, "update-policy", policy)
+				return together(configMap("again", "a", update, settingOf(operator, "reapply-interval", interval)), configMap("plain", "a", update))
+			}, component.Options{})
+			before, object := current(ctx, g), mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again")
+			mark := markAudit(ctx)
+			Eventually(ctx, patches(ctx, mark, operator, g.Namespace, "again")).Should(BeNumerically(">=", 2))
+			Expect(patches(ctx, mark, operator, g.Namespace, "plain")()).To(BeZero())
+			after := current(ctx, g)
+			Expect(meta.FindStatusCondition(after.Status.Conditions, metav1alpha1.ConditionReady)).To(
+				Equal(meta.FindStatusCondition(before.Status.Conditions, metav1alpha1.ConditionReady)), "it never was anything but ready")
+			Expect(after.Status.Revision).To(Equal(before.Status.Revision))
+			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again").GetResourceVersion()).To(Equal(object.GetResourceVersion()))
+			written := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes()
+			Expect(len(written.Resource("gadgets"))).To(BeNumerically("<=", len(written.Resource("configmaps"))), "%v", verbs(written))
+		})
+	})
+
+	It("does not recreate", func(ctx SpecContext) {
+		operator, g := start(ctx, func(operator string) string {
+			return configMap("again", "a", settingOf(operator, "update-policy", "recreate"), settingOf(operator, "reapply-interval", interval))
+		}, component.Options{})
+		before, mark := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again"), markAudit(ctx)
+		Eventually(ctx, patches(ctx, mark, operator, g.Namespace, "again")).Should(BeNumerically(">=", 1))
+		Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again").GetUID()).To(Equal(before.GetUID()))
+		Expect(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Verb("delete")).To(BeEmpty())
+	})
+
+	It("comes from the reconciler's defaults, is turned off by 0, and does not wake what is applied once", func(ctx SpecContext) {
+		operator, g := start(ctx, func(operator string) string {
+			return together(configMap("again", "a"), configMap("never", "a", settingOf(operator, "reapply-interval", "0")),
+				configMap("once", "a", settingOf(operator, "reconcile-policy", "once")))
+		}, component.Options{Policies: component.Policies{Reapply: 100 * time.Millisecond}})
+		mark := markAudit(ctx)
+		Eventually(ctx, patches(ctx, mark, operator, g.Namespace, "again")).Should(BeNumerically(">=", 1))
+		Expect(patches(ctx, mark, operator, g.Namespace, "never")()).To(BeZero())
+		Expect(patches(ctx, mark, operator, g.Namespace, "once")()).To(BeZero())
+	})
+
+	It("costs nothing while it is not over, also after a restart, and nothing while the component is suspended", func(ctx SpecContext) {
+		operator, namespace := newOperatorName(), newNamespace(ctx)
+		stop := runOperator(operator, operatorOptions{})
+		manifests := func(interval string) string {
+			return configMap("again", "a", settingOf(operator, "reapply-interval", interval))
+		}
+		g := newGadget(ctx, namespace, "app", manifests("1h"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		mark, passed := markAudit(ctx), passes(operator)
+		stop()
+		runOperator(operator, operatorOptions{})
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", passed))
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
+
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = true, manifests("100ms") })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
+		Consistently(ctx, patches(ctx, mark, operator, namespace, "again"), "1200ms", "400ms").Should(BeZero())
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
+		Eventually(ctx, patches(ctx, mark, operator, namespace, "again")).Should(BeNumerically(">=", 2))
+	})
+})
