@@ -47,10 +47,10 @@ func gone(ctx context.Context, component *v1alpha1.Component) func() error {
 	}
 }
 
-var _ = Describe("A type that the operator does not know", func() {
+var _ = Describe("The operator with the rights of config/rbac", func() {
 	retry := &metav1.Duration{Duration: time.Second}
 
-	It("is not deleted while its instances cannot be listed, until an administrator allows that", func(ctx SpecContext) {
+	It("does not delete a type that it does not know while its instances cannot be listed, until an administrator allows that", func(ctx SpecContext) {
 		const group = "list.example.com"
 		component := createComponent(ctx, newNamespace(ctx), "tugs", v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
@@ -62,7 +62,26 @@ var _ = Describe("A type that the operator does not know", func() {
 		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(time.Minute))
 
-	It("becomes writable when an administrator allows it", func(ctx SpecContext) {
+	It("acts as the service account that a component names, within that account's rights", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		component := createComponent(ctx, namespace, "tenant", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), RetryInterval: retry, ServiceAccountName: "deployer",
+		})
+		account := "system:serviceaccount:" + namespace + ":deployer"
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(
+			HavePrefix("Stalled DependentFailed: "), ContainSubstring(`User "`+account+`" cannot patch resource "configmaps"`)))
+		Expect(administrator.Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "deployer"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "deployer"}},
+		})).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
+		events, err := cluster.AuditEvents(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(events.User(operatorUser).As(account).Verb("patch").Code(201)).To(HaveLen(1))
+	}, SpecTimeout(time.Minute))
+
+	It("writes a type that it does not know when an administrator allows it", func(ctx SpecContext) {
 		const group = "write.example.com"
 		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
 		component := createComponent(ctx, newNamespace(ctx), "tugs", v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)+instance), RetryInterval: retry})
