@@ -167,8 +167,10 @@ func (r *Reconciler[T]) record(ctx context.Context, component T, recorded []stri
 		return err
 	}
 	status.Waiting = nil
-	summarise(status, component.GetGeneration(), verdict{
-		state: metav1alpha1.StateProgressing, reason: metav1alpha1.ReasonDependentsNotReady, message: "applying dependents",
-	}, r.clock.Now())
+	v := verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
+	if !component.GetDeletionTimestamp().IsZero() {
+		v = verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "deleting dependents"}
+	}
+	summarise(status, component.GetGeneration(), v, r.clock.Now())
 	return r.writeStatus(ctx, component, recorded)
 }

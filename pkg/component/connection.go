@@ -38,6 +38,7 @@ type connection struct {
 	namespaces *observe.References
 	// checking makes the reads that must see everything, whatever a component may see.
 	checking *execute.Executor
+	guards   guardBook
 }
 
 // connect returns a connection whose watches live as long as ctx.

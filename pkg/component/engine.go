@@ -62,7 +62,7 @@ func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
 	decided := plan.ForApply(facts)
 	var changes []Change
 	for _, a := range decided.Actions {
-		if a.Verb != plan.VerbRead {
+		if a.Verb.Writes() {
 			changes = append(changes, changeOf(a))
 		}
 	}
@@ -90,25 +90,26 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		return Outcome{Inventory: p.Inventory, Observing: true}, nil
 	}
 	var changes []Change
-	checked, guard := map[manifests.Key]bool{}, fence{}
+	checked, fenced := map[manifests.Key]bool{}, fence{}
 	for {
 		decided := planner(facts)
-		facts.Inventory, guard.record = decided.Inventory, guard.record || decided.Record
+		facts.Inventory, fenced.record = decided.Inventory, fenced.record || decided.Record
 		if len(decided.Actions) == 0 {
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			o := outcome(decided, changes)
-			o.engine, o.created, o.Unwatched = e, guard.entries(decided.Inventory), e.unwatched(p.Owner)
+			o.engine, o.created, o.Unwatched = e, fenced.entries(decided.Inventory), e.unwatched(p.Owner)
 			return o, nil
 		}
 		if e.check(ctx, facts, decided, checked) {
 			continue
 		}
-		if err := guard.pass(ctx, p, decided); err != nil {
+		if err := fenced.pass(ctx, p, decided); err != nil {
 			return Outcome{}, err
 		}
 		clear(checked)
 		for i, result := range e.executor.Run(ctx, decided.Actions) {
 			changes = fold(facts.Results, decided.Actions[i], result, changes)
+			facts.Guard = e.guards.learn(facts, decided.Actions[i], result)
 		}
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, err

@@ -28,6 +28,7 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	facts := plan.Facts{
 		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Predecessors: e.predecessors,
 		Defaults: policiesForPlan(p.Policies.Or(e.defaults)), Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
+		Guard:     e.guards.known(ownerID, guardName(e.name, ownerID)),
 		Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
 		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },
 	}
@@ -85,7 +86,7 @@ func fold(results map[manifests.Key]plan.Result, a plan.Action, r plan.Result, c
 		r.Observed = results[a.Key].Observed
 	}
 	results[a.Key] = r
-	if r.Failure == nil && r.Verb == a.Verb && a.Verb != plan.VerbRead {
+	if r.Failure == nil && r.Verb == a.Verb && a.Verb.Writes() {
 		return append(changes, changeOf(a))
 	}
 	return changes

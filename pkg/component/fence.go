@@ -37,7 +37,7 @@ type fence struct {
 func (f *fence) pass(ctx context.Context, p Pass, decided plan.Plan) error {
 	creates := f.note(decided.Actions)
 	switch {
-	case f.record:
+	case f.record && p.Record != nil:
 		if err := p.Record(ctx, sortedEntries(decided.Inventory)); err != nil {
 			return fmt.Errorf("record the inventory: %w", err)
 		}

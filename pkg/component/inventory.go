@@ -113,6 +113,8 @@ func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r re
 			Group: r.gvr.Group, Version: r.gvr.Version, Kind: r.kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
 			DeletePolicy: metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy]),
 		}
+		// What was recorded of a guard is lost; it costs nothing to remove one that does not exist.
+		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
 		if entry.Types, err = e.definedTypes(ctx, r.gvr, m.Name); err != nil {
 			return nil, err
 		}

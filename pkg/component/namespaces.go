@@ -31,8 +31,9 @@ func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake fu
 	e.namespaces.Retain(ownerID, refs, wake)
 }
 
-// Forget ends the watches that serve an owner alone.
+// Forget ends the watches that serve an owner alone, and drops what is known of its guard.
 func (e *Engine) Forget(owner manifests.Owner) {
 	e.observer.Release(owner.ID())
 	e.namespaces.Release(owner.ID())
+	e.guards.forget(owner.ID())
 }

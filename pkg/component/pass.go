@@ -63,7 +63,7 @@ type Outcome struct {
 	Unwatched []Unwatched
 	// Changes are the writes that were done, in order.
 	Changes []Change
-	// NextDue is when a dependent is to be applied again although it looks in sync; zero means never.
+	// NextDue is when the next pass is due although nothing happens; zero means never.
 	NextDue time.Time
 	// created are the records of those that a create was sent for, by engine.
 	created plan.Inventory

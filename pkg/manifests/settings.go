@@ -29,6 +29,7 @@ const (
 // The names below, with the reconciler's prefix, are written by the reconciler; manifests must not carry them.
 const (
 	LabelOwnerID      = "owner-id"
+	LabelGuardOf      = "guard-of"
 	AnnotationOwnerID = "owner-id"
 	AnnotationDigest  = "digest"
 )

@@ -45,6 +45,9 @@ type InventoryEntry struct {
 	Trigger string
 	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval; zero otherwise.
 	AppliedAt int64
+	// Guarded says that there may be an admission policy of ours that refuses new instances of what the dependent defines, because the
+	// dependent is about to be deleted.
+	Guarded bool
 	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
 	Types []string
 
@@ -94,6 +97,9 @@ func (e InventoryEntry) String() string {
 	text("dp", string(e.DeletePolicy))
 	if e.Completed {
 		field("c", "true")
+	}
+	if e.Guarded {
+		field("gd", "true")
 	}
 	text("g", e.Trigger)
 	if e.AppliedAt != 0 {
@@ -174,6 +180,8 @@ func (e *InventoryEntry) setField(f string) error {
 		e.DeleteOrder = &order
 	case "c":
 		e.Completed, err = strconv.ParseBool(value)
+	case "gd":
+		e.Guarded, err = strconv.ParseBool(value)
 	case "a":
 		e.AppliedAt, err = strconv.ParseInt(value, 10, 64)
 	case "t":

@@ -86,6 +86,9 @@ func (e *Executor) Run(ctx context.Context, actions []plan.Action) []plan.Result
 
 // run carries out one action. A conflict is not a failure: the object is read, and the next plan decides with what was found.
 func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
+	if a.Verb.Guards() {
+		return e.guard(ctx, a)
+	}
 	done := e.journal.Writing(a.Key)
 	observed, err := e.do(ctx, a)
 	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {
@@ -179,6 +182,7 @@ func (e *Executor) try(ctx context.Context, a plan.Action) (*plan.Observed, erro
 		return e.orphan(ctx, a)
 	case plan.VerbRead:
 		return e.read(ctx, a)
+	case plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
 	}
 	return nil, &unknownVerbError{a}
 }

@@ -14,6 +14,10 @@ func ForApply(f Facts) Plan {
 	if p.Inventory == nil {
 		p.Inventory = Inventory{}
 	}
+	p.forgetGuard(f)
+	if p.unguardDesired(f); len(p.Actions) > 0 {
+		return p
+	}
 	var g gate
 	purges := purgesOf(f.Desired)
 	for group := range stages(f.Desired) {
@@ -61,7 +65,9 @@ func (p *Plan) note(c candidate, d decision) {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded {
 			p.Record = true
 			p.Inventory[c.object.Key] = c.newEntry()
+			p.suspectGuard(c, c.live.Presence == Present)
 		}
+		p.suspectGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
 	}
 	if d.entry != nil {
 		p.Inventory[c.object.Key] = *d.entry

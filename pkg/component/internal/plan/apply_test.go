@@ -55,6 +55,7 @@ func (c *component) next() string {
 	f := Facts{
 		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 		Managed: c.managed, Desired: c.desired, Inventory: c.inventory, Live: c.world.watched, Foreign: c.foreign,
+		Guard: c.knownGuard(),
 	}
 	p := ForApply(f)
 	if c.deleting {

@@ -69,6 +69,8 @@ type decision struct {
 	applied bool
 	// entry replaces the record.
 	entry *metav1alpha1.InventoryEntry
+	// guard says of a victim that it is not deleted before a guard holds.
+	guard bool
 }
 
 // rule decides on a candidate or a victim, or leaves it to the next rule.

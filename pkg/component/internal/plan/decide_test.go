@@ -473,6 +473,25 @@ var deleteRows = []row{
 		"fails (Transient), NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 
+	// A definition is not deleted before a guard holds.
+	{"does not delete a definition without a guard", edits(definition(Guard{})), "waits for a guard"},
+	{"does not delete a definition while the guard does not hold", edits(definition(Guard{Definitions: widgetNames})), "waits for a guard"},
+	{
+		"does not delete a definition as soon as the guard holds: what was admitted before is not written yet",
+		edits(definition(Guard{Definitions: widgetNames, Held: sceneTime.Add(-guardSettle / 2)})), "waits for a guard",
+	},
+	{
+		"does not delete a definition that the guard is not for",
+		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, Held: sceneTime.Add(-guardSettle)})), "waits for a guard",
+	},
+	{
+		"deletes a definition under a guard that has held for a moment", edits(definition(Guard{Definitions: widgetNames, Held: sceneTime.Add(-guardSettle)})),
+		"Delete: it is no longer rendered (uid u1, version 7)",
+	},
+	{"deletes a definition without a guard where there can be none", edits(definition(Guard{Unavailable: true})), "Delete: it is no longer rendered (uid u1, version 7)"},
+	{"needs no guard for a definition that somebody else deletes", edits(definition(Guard{}), terminating), "waits, NotGone: it is being deleted; finalizers or pods may hold it"},
+	{"needs no guard for a definition that is released", edits(definition(Guard{}), func(s *scene) { s.entry.DeletePolicy = metav1alpha1.DeleteOrphan }), "Orphan: its delete policy releases it (uid u1, version 7)"},
+
 	// An object of ours is deleted.
 	{"deletes what is ours", nil, "Delete: it is no longer rendered (uid u1, version 7)"},
 	{"deletes what lost its label, known by its UID", edits(unowned), "Delete: it is no longer rendered (uid u1, version 7)"},
@@ -518,6 +537,8 @@ func byDefault(s *scene) {
 		s.defaults.Reapply, settings.ReapplyInterval = *settings.ReapplyInterval, nil
 	}
 }
+
+var widgetNames = []string{"widgets.example.com"}
 
 func once(s *scene) { s.object.Settings.ReconcilePolicy = metav1alpha1.ReconcileOnce }
 

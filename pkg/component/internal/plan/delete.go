@@ -14,7 +14,8 @@ import (
 // nothing is touched.
 func ForDelete(f Facts) Plan {
 	p := Plan{Inventory: maps.Clone(f.Inventory)}
-	return planDeletion(f, p, slices.Collect(maps.Values(f.Inventory)), ReasonDeleted)
+	p.forgetGuard(f)
+	return planDeletion(f, p, slices.Collect(maps.Values(p.Inventory)), ReasonDeleted)
 }
 
 // planPrune deletes what is recorded and no longer desired.
@@ -60,14 +61,29 @@ func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason
 	if p.Actions = confirmations(f, victims, reason); len(p.Actions) > 0 {
 		return p
 	}
-	if p.Blocked = blockers(f, victims, reason); len(p.Blocked) > 0 {
+	blocked := blockers(f, victims, reason)
+	if making := inTheMaking(f, victims, reason); len(blocked) > 0 && len(making) > 0 {
+		p.guard(f, making)
+		return p
+	}
+	if len(blocked) > 0 && guarded(victims) || idle(f, victims, reason) {
+		p.lift(f, ReasonUnguard)
+	}
+	if len(p.Actions) > 0 {
+		return p
+	}
+	if p.Blocked = blocked; len(p.Blocked) > 0 || len(p.Waiting) > 0 {
 		return p
 	}
 	types := append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...)
 	for _, step := range deleteSteps(victims, manifests.NewTypeSet(types)) {
+		var unprotected []victim
 		for _, e := range step {
-			p.remove(newVictim(f, e, reason))
+			if v := newVictim(f, e, reason); p.remove(v) {
+				unprotected = append(unprotected, v)
+			}
 		}
+		p.guard(f, unprotected)
 		if len(p.Actions) > 0 || len(p.Waiting) > 0 {
 			return p
 		}

@@ -39,6 +39,8 @@ type Facts struct {
 	// Foreign are the foreign instances of managed types: of those whose definitions are about to be deleted, and, in a deletion, of
 	// additional ones.
 	Foreign map[manifests.ManagedType]ForeignInstances
+	// Guard is what is known of the guard.
+	Guard Guard
 	// Contents say of a namespace that is about to be deleted, by its name, what would go with it.
 	Contents map[string]Contents
 	// Now is the time of the pass.

@@ -26,7 +26,8 @@ type Plan struct {
 	Applied bool
 	// Ready and Desired count dependents.
 	Ready, Desired int
-	// NextDue is when the next dependent is to be applied again although it looks in sync; zero means never.
+	// NextDue is when to plan again although nothing happens: a dependent is to be applied again although it looks in sync, or a guard to be
+	// probed. Zero means never.
 	NextDue time.Time
 }
 
@@ -52,7 +53,18 @@ const (
 	VerbOrphan Verb = "Orphan"
 	// VerbRead reads an object, to learn what watches cannot tell.
 	VerbRead Verb = "Read"
+	// VerbGuard sets up a guard for the definitions of the action, VerbProbe asks whether it holds, and VerbUnguard removes it. A guard
+	// that holds is observed as Present.
+	VerbGuard   Verb = "Guard"
+	VerbProbe   Verb = "Probe"
+	VerbUnguard Verb = "Unguard"
 )
+
+// Guards says that the action concerns the guard, not a dependent.
+func (v Verb) Guards() bool { return v == VerbGuard || v == VerbProbe || v == VerbUnguard }
+
+// Writes says that a dependent is written.
+func (v Verb) Writes() bool { return v != VerbRead && !v.Guards() }
 
 // Reason says why an action is taken; it appears in events, logs and plans.
 type Reason string
@@ -76,6 +88,8 @@ const (
 	ReasonDeleted    Reason = "the component is being deleted"
 	ReasonKept       Reason = "claims are deleted only where their delete policy says so"
 	ReasonOrphaned   Reason = "its delete policy releases it"
+	ReasonGuard      Reason = "definitions are about to be deleted"
+	ReasonUnguard    Reason = "no definition is about to be deleted any more"
 )
 
 // Action is one thing to do with one object.
@@ -103,6 +117,8 @@ type Action struct {
 	From string
 	// Forced says that the object is written although nothing of it may differ.
 	Forced bool
+	// Definitions are those that a guard is for.
+	Definitions []Definition
 	// UID and ResourceVersion are preconditions; the latter of deletions, and of writes to an object that nobody owns.
 	UID             types.UID
 	ResourceVersion string
@@ -131,6 +147,7 @@ const (
 	WaitTerminating  = "Terminating"
 	WaitNotGone      = "NotGone"
 	WaitNotEmpty     = "NamespaceNotEmpty"
+	WaitUnguarded    = "NotGuarded"
 
 	// WaitNamespaceMissing and WaitNamespaceTerminating are failures of a create that a namespace is to blame for.
 	WaitNamespaceMissing     = "NamespaceMissing"

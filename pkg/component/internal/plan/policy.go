@@ -131,6 +131,11 @@ func (p *Plan) due(c candidate, e metav1alpha1.InventoryEntry) {
 	if !at.After(c.now) || c.reconcile == metav1alpha1.ReconcileOnce || e.Completed {
 		return
 	}
+	p.dueAt(at)
+}
+
+// dueAt notes when to plan again.
+func (p *Plan) dueAt(at time.Time) {
 	if p.NextDue.IsZero() || at.Before(p.NextDue) {
 		p.NextDue = at
 	}

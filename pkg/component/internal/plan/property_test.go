@@ -50,7 +50,7 @@ type randomRun struct {
 func (r *randomRun) chance(percent int) bool { return r.random.IntN(100) < percent }
 
 func randomComponent(random *rand.Rand) *randomRun {
-	r := &randomRun{component: &component{world: newWorld(), inventory: Inventory{}}, random: random, hopeless: map[manifests.Key]bool{}}
+	r := &randomRun{component: &component{world: newWorld(), inventory: Inventory{}, guards: random.IntN(100) < 50}, random: random, hopeless: map[manifests.Key]bool{}}
 	for order := range 3 {
 		for stage := manifests.StageNamespaces; stage <= manifests.StageInstances; stage++ {
 			for n := range random.IntN(3) {
@@ -188,8 +188,26 @@ func (r *randomRun) interfere(p Plan) {
 	}
 }
 
+// guarded says that it is recorded of each definition that there may be a guard.
+func (f Facts) guarded(a Action) bool {
+	return !slices.ContainsFunc(a.Definitions, func(d Definition) bool {
+		for key, e := range f.Inventory {
+			if IsDefinition(key) && key.Name == d.Name && e.Guarded {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 func (r *randomRun) check(f Facts, p Plan) string {
 	for _, a := range p.Actions {
+		if a.Verb.Guards() {
+			if !f.guarded(a) && !p.Record {
+				return fmt.Sprintf("%s, of which nothing is recorded before", a.Verb)
+			}
+			continue
+		}
 		live := f.Live(a.Key)
 		entry, recorded := f.Inventory[a.Key]
 		if _, kept := p.Inventory[a.Key]; !kept || !recorded && !p.Record {
@@ -204,6 +222,8 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, which somebody else owns", a.Verb, a.Key)
 		case a.Verb == VerbDelete && live.Owner == "" && live.UID != entry.UID:
 			return fmt.Sprintf("%s %s, which nobody owns, and which is not what was recorded", a.Verb, a.Key)
+		case a.Verb == VerbDelete && IsDefinition(a.Key) && !f.Guard.protects(a.Key.Name, f.Now):
+			return fmt.Sprintf("%s %s, without a guard that holds", a.Verb, a.Key)
 		case a.Verb == VerbDelete && (a.UID == "" || a.ResourceVersion == ""):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
 		case a.Verb == VerbDelete && a.Reason != ReasonChanged && Releases(entry, a.Reason):

@@ -28,7 +28,8 @@ type scene struct {
 	// namespace is what became of the creation of the object's namespace.
 	namespace Result
 	// home says that the namespace is a dependent, too.
-	home bool
+	home  bool
+	guard Guard
 	// reason is why the object is to go, where it is.
 	reason Reason
 }
@@ -61,6 +62,7 @@ func (s scene) facts() Facts {
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Live:    func(manifests.Key) Observed { return s.live },
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
+		Guard: s.guard,
 	}
 	if s.namespace.Attempts > 0 {
 		f.Results[manifests.Key{Kind: "Namespace", Name: "shop"}] = s.namespace
@@ -275,6 +277,14 @@ func (s *scene) become(key manifests.Key) {
 	s.entry.Group, s.entry.Kind, s.entry.Namespace, s.entry.Name = key.Group, key.Kind, key.Namespace, key.Name
 }
 
+// definition turns the scene into that of a definition, with what is known of the guard.
+func definition(g Guard) func(*scene) {
+	return func(s *scene) {
+		s.become(manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"})
+		s.object.Stage, s.guard = manifests.StageDefinitions, g
+	}
+}
+
 func completedEntry(s *scene) { s.entry.Completed = true }
 
 // finishedAndGone is an absent object of which the watch saw that its work was done.
@@ -286,6 +296,8 @@ func finishedAndGone(s *scene) {
 func (d decision) text() string {
 	var parts []string
 	switch {
+	case d.guard:
+		parts = append(parts, "waits for a guard")
 	case d.action != nil:
 		parts = append(parts, actionText(*d.action))
 	case d.waiting != nil && d.waiting.Failure != nil:

@@ -20,11 +20,14 @@ type victim struct {
 	result Result
 	// contents are those of a namespace.
 	contents Contents
+	// protected says of a definition that a guard keeps new instances from being lost with it.
+	protected bool
 }
 
 func newVictim(f Facts, e metav1alpha1.InventoryEntry, reason Reason) victim {
 	key := KeyOf(e)
 	v := victim{owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(), live: f.Live(key), result: f.Results[key]}
+	v.protected = f.Guard.protects(key.Name, f.Now)
 	if IsNamespace(key) {
 		v.contents = f.Contents[key.Name]
 	}
@@ -46,13 +49,16 @@ var deleteRules = []rule[victim]{
 	{"an object that is kept is released", deleteKept},
 	{"an object that is being deleted is waited for", deleteTerminating},
 	{"a namespace stays while it holds what nothing else deletes", deleteNotEmpty},
+	{"a definition is not deleted before a guard holds", deleteUnprotected},
 	{"an object of ours is deleted", deletePresent},
 }
 
-// remove enters into the plan what becomes of a victim.
-func (p *Plan) remove(v victim) {
+// remove enters into the plan what becomes of a victim, or returns that it is not deleted before a guard holds.
+func (p *Plan) remove(v victim) (unprotected bool) {
 	d := decide(deleteRules, v)
 	switch {
+	case d.guard:
+		return true
 	case d.action != nil:
 		p.Actions = append(p.Actions, *d.action)
 	case d.waiting != nil:
@@ -60,6 +66,7 @@ func (p *Plan) remove(v victim) {
 	default:
 		delete(p.Inventory, v.key)
 	}
+	return false
 }
 
 func deleteFailed(v victim) (decision, bool) {
@@ -143,6 +150,10 @@ func deleteNotEmpty(v victim) (decision, bool) {
 		return decision{}, false
 	}
 	return v.wait(failure.Reason, failure.Message, failure), true
+}
+
+func deleteUnprotected(v victim) (decision, bool) {
+	return decision{guard: true}, IsDefinition(v.key) && !v.protected
 }
 
 func deletePresent(v victim) (decision, bool) { return v.act(VerbDelete, v.reason), true }

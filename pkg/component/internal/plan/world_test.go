@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,7 +24,9 @@ type world struct {
 	slow, held, uncovered map[manifests.Key]bool
 	// unreadable are the objects that may not be read.
 	unreadable map[manifests.Key]bool
-	sequence   int
+	// probes counts those of the guard.
+	probes   int
+	sequence int
 }
 
 // thing is an object in the world.
@@ -121,6 +124,8 @@ func (w *world) perform(a Action) Result {
 	switch a.Verb {
 	case VerbRead:
 		return w.read(a)
+	case VerbGuard, VerbProbe, VerbUnguard:
+		return w.keep(a)
 	case VerbCreate:
 		if x != nil {
 			return w.read(a)
@@ -158,6 +163,20 @@ func (w *world) perform(a Action) Result {
 	return result
 }
 
+// keep carries out an action on the guard, which holds from its second probe on.
+func (w *world) keep(a Action) Result {
+	r := Result{Verb: a.Verb, Observed: &Observed{Presence: Absent}}
+	switch a.Verb {
+	case VerbUnguard:
+		w.probes = 0
+	case VerbProbe:
+		if w.probes++; w.probes > 1 {
+			r.Observed.Presence = Present
+		}
+	}
+	return r
+}
+
 // settle lets time pass: what is on its way arrives, what is being deleted goes, and what could not be watched can be.
 func (w *world) settle() {
 	for _, key := range sortedKeys(w.objects) {
@@ -184,6 +203,10 @@ type component struct {
 	deleting  bool
 	// trigger is the state of the component.
 	trigger string
+	// guards says that guards can be set up; guard is what is known of ours. Each pass is a second later than the one before.
+	guards bool
+	guard  Guard
+	clock  int
 	// same says that desired was rendered from the inputs that were applied last.
 	same bool
 }
@@ -196,9 +219,15 @@ func (c *component) revision() int64 {
 	return 0
 }
 
+func (c *component) knownGuard() Guard {
+	c.guard.Name, c.guard.Unavailable = "guard", !c.guards
+	return c.guard
+}
+
 // pass plans and performs until there is nothing left to do without waiting, as the engine does it. onPlan sees every plan with its facts,
 // and may change the world before the actions are performed.
 func (c *component) pass(onPlan func(Facts, Plan)) Plan {
+	c.clock++
 	results := map[manifests.Key]Result{}
 	for key, e := range c.inventory {
 		e.Revision = c.revision()
@@ -208,7 +237,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		f := Facts{
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
-			Trigger: c.trigger, Now: sceneTime,
+			Trigger: c.trigger, Guard: c.knownGuard(), Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}
 		f.Live = func(key manifests.Key) Observed {
 			watched := c.world.watched(key)
@@ -231,6 +260,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 			r := c.world.perform(a)
 			r.Attempts = results[a.Key].Attempts + 1
 			results[a.Key] = r
+			c.guard = f.Guard.After(a, r, f.Now)
 		}
 	}
 }

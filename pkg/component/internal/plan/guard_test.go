@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// guardedComponent has a definition and something that goes after it, and where guards can be set up.
+func guardedComponent() (c *component, definition manifests.Object) {
+	definition, namespace := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageNamespaces, "namespace")
+	definition.Key = manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "definition"}
+	c = &component{world: newWorld(), deleting: true, guards: true, foreign: map[manifests.ManagedType]ForeignInstances{}}
+	c.applied(definition)
+	c.applied(namespace)
+	return c, definition
+}
+
+// steps runs a pass and returns what it did, one step a plan, and what it ended with.
+func (c *component) steps(onPlan func(Facts, Plan)) []string {
+	var steps []string
+	p := c.pass(func(f Facts, p Plan) {
+		onPlan(f, p)
+		var texts []string
+		for _, a := range p.Actions {
+			texts = append(texts, strings.ToLower(string(a.Verb))+" "+a.Key.Name)
+		}
+		if p.Record {
+			texts = append([]string{"record"}, texts...)
+		}
+		if len(texts) > 0 {
+			steps = append(steps, strings.Join(texts, ", "))
+		}
+	})
+	for _, w := range p.Waiting {
+		steps = append(steps, "wait for "+w.Key.Name+": "+w.Reason)
+	}
+	for _, b := range p.Blocked {
+		steps = append(steps, "blocked by "+b.Type.String())
+	}
+	return steps
+}
+
+func nothing(Facts, Plan) {}
+
+func expectSteps(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGuard(t *testing.T) {
+	waiting := "wait for definition: NotGuarded"
+	t.Run("it is recorded, set up and probed; the definition goes once it has held for a moment, and the guard after the definition", func(t *testing.T) {
+		c, definition := guardedComponent()
+		var due time.Time
+		expectSteps(t, c.steps(func(f Facts, p Plan) {
+			if len(p.Actions) == 0 {
+				due = p.NextDue.Add(-guardPause)
+				if !due.Equal(f.Now) {
+					t.Errorf("due at %s, now is %s", p.NextDue, f.Now)
+				}
+			}
+		}), "record, guard guard", "probe guard", waiting)
+		expectSteps(t, c.steps(nothing), "probe guard", waiting)
+		c.world.held[definition.Key] = true
+		expectSteps(t, c.steps(nothing), "delete definition", "wait for definition: NotGone")
+		c.world.settle()
+		expectSteps(t, c.steps(nothing), "read definition", "unguard guard", "delete namespace")
+		if len(c.inventory) > 0 {
+			t.Errorf("left: %v", c.inventory)
+		}
+	})
+	t.Run("it is removed where a foreign instance was in time, and then the deletion is blocked", func(t *testing.T) {
+		c, _ := guardedComponent()
+		c.steps(nothing)
+		c.steps(nothing)
+		expectSteps(t, c.steps(func(_ Facts, p Plan) {
+			if len(p.Actions) > 0 && p.Actions[0].Verb == VerbDelete {
+				c.foreign[widgets] = ForeignInstances{Count: 1}
+				c.world.touch(c.world.objects[p.Actions[0].Key])
+			}
+		}), "delete definition", "unguard guard", "blocked by Widget.example.com")
+		if guarded(sortedInventory(c.inventory)) {
+			t.Error("the mark is left")
+		}
+	})
+	t.Run("it stays while instances come and go before it holds, and is removed where they stay", func(t *testing.T) {
+		c, _ := guardedComponent()
+		c.steps(nothing)
+		c.foreign[widgets] = ForeignInstances{Count: 1}
+		expectSteps(t, c.steps(nothing), "probe guard", waiting)
+		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
+	})
+	t.Run("it does not stay for ever where it does not hold", func(t *testing.T) {
+		c, _ := guardedComponent()
+		c.steps(nothing)
+		c.foreign[widgets] = ForeignInstances{Count: 1}
+		c.clock += int(guardPatience / time.Second)
+		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
+	})
+	t.Run("one that may be left of a former life of the component is removed", func(t *testing.T) {
+		for _, owner := range []string{us, ""} {
+			c, definition := guardedComponent()
+			c.deleting, c.desired, c.inventory = false, []manifests.Object{definition}, nil
+			x := c.world.objects[definition.Key]
+			x.owner, x.digest = owner, "another"
+			got := c.steps(nothing)
+			if !slices.Contains(got, "unguard guard") || guarded(sortedInventory(c.inventory)) {
+				t.Errorf("owner %q: %v", owner, got)
+			}
+		}
+	})
+	t.Run("it is removed before anything else where the definition is desired again", func(t *testing.T) {
+		c, definition := guardedComponent()
+		c.steps(nothing)
+		c.deleting, c.desired = false, []manifests.Object{definition}
+		expectSteps(t, c.steps(nothing), "unguard guard", "delete namespace")
+	})
+	t.Run("it is removed after a crash when the definition is gone", func(t *testing.T) {
+		c, definition := guardedComponent()
+		c.steps(nothing)
+		c.guard = Guard{}
+		delete(c.world.objects, definition.Key)
+		expectSteps(t, c.steps(nothing), "read definition", "unguard guard", "delete namespace")
+	})
+	t.Run("it is set up anew after a crash", func(t *testing.T) {
+		c, _ := guardedComponent()
+		c.steps(nothing)
+		c.guard, c.world.probes = Guard{}, 0
+		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
+	})
+	t.Run("it is not needed where definitions stay", func(t *testing.T) {
+		c, definition := guardedComponent()
+		c.deleting, c.desired = false, []manifests.Object{definition}
+		expectSteps(t, c.steps(nothing), "delete namespace")
+	})
+	t.Run("there is none where none can be", func(t *testing.T) {
+		c, _ := guardedComponent()
+		c.guards = false
+		expectSteps(t, c.steps(nothing), "delete definition", "delete namespace")
+	})
+}
+
+func sortedInventory(inv Inventory) []metav1alpha1.InventoryEntry {
+	var entries []metav1alpha1.InventoryEntry
+	for _, key := range sortedKeys(inv) {
+		entries = append(entries, inv[key])
+	}
+	return entries
+}
+
+func TestGuardAfter(t *testing.T) {
+	now := time.Unix(1000, 0)
+	set := Guard{Name: "guard", SetUp: now.Add(-2 * time.Second), Definitions: widgetNames, Probed: now.Add(-time.Second), Held: now.Add(-time.Second)}
+	fails := func(class FailureClass, reason string) Result {
+		return Result{Failure: &Failure{Class: class, Reason: reason}}
+	}
+	with := func(edit func(*Guard)) Guard {
+		g := set
+		edit(&g)
+		return g
+	}
+	for _, c := range []struct {
+		name   string
+		before Guard
+		verb   Verb
+		result Result
+		want   Guard
+	}{
+		{"what is set up anew is not known to hold", set, VerbGuard, Result{}, Guard{Name: "guard", SetUp: now, Definitions: []string{"new"}}},
+		{"what could not be set up for the moment is as before", set, VerbGuard, fails(Transient, "Timeout"), set},
+		{"what must not be set up is not available", set, VerbGuard, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
+		{"what is not served is not available", set, VerbGuard, fails(Transient, WaitNotServed), with(func(g *Guard) { g.Unavailable = true })},
+		{"what may not be probed is not available", set, VerbProbe, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
+		{"what holds for the first time holds since now", with(func(g *Guard) { g.Held = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.Held = now, now })},
+		{"what holds on holds since then", set, VerbProbe, holding, with(func(g *Guard) { g.Probed = now })},
+		{"what does not hold any more does not hold", set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.Held = now, time.Time{} })},
+		{"a probe without answer proves nothing", set, VerbProbe, fails(Transient, "Timeout"), with(func(g *Guard) { g.Probed, g.Held = now, time.Time{} })},
+		{"what is removed is not known any more", set, VerbUnguard, Result{}, Guard{Name: "guard"}},
+		{"what could not be removed is as before", set, VerbUnguard, fails(Transient, "Timeout"), set},
+		{"actions on dependents say nothing", set, VerbDelete, fails(Terminal, "Forbidden"), set},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.before.After(Action{Verb: c.verb, Definitions: []Definition{{Name: "new"}}}, c.result, now)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+var holding = Result{Observed: &Observed{Presence: Present}}

@@ -1,0 +1,293 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// guardPath is where guards are written, and probePath where they are probed.
+const (
+	guardPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+	probePath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+)
+
+// guardsOf lists what is there of the guards that an operator set up.
+func guardsOf(ctx context.Context, operator string) []string {
+	GinkgoHelper()
+	var names []string
+	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind + "List"})
+		Expect(k8s.List(ctx, list)).To(Succeed())
+		for _, o := range list.Items {
+			if _, ours := o.GetLabels()[operator+"/guard-of"]; ours {
+				names = append(names, kind+" "+o.GetName())
+			}
+		}
+	}
+	return names
+}
+
+// meddler answers requests in the place of the API server, while it is on.
+type meddler struct {
+	matches func(*http.Request) bool
+	code    int
+	reason  string
+	on      atomic.Bool
+	count   atomic.Int64
+}
+
+func (m *meddler) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if !m.on.Load() || !m.matches(r) {
+			return next.RoundTrip(r)
+		}
+		m.count.Add(1)
+		status := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"not today","code":%d}`, m.reason, m.code)
+		return &http.Response{
+			StatusCode: m.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)),
+		}, nil
+	})
+}
+
+func isProbe(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == probePath }
+
+var _ = Describe("A definition that is about to be deleted", func() {
+	var namespace, group, operator string
+	var g *gadget.Gadget
+
+	BeforeEach(func() { operator, group = newOperatorName(), newGroup() })
+	start := func(ctx context.Context, o operatorOptions) (stop func()) {
+		GinkgoHelper()
+		namespace = newNamespace(ctx)
+		stop = runOperator(operator, o)
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), configMap("settings", "a")), servedBy(operator), retry(1))
+		expectReady(ctx, g)
+		return stop
+	}
+	newWidget := func(ctx context.Context) error {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/v1", "kind": "Widget", "spec": map[string]any{"size": int64(1)}}}
+		o.SetNamespace(namespace)
+		o.SetGenerateName("theirs-")
+		return k8s.Create(ctx, o)
+	}
+
+	It("is guarded: new instances are refused from a moment before to its end, and nothing of the guard is left", func(ctx SpecContext) {
+		start(ctx, operatorOptions{})
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(guardsOf(ctx, operator)).To(BeEmpty())
+		requests := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool {
+			return strings.HasPrefix(e.Resource, "validating") || e.Resource == "customresourcedefinitions" && e.Verb != "get"
+		})
+		texts := verbs(requests)
+		Expect(texts[:2]).To(Equal([]string{"patch validatingadmissionpolicies 201", "patch validatingadmissionpolicybindings 201"}))
+		// Garbage collection may be first to remove the guard.
+		Expect(texts[len(texts)-4:]).To(HaveExactElements("create customresourcedefinitions 403", "delete customresourcedefinitions 200",
+			HavePrefix("delete validatingadmissionpolicybindings"), HavePrefix("delete validatingadmissionpolicies")))
+		others := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return !slices.Contains(requests, e) })
+		Expect(verbs(others)).To(ConsistOf("delete configmaps 200",
+			"update gadgets/status 200", "update gadgets/status 200", "update gadgets/status 200", "patch gadgets 200", "get customresourcedefinitions 404"))
+	})
+
+	It("is not deleted, and says why, while it cannot be told whether the guard holds", func(ctx SpecContext) {
+		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
+		broken.on.Store(true)
+		start(ctx, operatorOptions{transport: broken.wrap})
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("widgets."+group), ContainSubstring("whether new instances are refused: not today")))
+		Eventually(ctx, newWidget).Should(MatchError(ContainSubstring("is about to be deleted by "+operator)), "the guard is there")
+		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
+		broken.on.Store(false)
+		expectGone(ctx, g)
+		Expect(guardsOf(ctx, operator)).To(BeEmpty())
+	})
+
+	It("is not guarded any more when it is desired again", func(ctx SpecContext) {
+		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
+		broken.on.Store(true)
+		start(ctx, operatorOptions{transport: broken.wrap})
+		changeManifests(ctx, g, configMap("settings", "a"))
+		Eventually(ctx, guardsOf).WithArguments(operator).Should(HaveLen(2))
+		changeManifests(ctx, g, together(widgetDefinition(group), widget(group, "own"), configMap("settings", "a")))
+		expectReady(ctx, g)
+		Expect(guardsOf(ctx, operator)).To(BeEmpty())
+		mustGet(ctx, group+"/v1", "Widget", namespace, "own")
+	})
+
+	It("is deleted without a guard where none may be set up, after one more look", func(ctx SpecContext) {
+		forbidden := &meddler{code: http.StatusForbidden, reason: "Forbidden", matches: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, guardPath) }}
+		forbidden.on.Store(true)
+		start(ctx, operatorOptions{transport: forbidden.wrap})
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(forbidden.count.Load()).To(BeNumerically(">", 0))
+		events := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
+			return e.Resource == "widgets" && e.Verb == "list" || e.Resource == "customresourcedefinitions" && e.Verb == "delete"
+		})
+		texts := verbs(events)
+		Expect(texts[len(texts)-2:]).To(Equal([]string{"list widgets 200", "delete customresourcedefinitions 200"}))
+	})
+
+	It("loses its guard after a crash, whenever that happens", func(ctx SpecContext) {
+		for _, after := range []int64{1, 2, 3, 4} {
+			operator, group = newOperatorName(), newGroup()
+			c := &crash{after: after, unanswered: true, counts: func(r *http.Request) bool {
+				return r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, guardPath) ||
+					r.Method == http.MethodDelete && strings.HasPrefix(r.URL.Path, probePath)
+			}}
+			stop := start(ctx, operatorOptions{transport: c.wrap})
+			remove(ctx, g)
+			Eventually(ctx, c.crashed.Load).Should(BeTrue())
+			stop()
+			stop = runOperator(operator, operatorOptions{})
+			expectGone(ctx, g)
+			Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty(), "crashed after %d requests", after)
+			stop()
+		}
+	})
+
+	It("loses the guard of a component that was forced away, when that comes back", func(ctx SpecContext) {
+		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
+		broken.on.Store(true)
+		stop := start(ctx, operatorOptions{transport: broken.wrap})
+		remove(ctx, g)
+		Eventually(ctx, guardsOf).WithArguments(operator).Should(HaveLen(2))
+		stop()
+		patch(ctx, current(ctx, g), `{"metadata":{"finalizers":null}}`)
+		expectGone(ctx, g)
+		Expect(guardsOf(ctx, operator)).To(HaveLen(2))
+
+		runOperator(operator, operatorOptions{})
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")), servedBy(operator), retry(1))
+		expectReady(ctx, g)
+		Expect(guardsOf(ctx, operator)).To(BeEmpty())
+	})
+
+	It("takes its guard along when somebody else deletes it", func(ctx SpecContext) {
+		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
+		broken.on.Store(true)
+		stop := start(ctx, operatorOptions{transport: broken.wrap})
+		remove(ctx, g)
+		Eventually(ctx, guardsOf).WithArguments(operator).Should(HaveLen(2))
+		stop()
+		remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group))
+		Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty())
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, g)
+	})
+
+	It("makes no other deletion cost a single request more", func(ctx SpecContext) {
+		mark, other := markAudit(ctx), newNamespace(ctx)
+		runOperator(operator, operatorOptions{})
+		plain := newGadget(ctx, other, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, plain)
+		remove(ctx, plain)
+		expectGone(ctx, plain)
+		Expect(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
+			return strings.HasPrefix(e.Resource, "validating") || e.Resource == "customresourcedefinitions" || e.Resource == "apiservices"
+		})).To(BeEmpty())
+	})
+
+	It("loses no instance whose creation was acknowledged, however many are created meanwhile", func(ctx SpecContext) {
+		for range races {
+			race(ctx)
+		}
+	}, SpecTimeout(10*time.Minute))
+})
+
+// racer makes and removes instances as fast as it can.
+type racer struct {
+	client           client.Client
+	namespace, group string
+	created, refused int
+	// lost is an instance that was gone although it was not removed; acknowledged is when its creation was.
+	lost         string
+	acknowledged time.Time
+}
+
+// run ends when the type is gone. What the racer was told exists must exist until it removes it.
+func (r *racer) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		widget := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": r.group + "/v1", "kind": "Widget", "spec": map[string]any{"size": int64(1)},
+		}}
+		widget.SetNamespace(r.namespace)
+		widget.SetGenerateName("racer-")
+		err := r.client.Create(ctx, widget)
+		acknowledged := time.Now()
+		switch {
+		case err == nil:
+			r.created++
+		case apierrors.IsForbidden(err):
+			r.refused++
+			continue
+		case apierrors.IsNotFound(err):
+			return
+		default:
+			continue
+		}
+		if err := r.client.Delete(ctx, widget); err != nil {
+			r.lost, r.acknowledged = fmt.Sprintf("%s: %v", widget.GetName(), err), acknowledged
+			return
+		}
+	}
+}
+
+// race deletes a component against racers that create instances of its type.
+func race(ctx context.Context) {
+	GinkgoHelper()
+	namespace, group := newNamespace(ctx), newGroup()
+	g := newGadget(ctx, namespace, "app", widgetDefinition(group))
+	expectReady(ctx, g)
+	remove(ctx, create(ctx, strings.Replace(widget(group, "first"), "{name:", "{namespace: "+namespace+", name:", 1))[0])
+	config := cluster.Config()
+	config.QPS = -1
+	var racers []*racer
+	var running sync.WaitGroup
+	for range 6 {
+		unlimited, err := client.New(config, client.Options{Mapper: k8s.RESTMapper()})
+		Expect(err).NotTo(HaveOccurred())
+		r := &racer{client: unlimited, namespace: namespace, group: group}
+		racers = append(racers, r)
+		running.Go(func() { r.run(ctx) })
+	}
+	mark := markAudit(ctx)
+	remove(ctx, g)
+	expectGone(ctx, g)
+	running.Wait()
+	deletion := requestsSince(ctx, mark, operatorName).Verb("delete").Resource("customresourcedefinitions").
+		Where(func(e testcluster.Event) bool { return e.Name == "widgets."+group })[0].Time
+	created, refused := 0, 0
+	for _, r := range racers {
+		created, refused = created+r.created, refused+r.refused
+		if r.lost != "" {
+			GinkgoWriter.Printf("acknowledged %s after the deletion of the definition: %s\n", r.acknowledged.Sub(deletion), r.lost)
+			Expect(r.acknowledged).To(BeTemporally(">=", deletion), "%s was lost", r.lost)
+		}
+	}
+	Expect(created).To(BeNumerically(">", 0))
+	Expect(refused).To(BeNumerically(">", 0), "the guard was there")
+	GinkgoWriter.Printf("%d instances were created, %d refused\n", created, refused)
+}
