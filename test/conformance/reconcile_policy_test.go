@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -31,11 +32,18 @@ func entryOf(ctx context.Context, g *gadget.Gadget, name string) metav1alpha1.In
 	return metav1alpha1.InventoryEntry{}
 }
 
+// removeReconcilePolicy takes the setting out of manifests.
+func removeReconcilePolicy(text, operator string) string {
+	return strings.ReplaceAll(text, ", "+settingOf(operator, "reconcile-policy", "on-object-or-component-change"), "")
+}
+
 var _ = Describe("The reconcile policy", func() {
 	const follows = "on-object-or-component-change"
-	value := func(ctx context.Context, namespace, name string) any {
+	value := func(ctx context.Context, namespace, name string) string {
 		GinkgoHelper()
-		return mustGet(ctx, "v1", "ConfigMap", namespace, name).Object["data"].(map[string]any)["value"]
+		found, _, err := unstructured.NestedString(mustGet(ctx, "v1", "ConfigMap", namespace, name).Object, "data", "value")
+		Expect(err).NotTo(HaveOccurred())
+		return found
 	}
 	// settled runs an operator with one gadget until nothing happens any more.
 	settled := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string, g *gadget.Gadget) {
@@ -96,6 +104,21 @@ var _ = Describe("The reconcile policy", func() {
 				Expect(after.GetUID()).To(Equal(before.GetUID()))
 			}
 			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetAnnotations()).To(HaveKeyWithValue(operator+"/reconcile-policy", "on-object-change"))
+		})
+
+		It("is taken off the object when the manifest drops it, by one write of metadata", func(ctx SpecContext) {
+			operator, g := settled(ctx, func(operator string) string { return two(operator, follows) }, component.Options{})
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows"), `{"metadata":{"annotations":{"theirs":"x"}}}`)
+			settle(ctx, operator)
+			mark := markAudit(ctx)
+			changeManifests(ctx, g, removeReconcilePolicy(two(operator, follows), operator))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			after := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows")
+			Expect(after.GetAnnotations()).To(And(Not(HaveKey(operator+"/reconcile-policy")), HaveKeyWithValue("theirs", "x")))
+			Expect(after.Object["data"]).To(Equal(map[string]any{"value": "a"}))
+			Expect(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps").Writes()).To(HaveLen(1))
+			Expect(entryOf(ctx, g, "follows").Trigger).To(BeEmpty())
 		})
 
 		It("once applies once, and neither updates, repairs nor creates again", func(ctx SpecContext) {

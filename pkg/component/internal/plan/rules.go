@@ -114,7 +114,7 @@ func ruleUnowned(c candidate) (decision, bool) {
 
 // changed says that the object was written from another manifest, which is to be replaced.
 func (c candidate) changed() bool {
-	return c.live.Digest != c.object.Digest && !(c.sameInputs && c.entry.Digest == c.live.Digest)
+	return c.live.Digest != c.object.Digest && (!c.sameInputs || c.entry.Digest != c.live.Digest)
 }
 
 func ruleChanged(c candidate) (decision, bool) {

@@ -56,15 +56,18 @@ func TestHints(t *testing.T) {
 			ready.Result{State: ready.Failed, Message: "stuck"},
 		},
 		{
-			"a Ready condition of an older generation says nothing", "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}", ready.Hints{},
+			"a Ready condition of an older generation says nothing", "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}",
+			ready.Hints{},
 			ready.Result{State: ready.InProgress, Message: "its condition Ready is about generation 1, and it is at 2"},
 		},
 		{
-			"nor does a failure of an older generation", "status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}", ready.Hints{},
+			"nor does a failure of an older generation", "status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}",
+			ready.Hints{},
 			ready.Result{State: ready.InProgress, Message: "its condition Stalled is about generation 1, and it is at 2"},
 		},
 		{
-			"that it is not stalled need not be said again", "status: {conditions: [{type: Stalled, status: 'False', observedGeneration: 1}]}", ready.Hints{},
+			"that it is not stalled need not be said again", "status: {conditions: [{type: Stalled, status: 'False', observedGeneration: 1}]}",
+			ready.Hints{},
 			ready.Result{State: ready.Ready},
 		},
 	} {
