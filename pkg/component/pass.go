@@ -110,7 +110,7 @@ func changeOf(a plan.Action) Change {
 	switch {
 	case a.Verb == plan.VerbCreateNamespace:
 		verb = string(plan.VerbCreate)
-	case a.Reason == plan.ReasonAdopted || a.Reason == plan.ReasonTakenOver:
+	case a.Reason.Adopts():
 		// However it is written: adoption is never silent.
 		verb = "Adopt"
 	}

@@ -135,7 +135,7 @@ var _ = Describe("A namespace that does not exist", func() {
 		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("namespace "+inner+" ")))
 		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("NamespaceTerminating"))
-		Consistently(ctx, func() int { return len(writes(ctx, operatorName, inner)) }).WithPolling(300*time.Millisecond).Should(BeNumerically("<", 8))
+		Consistently(ctx, func() int { return len(writes(ctx, operatorName, inner)) }).WithPolling(300 * time.Millisecond).Should(BeNumerically("<", 8))
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", inner, "held"), `{"metadata":{"finalizers":null}}`)
 		expectReady(ctx, g)
 		mustGet(ctx, "v1", "ConfigMap", inner, "settings")

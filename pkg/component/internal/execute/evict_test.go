@@ -24,7 +24,7 @@ func takeOver(from string, policy metav1alpha1.UpdatePolicy) plan.Action {
 }
 
 func TestTakeOver(t *testing.T) {
-	theirs, ours, read, patch := found(ownedBy("them")), found(nil), "GET "+single, "PATCH "+single
+	theirs, ours, read, patch := found(ownedByThem), found(nil), "GET "+single, "PATCH "+single
 	for _, c := range []struct {
 		name    string
 		policy  metav1alpha1.UpdatePolicy
@@ -38,11 +38,18 @@ func TestTakeOver(t *testing.T) {
 		{"plans anew where the object changed meanwhile", metav1alpha1.UpdateSSAMerge, []answer{theirs, status(409, metav1.StatusReasonConflict), theirs}, []string{read, patch, read}, plan.VerbRead},
 		{
 			"plans anew where the object is gone", metav1alpha1.UpdateSSAMerge,
-			[]answer{status(404, metav1.StatusReasonNotFound), status(404, metav1.StatusReasonNotFound)}, []string{read, read}, plan.VerbRead,
+			[]answer{status(404, metav1.StatusReasonNotFound), status(404, metav1.StatusReasonNotFound)},
+			[]string{read, read},
+			plan.VerbRead,
 		},
 		{
 			"plans anew where the object is another one", metav1alpha1.UpdateSSAMerge,
-			[]answer{found(func(o *unstructured.Unstructured) { ownedBy("them")(o); o.SetUID("u2") }), theirs}, []string{read, read}, plan.VerbRead,
+			[]answer{found(func(o *unstructured.Unstructured) {
+				ownedByThem(o)
+				o.SetUID("u2")
+			}), theirs},
+			[]string{read, read},
+			plan.VerbRead,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestOrphan(t *testing.T) {
 		},
 		{
 			"leaves alone what somebody else owns by now",
-			[]answer{found(ownedBy("them")), found(ownedBy("them"))},
+			[]answer{found(ownedByThem), found(ownedByThem)},
 			[]string{read, read},
 			plan.VerbRead, plan.Present, "",
 		},
@@ -64,8 +64,8 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-func ownedBy(owner string) func(*unstructured.Unstructured) {
-	return func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{reconciler + "/owner-id": owner}) }
+func ownedByThem(o *unstructured.Unstructured) {
+	o.SetLabels(map[string]string{reconciler + "/owner-id": "them"})
 }
 
 // TestOrphanKeepsQuiet: what vanishes from the watch because we released it is no news.

@@ -163,7 +163,7 @@ func (c candidate) update(reason Reason) decision {
 	}
 	d := c.act(VerbApply, reason)
 	d.action.TakeOver = c.policy == metav1alpha1.UpdateSSAOverride && c.preceded()
-	d.action.Migrate = d.action.TakeOver || c.live.Updated != "" || c.unsorted() || (reason == ReasonAdopted || reason == ReasonTakenOver) && c.preceded()
+	d.action.Migrate = d.action.TakeOver || c.live.Updated != "" || c.unsorted() || reason.Adopts() && c.preceded()
 	return d
 }
 

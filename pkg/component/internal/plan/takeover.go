@@ -9,6 +9,9 @@ import (
 // ReasonTakenOver is why an object is taken from somebody else.
 const ReasonTakenOver Reason = "it exists, and its adoption policy is always"
 
+// Adopts says that an action makes an object ours that was not.
+func (r Reason) Adopts() bool { return r == ReasonAdopted || r == ReasonTakenOver }
+
 // foreign says that somebody else owns the object.
 func (c candidate) foreign() bool { return c.live.Owner != "" && c.live.Owner != c.owner }
 

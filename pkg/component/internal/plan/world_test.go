@@ -122,7 +122,7 @@ func (w *world) read(a Action) Result {
 func (w *world) perform(a Action) Result {
 	x := w.objects[a.Key]
 	switch a.Verb {
-	case VerbRead:
+	case VerbRead, VerbCreateNamespace:
 		return w.read(a)
 	case VerbGuard, VerbProbe, VerbUnguard:
 		return w.keep(a)
