@@ -30,6 +30,12 @@ type Options struct {
 	// DefaultServiceAccount is the service account of components that name no identity, each in its own namespace. With it no component
 	// acts as the operator; those with a kubeconfig look up in their own cluster as this account.
 	DefaultServiceAccount string
+	// MinInterval is the rate limit of each component: at least this long between the end of a pass and the begin of the next. What happens
+	// meanwhile is seen by one pass at its end. It wins over retries and delays that errors ask for. Off by default.
+	MinInterval time.Duration
+	// WatchMetadata starts a pass at every change of a component's labels, annotations, finalizers and owner references too. By default
+	// only its spec, its deletion, finalizers of others and the request for a pass do.
+	WatchMetadata bool
 	// Watches are an author's own: what wakes a component besides its dependents and references.
 	Watches []Watch
 	// SkipNameValidation allows several controllers of one name in a process, for tests.

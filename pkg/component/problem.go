@@ -2,15 +2,42 @@ package component
 
 import (
 	"errors"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
+
+// RetryAfter makes an error one that goes away by itself, and says when to try again. Generators, hooks, GetParameters and Validate may
+// return it: the component is Reconciling with reason Retrying. Zero or less leaves the delay to the reconciler, which begins with half a
+// second and doubles it. An event, such as a change of the spec, comes first; the rate limit Options.MinInterval wins.
+//
+// Packages that should not import this one return any error in whose chain there is a method RetryAfter() time.Duration. For the opposite,
+// an error that does not go away by itself, there is reconcile.TerminalError of controller-runtime.
+func RetryAfter(err error, after time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &retryError{err, after}
+}
+
+type retryError struct {
+	cause error
+	after time.Duration
+}
+
+func (e *retryError) Error() string             { return e.cause.Error() }
+func (e *retryError) Unwrap() error             { return e.cause }
+func (e *retryError) RetryAfter() time.Duration { return e.after }
 
 // problem is why a pass ended early; it becomes the component's conditions.
 type problem struct {
 	reason, message string
 	// terminal says that it does not go away by itself.
 	terminal bool
+	// after is when to try again, where the error said so.
+	after time.Duration
 	// state overrides the state that follows from terminal.
 	state metav1alpha1.State
 }
@@ -29,6 +56,17 @@ func problemOf(err error) *problem {
 	return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error()}
 }
 
-func invalidSpec(err error) error {
-	return &problem{reason: metav1alpha1.ReasonInvalidSpec, message: err.Error(), terminal: true}
+// authored returns the problem that an error of an author's code is. The error itself may say whether it goes away; if it does not, terminal
+// says so. A terminal problem has the given reason.
+func authored(err error, reason string, terminal bool) *problem {
+	var retry interface{ RetryAfter() time.Duration }
+	switch {
+	case errors.As(err, &retry):
+		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: max(0, retry.RetryAfter())}
+	case terminal, errors.Is(err, reconcile.TerminalError(nil)):
+		return &problem{reason: reason, message: err.Error(), terminal: true}
+	}
+	return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error()}
 }
+
+func invalidSpec(err error) error { return authored(err, metav1alpha1.ReasonInvalidSpec, true) }

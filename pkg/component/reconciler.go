@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -37,10 +35,12 @@ type Reconciler[T Component] struct {
 	local    *Engine
 	remotes  *remotes
 	inputs   *observe.References
-	backoff  workqueue.TypedRateLimiter[reconcile.Request]
-	wake     func(types.NamespacedName)
+	backoff  *backoff
 
 	mu       sync.Mutex
+	wake     func(types.NamespacedName)
+	early    []types.NamespacedName
+	rhythms  map[types.NamespacedName]rhythm
 	cluster  string
 	written  map[types.NamespacedName]T
 	suspects map[types.NamespacedName]suspects
@@ -54,7 +54,8 @@ type Reconciler[T Component] struct {
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{},
-		backoff:  workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](500*time.Millisecond, time.Minute),
+		backoff:  newBackoff(),
+		rhythms:  map[types.NamespacedName]rhythm{},
 		written:  map[types.NamespacedName]T{},
 		suspects: map[types.NamespacedName]suspects{},
 		rendered: map[types.NamespacedName]rendering{},
@@ -67,6 +68,9 @@ func (r *Reconciler[T]) Finalizer() string { return r.name + "/finalizer" }
 
 // Reconcile is one pass over one component. It never waits: a watch event or a deadline brings the component back.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	if wait := r.mayBegin(req); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
 	component, err := r.load(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		return r.vanished(ctx, req)
@@ -84,12 +88,15 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	if interrupted(err) {
 		// Somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is there then.
-		return reconcile.Result{RequeueAfter: r.backoff.When(req)}, nil
+		return r.ended(req.NamespacedName, r.backoff.When(req)), nil
 	}
 	if outcome.Observing && err == nil {
-		return reconcile.Result{}, nil
+		if result, inTime := r.observing(req.NamespacedName, component); inTime {
+			return result, nil
+		}
 	}
-	return r.report(ctx, req, component, loaded, outcome, err)
+	after, err := r.report(ctx, req, component, loaded, outcome, err)
+	return r.ended(req.NamespacedName, after), err
 }
 
 func interrupted(err error) bool {
@@ -154,6 +161,7 @@ func (r *Reconciler[T]) ownerIn(cluster string, name types.NamespacedName) manif
 func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.rhythms, name)
 	delete(r.written, name)
 	delete(r.suspects, name)
 	delete(r.rendered, name)

@@ -137,7 +137,7 @@ func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([
 		References: references, Revision: revision, Digest: in.digest, Target: in.target.engine.lookup(), Local: in.target.local.lookup(), Capabilities: capabilities,
 	})
 	if err != nil {
-		return nil, &problem{reason: metav1alpha1.ReasonGenerateFailed, message: err.Error(), terminal: true}
+		return nil, authored(err, metav1alpha1.ReasonGenerateFailed, true)
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(generated))
 	for i, obj := range generated {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -62,7 +64,7 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 		return NewEngine(ctx, r.name, remote, options)
 	})
 	r.inputs = observe.NewReferences(ctx, r.local.metadata)
-	r.wake = func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) }
+	r.listen(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 	return nil
 }
 
@@ -102,8 +104,15 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 			!slices.Equal(r.foreignFinalizers(e.ObjectOld), r.foreignFinalizers(e.ObjectNew)) ||
 			controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer()) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer()) ||
 			!r.damaged(e.ObjectOld) && r.damaged(e.ObjectNew) ||
-			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested]
+			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
+			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}}
+}
+
+// sameMetadata compares what people and controllers write into an object's metadata.
+func sameMetadata(a, b client.Object) bool {
+	return maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) &&
+		slices.Equal(a.GetFinalizers(), b.GetFinalizers()) && equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences())
 }
 
 // damaged says that the record of a component is lost, or was edited.

@@ -45,6 +45,8 @@ func judgeDependents(deleting bool, o Outcome, failure *problem) verdict {
 	switch {
 	case failure != nil:
 		return verdict{state: failure.effectiveState(), reason: failure.reason, message: failure.message}
+	case o.Observing:
+		return verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving, "watches on the types of the dependents have not delivered yet"}
 	case len(o.Blocked) > 0:
 		return blockedVerdict(deleting, o.Blocked)
 	case deleting:
