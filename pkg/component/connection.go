@@ -69,7 +69,9 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	if o.Writers <= 0 {
 		o.Writers = 16
 	}
-	c.observer = observe.New(ctx, observe.Options{Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper, Verbs: c.verbs})
+	c.observer = observe.New(ctx, observe.Options{
+		Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper, Verbs: c.verbs, Whole: o.CacheFull,
+	})
 	c.namespaces = observe.NewReferences(ctx, c.metadata)
 	c.checking = execute.New(execute.Options{
 		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Writers: o.Writers,

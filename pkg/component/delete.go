@@ -42,7 +42,7 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 	if pass.Managed, err = r.managedTypes(component); err != nil {
 		return Outcome{}, err
 	}
-	return target.engine.Delete(ctx, pass)
+	return r.deleteWithHooks(ctx, component, target.engine, pass)
 }
 
 // hasNothing says that no dependent was ever created, as far as anybody knows.

@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -29,6 +30,8 @@ type EngineOptions struct {
 	Predecessors []string
 	// Writers bounds the requests under way; 16 by default.
 	Writers int
+	// CacheFull are the kinds whose dependents are kept whole in memory; see Options.CacheFull.
+	CacheFull []schema.GroupKind
 }
 
 // NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in the cluster.

@@ -29,12 +29,17 @@ type fence struct {
 	// record says that the inventory is to be persisted before the next action.
 	record bool
 	passed bool
+	// begun says that the pass has written, or is about to.
+	begun bool
 	// created are the keys that a create was sent for, whatever was answered.
 	created map[manifests.Key]bool
 }
 
 // pass lets the actions of a plan run, or returns why not.
 func (f *fence) pass(ctx context.Context, p Pass, decided plan.Plan) error {
+	if err := f.before(ctx, p, decided.Actions); err != nil {
+		return err
+	}
 	creates := f.note(decided.Actions)
 	switch {
 	case f.record && p.Record != nil:
@@ -49,6 +54,15 @@ func (f *fence) pass(ctx context.Context, p Pass, decided plan.Plan) error {
 		f.passed = true
 	}
 	return nil
+}
+
+func (f *fence) before(ctx context.Context, p Pass, actions []plan.Action) error {
+	writes := slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Verb != plan.VerbRead })
+	if f.begun || !writes || p.Before == nil {
+		return nil
+	}
+	f.begun = true
+	return p.Before(ctx)
 }
 
 func (f *fence) note(actions []plan.Action) (creates bool) {

@@ -74,6 +74,10 @@ func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manife
 	for _, e := range entries {
 		inventory[plan.KeyOf(e)] = e
 	}
+	if len(inventory) == 0 {
+		// There is nothing to look for again, should this pass not get as far as writing a record.
+		status.Reconciler = r.name
+	}
 	return sortedEntries(inventory), nil
 }
 

@@ -3,6 +3,7 @@ package component
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -30,6 +31,9 @@ type Options struct {
 	// DefaultServiceAccount is the service account of components that name no identity, each in its own namespace. With it no component
 	// acts as the operator; those with a kubeconfig look up in their own cluster as this account.
 	DefaultServiceAccount string
+	// CacheFull are the kinds whose dependents are kept whole in memory, as the API server sends them. Of all others only facts are kept. Hooks
+	// read them without a request; see DependentReader.
+	CacheFull []schema.GroupKind
 	// MinInterval is the rate limit of each component: at least this long between the end of a pass and the begin of the next. What happens
 	// meanwhile is seen by one pass at its end. It wins over retries and delays that errors ask for. Off by default.
 	MinInterval time.Duration

@@ -32,6 +32,8 @@ type Pass struct {
 	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the first write to any
 	// dependent that the persisted inventory lacks.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
+	// Before is called once, before the first write of a pass that writes; an error ends the pass. It may be nil.
+	Before func(ctx context.Context) error
 	// Confirm returns an error if the component does not want any more what this pass is for: it is being deleted, or has changed. It is
 	// called once, before the first create of a pass that recorded nothing; it may be nil where no second caller has the owner.
 	Confirm func(ctx context.Context) error

@@ -26,6 +26,7 @@ type Reconciler[T Component] struct {
 	name      string
 	generator generator.Generator
 	options   Options
+	hooks     Hooks[T]
 
 	gvk      schema.GroupVersionKind
 	client   client.Client
@@ -41,6 +42,7 @@ type Reconciler[T Component] struct {
 	wake     func(types.NamespacedName)
 	early    []types.NamespacedName
 	rhythms  map[types.NamespacedName]rhythm
+	prepared map[types.NamespacedName]types.UID
 	cluster  string
 	written  map[types.NamespacedName]T
 	suspects map[types.NamespacedName]suspects
@@ -56,6 +58,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{},
 		backoff:  newBackoff(),
 		rhythms:  map[types.NamespacedName]rhythm{},
+		prepared: map[types.NamespacedName]types.UID{},
 		written:  map[types.NamespacedName]T{},
 		suspects: map[types.NamespacedName]suspects{},
 		rendered: map[types.NamespacedName]rendering{},
@@ -105,13 +108,16 @@ func interrupted(err error) bool {
 
 // pass does what can be done now. Errors are problems to report, except for those that interrupt it.
 func (r *Reconciler[T]) pass(ctx context.Context, component T) (Outcome, error) {
+	if err := r.call(ctx, "PostRead", r.hooks.PostRead, component); err != nil {
+		return Outcome{}, err
+	}
 	if !component.GetDeletionTimestamp().IsZero() {
 		return r.delete(ctx, component)
 	}
 	if s, ok := any(component).(Suspender); ok && s.Suspended() {
 		return Outcome{}, &problem{reason: metav1alpha1.ReasonSuspended, message: "reconciling is suspended in the spec", state: metav1alpha1.StateSuspended}
 	}
-	return r.apply(ctx, component)
+	return r.applyWithHooks(ctx, component)
 }
 
 // load returns the component as it is known best: the cache may be older than what this reconciler itself wrote last.
@@ -162,6 +168,7 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.rhythms, name)
+	delete(r.prepared, name)
 	delete(r.written, name)
 	delete(r.suspects, name)
 	delete(r.rendered, name)

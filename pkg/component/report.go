@@ -19,8 +19,10 @@ func (r *Reconciler[T]) report(
 ) (after time.Duration, err error) {
 	status := component.GetStatus()
 	r.suspect(req.NamespacedName, o)
-	if failure == nil && !o.Observing {
-		failure = count(status, o)
+	if o.Inventory != nil && !o.Observing {
+		if err := count(status, o); failure == nil {
+			failure = err
+		}
 	}
 	p := problemOf(failure)
 	v := r.inTime(component, judge(!component.GetDeletionTimestamp().IsZero(), o, p))

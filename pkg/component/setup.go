@@ -51,7 +51,9 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // start makes the engine when the controller starts, before its first pass; the engine's watches live as long as the controller.
 func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	var err error
-	options := EngineOptions{Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers}
+	options := EngineOptions{
+		Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers, CacheFull: r.options.CacheFull,
+	}
 	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func (r *Reconciler[T]) damaged(obj client.Object) bool {
 		return false
 	}
 	status := component.GetStatus()
-	lost := status.Revision == 0 && controllerutil.ContainsFinalizer(component, r.Finalizer())
+	lost := status.Reconciler == "" && controllerutil.ContainsFinalizer(component, r.Finalizer())
 	return lost || inventoryDigest(status.Inventory) != status.InventoryDigest
 }
 

@@ -143,7 +143,7 @@ var _ = Describe("An operator that crashes", func() {
 			g, operator, mark := start(ctx)
 			before := recorded(ctx, g)
 			emptied := current(ctx, g)
-			emptied.Status = metav1alpha1.Status{}
+			emptied.Status = gadget.GadgetStatus{}
 			Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 			Eventually(ctx, func() map[string]string { return recorded(ctx, g) }).Should(Equal(before))
 			expectReady(ctx, g)
@@ -158,7 +158,7 @@ var _ = Describe("An operator that crashes", func() {
 			expectReady(ctx, g)
 			stop()
 			emptied := current(ctx, g)
-			emptied.Status = metav1alpha1.Status{}
+			emptied.Status = gadget.GadgetStatus{}
 			Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 			changeManifests(ctx, g, configMaps("cm", 2, "a"))
 			runOperator(operator, operatorOptions{})
@@ -186,7 +186,7 @@ spec:
 			discoveryClient := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config())
 			Eventually(ctx, func() error { _, err := discoveryClient.ServerPreferredResources(); return err }).Should(MatchError(ContainSubstring(broken)))
 			emptied := current(ctx, g)
-			emptied.Status = metav1alpha1.Status{}
+			emptied.Status = gadget.GadgetStatus{}
 			Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 			remove(ctx, g)
 			runOperator(operator, operatorOptions{})
@@ -204,7 +204,7 @@ spec:
 			expectReady(ctx, g)
 			stop()
 			emptied := current(ctx, g)
-			emptied.Status = metav1alpha1.Status{}
+			emptied.Status = gadget.GadgetStatus{}
 			Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 			remove(ctx, g)
 			runOperator(operator, operatorOptions{})

@@ -176,7 +176,7 @@ spec:
 		expectReady(ctx, g)
 		stop()
 		emptied := current(ctx, g)
-		emptied.Status = metav1alpha1.Status{}
+		emptied.Status = gadget.GadgetStatus{}
 		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})

@@ -37,6 +37,9 @@ type operatorOptions struct {
 	generate generator.Generator
 	// component are the reconciler's options; the update policy is ssa-override by default.
 	component component.Options
+	// hooks are the reconciler's, and built gets it before it starts.
+	hooks component.Hooks[*gadget.Gadget]
+	built func(*component.Reconciler[*gadget.Gadget])
 	// transport is put before the operator's requests.
 	transport func(http.RoundTripper) http.RoundTripper
 	// user is the identity of the operator; the administrator by default.
@@ -92,7 +95,11 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 		}},
 	})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(component.NewReconciler[*gadget.Gadget](name, o.generate, o.component).SetupWithManager(mgr)).To(Succeed())
+	reconciler := component.NewReconciler[*gadget.Gadget](name, o.generate, o.component).WithHooks(o.hooks)
+	if o.built != nil {
+		o.built(reconciler)
+	}
+	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
 	return mgr
 }
 
@@ -283,4 +290,9 @@ func seconds(n int) *metav1.Duration {
 // named picks the requests to objects of a name.
 func named(name string) func(testcluster.Event) bool {
 	return func(e testcluster.Event) bool { return e.Name == name }
+}
+
+// milliseconds is a duration of an API.
+func milliseconds(n int) *metav1.Duration {
+	return &metav1.Duration{Duration: time.Duration(n) * time.Millisecond}
 }

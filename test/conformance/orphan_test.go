@@ -199,7 +199,7 @@ var _ = Describe("A delete policy", func() {
 		expectReady(ctx, g)
 		stop()
 		emptied := current(ctx, g)
-		emptied.Status = metav1alpha1.Status{}
+		emptied.Status = gadget.GadgetStatus{}
 		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})

@@ -57,7 +57,7 @@ func readyOf(ctx context.Context, owner client.Object) func() (string, error) {
 		case *v1alpha1.Component:
 			return condition(o, o.Status), nil
 		case *gadget.Gadget:
-			return condition(o, o.Status), nil
+			return condition(o, o.Status.Status), nil
 		}
 		return "", nil
 	}

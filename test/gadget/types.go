@@ -18,8 +18,15 @@ type Gadget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	Spec   GadgetSpec          `json:"spec"`
-	Status metav1alpha1.Status `json:"status,omitzero"`
+	Spec   GadgetSpec   `json:"spec"`
+	Status GadgetStatus `json:"status,omitzero"`
+}
+
+// GadgetStatus has a field of its own beside what the reconciler maintains.
+type GadgetStatus struct {
+	metav1alpha1.Status `json:",inline"`
+	// Port is allocated once.
+	Port int `json:"port,omitempty"`
 }
 
 // GadgetSpec holds manifests.
@@ -41,8 +48,9 @@ type GadgetSpec struct {
 	User               string                            `json:"user,omitempty"`
 	Groups             []string                          `json:"groups,omitempty"`
 	KubeConfig         *metav1alpha1.KubeConfigReference `json:"kubeConfig,omitempty"`
-	// Suspend, RetryInterval and Timeout are what they are in other components.
+	// Suspend, Interval, RetryInterval and Timeout are what they are in other components.
 	Suspend       bool             `json:"suspend,omitempty"`
+	Interval      *metav1.Duration `json:"interval,omitempty"`
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 	Timeout       *metav1.Duration `json:"timeout,omitempty"`
 }
@@ -67,7 +75,7 @@ func (g *Gadget) GetParameters() (map[string]any, error) {
 }
 
 // GetStatus returns the status.
-func (g *Gadget) GetStatus() *metav1alpha1.Status { return &g.Status }
+func (g *Gadget) GetStatus() *metav1alpha1.Status { return &g.Status.Status }
 
 // Placement returns where the manifests go.
 func (g *Gadget) Placement() (namespace, name string) {
@@ -101,6 +109,14 @@ func (g *Gadget) AdditionalManagedTypes() []metav1alpha1.TypePattern { return g.
 // Suspended says whether reconciling is suspended.
 func (g *Gadget) Suspended() bool { return g.Spec.Suspend }
 
+// ResyncInterval is ten hours by default.
+func (g *Gadget) ResyncInterval() time.Duration {
+	if g.Spec.Interval != nil {
+		return g.Spec.Interval.Duration
+	}
+	return 10 * time.Hour
+}
+
 // RetryInterval is a minute by default.
 func (g *Gadget) RetryInterval() time.Duration {
 	if g.Spec.RetryInterval != nil {
@@ -126,12 +142,13 @@ func (g *Gadget) RenderInputs() any {
 func (g *Gadget) DeepCopyObject() runtime.Object {
 	out := &Gadget{TypeMeta: g.TypeMeta, Spec: g.Spec}
 	g.DeepCopyInto(&out.ObjectMeta)
-	g.Status.DeepCopyInto(&out.Status)
 	out.Spec.Groups = append([]string(nil), g.Spec.Groups...)
 	if g.Spec.KubeConfig != nil {
 		out.Spec.KubeConfig = new(*g.Spec.KubeConfig)
 	}
 	out.Spec.ManagedTypes = append([]metav1alpha1.TypePattern(nil), g.Spec.ManagedTypes...)
+	g.Status.DeepCopyInto(&out.Status.Status)
+	out.Status.Port = g.Status.Port
 	out.Spec.References = append([]metav1alpha1.Reference(nil), g.Spec.References...)
 	return out
 }

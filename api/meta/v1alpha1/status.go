@@ -48,6 +48,8 @@ const (
 	ReasonInvalidManifests = "InvalidManifests"
 	// ReasonInvalidSpec: the component's spec cannot be used.
 	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonHookFailed: an operator's own code returned an error that does not go away by itself.
+	ReasonHookFailed = "HookFailed"
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonForbidden: the component's identity may not do what the message names.

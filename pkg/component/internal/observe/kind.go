@@ -32,12 +32,17 @@ type kind struct {
 	// reason and message say why nothing is known; empty once the first list was answered, and the watch is open.
 	reason, message string
 	records         map[manifests.Key]*plan.Observed
+	// whole says that bodies are kept besides the facts.
+	whole  bool
+	bodies map[manifests.Key]*unstructured.Unstructured
 }
 
 // seen is an object as it travels from the reflector to the store: its facts and its name.
 type seen struct {
 	plan.Observed
 	namespace, name string
+	// body is set where the kind is kept whole.
+	body *unstructured.Unstructured
 }
 
 // GetObjectMeta lets the reflector find the name.
@@ -51,11 +56,12 @@ func (o *Observer) startKind(gk schema.GroupKind, version string) *kind {
 		observer: o, gk: gk, version: version, cancel: cancel, kick: make(chan struct{}, 1),
 		reason: plan.WaitObserving, message: "its type is listed for the first time",
 		records: map[manifests.Key]*plan.Observed{}, users: map[string]bool{},
+		whole: o.whole[gk], bodies: map[manifests.Key]*unstructured.Unstructured{},
 	}
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
 	go loop{
 		source: func() (*cache.ListWatch, error) {
-			return o.source(gk, k.preferred(), selector, !manifests.HasStatus(gk))
+			return o.source(gk, k.preferred(), selector, !manifests.HasStatus(gk) && !k.whole)
 		},
 		mapper: o.mapper, store: k, kick: k.kick, name: "dependents of type " + gk.String(),
 	}.run(ctx)
@@ -141,7 +147,11 @@ func (k *kind) reduce(obj any) *seen {
 	case *seen:
 		return x
 	case *unstructured.Unstructured:
-		return &seen{Observed: inspect.Object(x, k.observer.reconciler), namespace: x.GetNamespace(), name: x.GetName()}
+		s := &seen{Observed: inspect.Object(x, k.observer.reconciler), namespace: x.GetNamespace(), name: x.GetName()}
+		if k.whole {
+			s.body = x
+		}
+		return s
 	case metav1.Object:
 		return &seen{Observed: inspect.Metadata(x, k.observer.reconciler), namespace: x.GetNamespace(), name: x.GetName()}
 	}
@@ -163,12 +173,13 @@ func (k *kind) Update(obj any) error {
 	}
 	k.observer.mu.Lock()
 	defer k.observer.mu.Unlock()
-	k.put(k.key(s), s.Observed)
+	k.put(k.key(s), s)
 	return nil
 }
 
-func (k *kind) put(key manifests.Key, o plan.Observed) {
-	old := k.records[key]
+func (k *kind) put(key manifests.Key, s *seen) {
+	defer k.keep(key, s)
+	old, o := k.records[key], s.Observed
 	if old != nil && !inspect.Newer(o.ResourceVersion, old.ResourceVersion) {
 		return
 	}
@@ -185,7 +196,7 @@ func (k *kind) learn(key manifests.Key, o plan.Observed) {
 	switch {
 	case o.Presence == plan.Absent:
 		if old != nil && (o.UID == "" || o.UID == old.UID) {
-			delete(k.records, key)
+			k.drop(key)
 		}
 	case o.Presence == plan.Present && (old == nil || !inspect.Newer(old.ResourceVersion, o.ResourceVersion)):
 		k.records[key] = &o
@@ -205,7 +216,7 @@ func (k *kind) Delete(obj any) error {
 	defer k.observer.mu.Unlock()
 	key := k.key(s)
 	if old := k.records[key]; old != nil && old.UID == s.UID && !inspect.Newer(old.ResourceVersion, s.ResourceVersion) {
-		delete(k.records, key)
+		k.drop(key)
 		if s.Finished {
 			k.remember(key, &s.Observed)
 		}
@@ -238,12 +249,12 @@ func (k *kind) Replace(list []any, resourceVersion string) error {
 	for _, obj := range list {
 		if s := k.reduce(obj); s != nil {
 			listed[k.key(s)] = true
-			k.put(k.key(s), s.Observed)
+			k.put(k.key(s), s)
 		}
 	}
 	for key, old := range k.records {
 		if !listed[key] && !inspect.Newer(old.ResourceVersion, resourceVersion) {
-			delete(k.records, key)
+			k.drop(key)
 			k.observer.event(key, pendingEvent{owner: old.Owner, resourceVersion: resourceVersion, removal: true})
 		}
 	}

@@ -24,6 +24,7 @@ type Observer struct {
 	mapper     meta.RESTMapper
 	verbs      func(schema.GroupVersionResource) ([]string, error)
 	lifetime   context.Context
+	whole      map[schema.GroupKind]bool
 
 	mu      sync.Mutex
 	kinds   map[schema.GroupKind]*kind
@@ -81,16 +82,22 @@ type Options struct {
 	Mapper     meta.RESTMapper
 	// Verbs asks the API server which verbs a type supports.
 	Verbs func(schema.GroupVersionResource) ([]string, error)
+	// Whole are the kinds whose objects are kept as they are, not only the facts of them.
+	Whole []schema.GroupKind
 }
 
 // New returns an Observer whose watches live as long as ctx.
 func New(ctx context.Context, o Options) *Observer {
 	observer := &Observer{
 		reconciler: o.Reconciler, dynamic: o.Dynamic, metadata: o.Metadata, mapper: o.Mapper, verbs: o.Verbs, lifetime: ctx,
+		whole:   map[schema.GroupKind]bool{},
 		kinds:   map[schema.GroupKind]*kind{},
 		types:   map[schema.GroupKind]*instances{},
 		owners:  map[string]*owner{},
 		writing: map[manifests.Key]*write{},
+	}
+	for _, gk := range o.Whole {
+		observer.whole[gk] = true
 	}
 	observer.followDefinitions = definitions{observer}.follow
 	return observer

@@ -1,0 +1,127 @@
+package component
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// Hook is an author's code at a certain point of a pass. It holds up a worker, so it must not wait. It is called again and again, and must do
+// nothing where everything is as it should be.
+//
+// An error ends the pass. It goes away by itself, and is retried within seconds, unless it is a reconcile.TerminalError, which makes the
+// component Stalled with reason HookFailed; RetryAfter sets the delay.
+type Hook[T Component] func(ctx context.Context, component T, dependents DependentReader) error
+
+// Hooks are called in the passes over a component. All are optional.
+//
+// What a hook changes in the component is seen by the rest of the pass, and is not persisted; UpdateStatus persists what belongs to the
+// author in the status.
+type Hooks[T Component] struct {
+	// PostRead is called first in every pass, also when the component is suspended or being deleted. It may fill in defaults.
+	PostRead Hook[T]
+	// PreReconcile is called in every pass over a component that is neither suspended nor being deleted, before anything is read from it or
+	// written. Where there are hooks of the deletion, our finalizer is there by then.
+	PreReconcile Hook[T]
+	// PostReconcile is called at the end of each such pass that found all dependents applied and ready, and nothing left to prune; the component
+	// becomes Ready when it succeeds.
+	PostReconcile Hook[T]
+	// PreDelete is called when the deletion may begin, before the first dependent is deleted: finalizers of others are gone by then, and so
+	// are foreign instances. While it fails nothing is deleted. Once it has succeeded it is not called again, unless the operator is
+	// restarted in the middle of the deletion.
+	PreDelete Hook[T]
+	// PostDelete is called when all dependents are gone. While it fails the component stays. It may be called again after it succeeded,
+	// where the finalizer could not be removed.
+	PostDelete Hook[T]
+}
+
+// WithHooks sets the hooks; it is called before SetupWithManager. It returns the reconciler.
+func (r *Reconciler[T]) WithHooks(h Hooks[T]) *Reconciler[T] {
+	r.hooks = h
+	return r
+}
+
+// call runs a hook, if there is one.
+func (r *Reconciler[T]) call(ctx context.Context, name string, hook Hook[T], component T) error {
+	if hook == nil {
+		return nil
+	}
+	err := hook(ctx, component, dependents[T]{r, component})
+	if err == nil || interrupted(err) {
+		return err
+	}
+	p := authored(fmt.Errorf("hook %s: %w", name, err), metav1alpha1.ReasonHookFailed, false)
+	if !p.terminal && !component.GetDeletionTimestamp().IsZero() {
+		p.state = metav1alpha1.StateDeleting
+	}
+	return p
+}
+
+// applyWithHooks applies between the hooks that belong to it.
+func (r *Reconciler[T]) applyWithHooks(ctx context.Context, component T) (Outcome, error) {
+	if r.hooks.PreDelete != nil || r.hooks.PostDelete != nil {
+		if err := r.holdEarly(ctx, component); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if err := r.call(ctx, "PreReconcile", r.hooks.PreReconcile, component); err != nil {
+		return Outcome{}, err
+	}
+	outcome, err := r.apply(ctx, component)
+	if err == nil && outcome.Done() {
+		err = r.call(ctx, "PostReconcile", r.hooks.PostReconcile, component)
+	}
+	return outcome, err
+}
+
+// holdEarly adds our finalizer before there are dependents, so that what a hook makes is taken back by another.
+func (r *Reconciler[T]) holdEarly(ctx context.Context, component T) error {
+	if controllerutil.ContainsFinalizer(component, r.Finalizer()) {
+		return nil
+	}
+	if status := component.GetStatus(); status.Revision == 0 {
+		// So that a status without record is not taken for one that was lost.
+		status.Reconciler = r.name
+	}
+	return r.hold(ctx, component)
+}
+
+// deleteWithHooks deletes between the hooks that belong to it.
+func (r *Reconciler[T]) deleteWithHooks(ctx context.Context, component T, e *Engine, p Pass) (Outcome, error) {
+	p.Before = func(ctx context.Context) error { return r.preDelete(ctx, component) }
+	outcome, err := e.Delete(ctx, p)
+	if err != nil || !outcome.Done() {
+		return outcome, err
+	}
+	if err := r.preDelete(ctx, component); err != nil {
+		return outcome, err
+	}
+	return outcome, r.call(ctx, "PostDelete", r.hooks.PostDelete, component)
+}
+
+// preDelete calls the hook until it has succeeded.
+func (r *Reconciler[T]) preDelete(ctx context.Context, component T) error {
+	name := client.ObjectKeyFromObject(component)
+	r.mu.Lock()
+	done := r.prepared[name] == component.GetUID()
+	r.mu.Unlock()
+	if done || r.hooks.PreDelete == nil {
+		return nil
+	}
+	if err := r.call(ctx, "PreDelete", r.hooks.PreDelete, component); err != nil {
+		return err
+	}
+	r.prepare(name, component.GetUID())
+	return nil
+}
+
+func (r *Reconciler[T]) prepare(name types.NamespacedName, uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.prepared[name] = uid
+}

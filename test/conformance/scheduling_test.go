@@ -1,0 +1,209 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("A pass", func() {
+	// counted runs an operator that counts its passes, those that the rate limit put off excepted.
+	counted := func(o operatorOptions) (operator string, count *atomic.Int64) {
+		operator, count = newOperatorName(), &atomic.Int64{}
+		o.hooks.PostRead = func(context.Context, *gadget.Gadget, component.DependentReader) error { count.Add(1); return nil }
+		runOperator(operator, o)
+		return operator, count
+	}
+	annotate := func(ctx context.Context, g *gadget.Gadget, key string) {
+		GinkgoHelper()
+		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s":"%d"}}}`, key, sequence.Add(1)))
+	}
+
+	It("is started by the request for it, which changes neither digest nor revision", func(ctx SpecContext) {
+		operator, count := counted(operatorOptions{})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		before, had := current(ctx, g).Status, count.Load()
+		mark := markAudit(ctx)
+		annotate(ctx, g, operator+"/"+component.AnnotationReconcileRequested)
+		Eventually(ctx, count.Load).Should(Equal(had + 1))
+		settle(ctx, operator)
+		Expect(count.Load()).To(Equal(had + 1))
+		Expect(current(ctx, g).Status).To(Equal(before))
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+	})
+
+	It("is not started by other metadata of the component", func(ctx SpecContext) {
+		operator, count := counted(operatorOptions{})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		had := count.Load()
+		annotate(ctx, g, "example.com/note")
+		patch(ctx, current(ctx, g), `{"metadata":{"labels":{"example.com/tier":"one"}}}`)
+		settle(ctx, operator)
+		Expect(count.Load()).To(Equal(had))
+	})
+
+	It("is started by other metadata of the component where an option says so, but not by the status", func(ctx SpecContext) {
+		operator, count := counted(operatorOptions{component: component.Options{WatchMetadata: true}})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		had := count.Load()
+		annotate(ctx, g, "example.com/note")
+		Eventually(ctx, count.Load).Should(Equal(had + 1))
+		patch(ctx, current(ctx, g), `{"metadata":{"labels":{"example.com/tier":"one"}}}`)
+		Eventually(ctx, count.Load).Should(Equal(had + 2))
+		fresh := current(ctx, g)
+		fresh.Status.Port = 1
+		Expect(k8s.Status().Update(ctx, fresh)).To(Succeed())
+		settle(ctx, operator)
+		Expect(count.Load()).To(Equal(had + 2))
+	})
+
+	It("is repeated at the interval, without a request, and no more when that is zero", func(ctx SpecContext) {
+		operator, count := counted(operatorOptions{})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Interval = milliseconds(100) })
+		expectReady(ctx, g)
+		mark, had, begin := markAudit(ctx), count.Load(), time.Now()
+		Eventually(ctx, count.Load).Should(BeNumerically(">=", had+4))
+		Expect(time.Since(begin)).To(BeNumerically(">", 290*time.Millisecond), "counted from the end of the last pass")
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Interval = milliseconds(0) })
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		had = count.Load()
+		Consistently(ctx, count.Load).WithTimeout(500 * time.Millisecond).Should(Equal(had))
+	})
+
+	It("does nothing for a suspended component, which is not polled either", func(ctx SpecContext) {
+		operator, count := counted(operatorOptions{})
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator),
+			func(g *gadget.Gadget) { g.Spec.Interval, g.Spec.RetryInterval = milliseconds(50), milliseconds(50) })
+		expectReady(ctx, g)
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
+		settle(ctx, operator)
+		mark, had := markAudit(ctx), count.Load()
+		Consistently(ctx, count.Load).WithTimeout(500 * time.Millisecond).Should(Equal(had))
+		remove(ctx, newConfigMap(namespace, "settings"))
+		settle(ctx, operator)
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
+		expectReady(ctx, g)
+		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
+	})
+
+	It("may be triggered from outside, also before the operator is started", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		absent := client.ObjectKey{Namespace: namespace, Name: "absent"}
+		var reconciler *component.Reconciler[*gadget.Gadget]
+		count := &atomic.Int64{}
+		runOperator(operator, operatorOptions{
+			hooks: component.Hooks[*gadget.Gadget]{
+				PostRead: func(context.Context, *gadget.Gadget, component.DependentReader) error { count.Add(1); return nil },
+			},
+			built: func(r *component.Reconciler[*gadget.Gadget]) { reconciler = r; r.Trigger(absent) },
+		})
+		Eventually(ctx, func() int { return passes(operator) }).Should(Equal(1))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		had := count.Load()
+		reconciler.Trigger(client.ObjectKeyFromObject(g))
+		Eventually(ctx, count.Load).Should(Equal(had + 1))
+	})
+
+	It("is put off by the rate limit to the end of the interval, however many events there are, and none is lost", func(ctx SpecContext) {
+		const interval = 400 * time.Millisecond
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		ends := make(chan time.Time, 100)
+		runOperator(operator, operatorOptions{
+			component: component.Options{MinInterval: interval},
+			hooks: component.Hooks[*gadget.Gadget]{
+				PostReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error { ends <- time.Now(); return nil },
+			},
+		})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		for i := range 15 {
+			changeManifests(ctx, g, configMap("settings", fmt.Sprint("b", i)))
+		}
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "b14"))
+		settle(ctx, operator)
+		close(ends)
+		last, count := <-ends, 1
+		for end := range ends {
+			Expect(end.Sub(last)).To(BeNumerically(">=", interval))
+			last, count = end, count+1
+		}
+		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 8)), "one pass sees what many events tell")
+	})
+
+	It("follows an error after the delay that the error asks for", func(ctx SpecContext) {
+		calls := make(chan time.Time, 100)
+		operator, _ := counted(operatorOptions{generate: generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+			calls <- time.Now()
+			if len(calls) < 3 {
+				return nil, fmt.Errorf("look up: %w", component.RetryAfter(errors.New("the registry is busy"), 600*time.Millisecond))
+			}
+			return gadget.Generate(ctx, req)
+		})})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: look up: the registry is busy")
+		expectReady(ctx, g)
+		first, second, third := <-calls, <-calls, <-calls
+		Expect(second.Sub(first)).To(BeNumerically("~", 600*time.Millisecond, 250*time.Millisecond))
+		Expect(third.Sub(second)).To(BeNumerically("~", 600*time.Millisecond, 250*time.Millisecond))
+	})
+
+	It("that fails for good makes the component Stalled, and is repeated at the retry interval", func(ctx SpecContext) {
+		fails := &atomic.Bool{}
+		fails.Store(true)
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{hooks: component.Hooks[*gadget.Gadget]{
+			PreReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error {
+				if fails.Load() {
+					return reconcile.TerminalError(errors.New("no licence"))
+				}
+				return nil
+			},
+		}})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator),
+			func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(700) })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True HookFailed"), ContainSubstring("PreReconcile"), ContainSubstring("no licence")))
+		fails.Store(false)
+		expectReady(ctx, g)
+	})
+
+	It("notices the time-out although events keep coming", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(2) })
+		Eventually(ctx, func() error { _, err := get(ctx, "apps/v1", "Deployment", namespace, "web"); return err }).Should(Succeed())
+		begin := time.Now()
+		Eventually(ctx, func(a Gomega) {
+			patch(ctx, mustGet(ctx, "apps/v1", "Deployment", namespace, "web"), fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, sequence.Add(1)))
+			a.Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).To(HavePrefix("True Timeout"))
+		}).WithPolling(20 * time.Millisecond).Should(Succeed())
+		Expect(time.Since(begin)).To(BeNumerically("<", 4*time.Second))
+	})
+})
