@@ -35,7 +35,7 @@ func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change fu
 		if !apierrors.IsConflict(err) || redone == maxRedo {
 			return err
 		}
-		stored, err = r.live(ctx, name)
+		stored, err = r.again(ctx, name, redone)
 	}
 }
 

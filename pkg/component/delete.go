@@ -14,7 +14,8 @@ import (
 
 // delete takes the dependents of a component away. It needs no rendering, and no inputs: what was recorded is enough.
 func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error) {
-	if !controllerutil.ContainsFinalizer(component, r.Finalizer()) && len(r.suspected(client.ObjectKeyFromObject(component)).inventory) == 0 {
+	created := len(r.suspected(client.ObjectKeyFromObject(component)).inventory) > 0
+	if !controllerutil.ContainsFinalizer(component, r.Finalizer()) && !created {
 		return Outcome{}, nil
 	}
 	if others := r.foreignFinalizers(component); len(others) > 0 {
@@ -24,9 +25,9 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 		}
 	}
 	target, err := r.target(ctx, component)
-	if err != nil && r.hasNothing(component) {
+	if err != nil && !created && r.hasNothing(component) {
 		// There is nothing to find where nobody gets to.
-		return Outcome{}, nil
+		return r.deleted(ctx, component, Outcome{})
 	}
 	if err != nil || target.observing {
 		return Outcome{Observing: target.observing}, orLetGo(err)

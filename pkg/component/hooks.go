@@ -98,6 +98,11 @@ func (r *Reconciler[T]) deleteWithHooks(ctx context.Context, component T, e *Eng
 	if err != nil || !outcome.Done() {
 		return outcome, err
 	}
+	return r.deleted(ctx, component, outcome)
+}
+
+// deleted calls the hooks of a deletion that come when there are no dependents left.
+func (r *Reconciler[T]) deleted(ctx context.Context, component T, outcome Outcome) (Outcome, error) {
 	if err := r.preDelete(ctx, component); err != nil {
 		return outcome, err
 	}

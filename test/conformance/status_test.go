@@ -1,0 +1,180 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("The status of a component", func() {
+	type reconciler = *component.Reconciler[*gadget.Gadget]
+
+	// meddle runs an edit of a gadget again and again until the returned function is called, which tells how often it succeeded.
+	meddle := func(ctx context.Context, g *gadget.Gadget, edit func(context.Context, *gadget.Gadget) error) (stop func() int) {
+		var wg sync.WaitGroup
+		ended, count := &atomic.Bool{}, 0
+		wg.Go(func() {
+			for !ended.Load() && ctx.Err() == nil {
+				fresh := &gadget.Gadget{}
+				if k8s.Get(ctx, client.ObjectKeyFromObject(g), fresh) == nil && edit(ctx, fresh) == nil {
+					count++
+				}
+			}
+		})
+		return func() int { ended.Store(true); wg.Wait(); return count }
+	}
+
+	It("follows a storm of edits of the spec: the last one wins", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "start"))
+		for i := range 25 {
+			changeManifests(ctx, g, configMaps("cm", 1+i%4, fmt.Sprint("edit-", i)))
+		}
+		Expect(g.Generation).To(Equal(int64(26)))
+		Eventually(ctx, func(a Gomega) {
+			status := current(ctx, g).Status
+			a.Expect(status.ObservedGeneration).To(Equal(g.Generation))
+			a.Expect(status.State).To(Equal(metav1alpha1.StateReady))
+		}).Should(Succeed())
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "cm-0").Object["data"]).To(HaveKeyWithValue("value", "edit-24"))
+	})
+
+	It("gets through, and the dependents too, while somebody else writes to the component all the time", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
+		stopStatus := meddle(ctx, g, func(ctx context.Context, g *gadget.Gadget) error {
+			g.Status.Port++
+			return k8s.Status().Update(ctx, g)
+		})
+		stopMetadata := meddle(ctx, g, func(ctx context.Context, g *gadget.Gadget) error {
+			text := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/note":"%d"}}}`, sequence.Add(1))
+			return k8s.Patch(ctx, g, client.RawPatch("application/merge-patch+json", []byte(text)))
+		})
+		expectReady(ctx, g)
+		for i := range 5 {
+			changeManifests(ctx, g, configMaps("cm", 3, fmt.Sprint("b", i)))
+			expectReady(ctx, g)
+		}
+		ports, notes := stopStatus(), stopMetadata()
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "cm-0").Object["data"]).To(HaveKeyWithValue("value", "b4"))
+		Expect(current(ctx, g).Status.Port).To(Equal(ports), "no write of the other was undone")
+		Expect(min(ports, notes)).To(BeNumerically(">", 10))
+	})
+
+	It("lets the component go while somebody else writes to it all the time", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
+		expectReady(ctx, g)
+		stop := meddle(ctx, g, func(ctx context.Context, g *gadget.Gadget) error {
+			g.Status.Port++
+			return k8s.Status().Update(ctx, g)
+		})
+		remove(ctx, g)
+		expectGone(ctx, g)
+		stop()
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("keeps conditions of an author's own", func(ctx SpecContext) {
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"))
+		expectReady(ctx, g)
+		fresh := current(ctx, g)
+		meta.SetStatusCondition(&fresh.Status.Conditions, metav1.Condition{Type: "Licensed", Status: metav1.ConditionTrue, Reason: "Paid"})
+		Expect(k8s.Status().Update(ctx, fresh)).To(Succeed())
+		changeManifests(ctx, g, configMap("settings", "b"))
+		expectReady(ctx, g)
+		Expect(meta.FindStatusCondition(current(ctx, g).Status.Conditions, "Licensed")).NotTo(BeNil())
+	})
+
+	It("is seen by the next pass as it was written, however late the cache is", func(ctx SpecContext) {
+		operator, late := newOperatorName(), &lag{path: "/gadgets"}
+		DeferCleanup(late.release)
+		passes, allocations := &atomic.Int64{}, &atomic.Int64{}
+		var r reconciler
+		runOperator(operator, operatorOptions{
+			transport: late.wrap,
+			built:     func(built reconciler) { r = built },
+			hooks: gadgetHooks{PreReconcile: func(ctx context.Context, g *gadget.Gadget, _ component.DependentReader) error {
+				if passes.Add(1) == 1 {
+					late.hold()
+				}
+				if g.Status.Port > 0 {
+					return nil
+				}
+				return r.UpdateStatus(ctx, g, func(g *gadget.Gadget) error {
+					if g.Status.Port == 0 {
+						g.Status.Port = 4000 + int(allocations.Add(1))
+					}
+					return nil
+				})
+			}},
+		})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		for range 5 {
+			had := passes.Load()
+			r.Trigger(client.ObjectKeyFromObject(g))
+			Eventually(ctx, passes.Load).Should(BeNumerically(">", had))
+		}
+		settle(ctx, operator)
+		Expect(allocations.Load()).To(Equal(int64(1)))
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+		late.release()
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status.Port).To(Equal(4001))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+		Expect(allocations.Load()).To(Equal(int64(1)))
+	})
+
+	It("may be updated by its author at any time: each update is redone on what is there, and none is lost", func(ctx SpecContext) {
+		const writers, each = 4, 10
+		operator := newOperatorName()
+		var r reconciler
+		runOperator(operator, operatorOptions{built: func(built reconciler) { r = built }})
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				defer GinkgoRecover()
+				for range each {
+					seen := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}}
+					Expect(r.UpdateStatus(ctx, seen, func(g *gadget.Gadget) error {
+						g.Status.Port++
+						g.Status.Revision = 99 // Ours; it stays as it is.
+						return nil
+					})).To(Succeed())
+					Expect(seen.Status.Port).To(BeNumerically(">", 0))
+				}
+			})
+		}
+		for i := range 5 {
+			changeManifests(ctx, g, configMap("settings", fmt.Sprint("b", i)))
+		}
+		wg.Wait()
+		expectReady(ctx, g)
+		Eventually(ctx, func() int { return current(ctx, g).Status.Port }).WithTimeout(time.Second).Should(Equal(writers * each))
+		Expect(current(ctx, g).Status.Revision).To(BeNumerically("<=", 6))
+
+		By("sending nothing where nothing changes")
+		settle(ctx, operator)
+		mark := markAudit(ctx)
+		Expect(r.UpdateStatus(ctx, current(ctx, g), func(*gadget.Gadget) error { return nil })).To(Succeed())
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
+	})
+})
