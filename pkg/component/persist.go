@@ -16,8 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// maxRedo bounds how often a write to a component is redone; somebody else may write to it all the time.
-const maxRedo = 10
+// maxRedo bounds how often a write to a component is redone; somebody else may write to it all the time. A pause before the second time
+// and each after it is random, up to maxPause at the most.
+const (
+	maxRedo  = 15
+	maxPause = 500 * time.Millisecond
+)
 
 // persist writes to a component as the API server has it, bound to the resource version: what is in memory besides, such as defaults that
 // a hook filled in, is not sent. Where somebody wrote in between, the write is redone on what is there then, unless that is another
@@ -46,13 +50,13 @@ func (r *Reconciler[T]) persist(ctx context.Context, component T, recorded []str
 	}
 }
 
-// again reads a component after a conflict. Of several that write at once, all but one lose; a random pause, after the first time, gives
-// each its turn. It adds up to a tenth of a second, all in all, where ten times are not enough.
+// again reads a component after a conflict. Of several that write at once, all but one lose; random pauses that grow, as on a shared wire,
+// give each its turn.
 func (r *Reconciler[T]) again(ctx context.Context, name types.NamespacedName, redone int) (T, error) {
 	if redone > 0 {
 		select {
 		case <-ctx.Done():
-		case <-time.After(rand.N(20 * time.Millisecond)):
+		case <-time.After(rand.N(min(maxPause, 5*time.Millisecond<<redone))):
 		}
 	}
 	return r.live(ctx, name)
