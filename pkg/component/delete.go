@@ -25,7 +25,7 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 		}
 	}
 	target, err := r.target(ctx, component)
-	if err != nil && !created && r.hasNothing(component) {
+	if err != nil && r.hasNothing(component) {
 		// There is nothing to find where nobody gets to.
 		return r.deleted(ctx, component, Outcome{})
 	}
