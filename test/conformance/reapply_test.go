@@ -89,7 +89,7 @@ var _ = Describe("A reapply interval", func() {
 
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = true, manifests("100ms") })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
-		Consistently(ctx, patches(ctx, mark, operator, namespace, "again"), "1200ms", "400ms").Should(BeZero())
+		Consistently(ctx, patches(ctx, mark, operator, namespace, "again"), 1200*time.Millisecond, 400*time.Millisecond).Should(BeZero())
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
 		Eventually(ctx, patches(ctx, mark, operator, namespace, "again")).Should(BeNumerically(">=", 2))
 	})
