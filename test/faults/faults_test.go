@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -49,7 +50,7 @@ func TestFaults(t *testing.T) {
 	asProcess := operateProcess(t.TempDir())
 	scenario := componenttest.Scenario[*gadget.Gadget]{
 		Config: cluster.Config(), Scheme: scheme, Reconciler: reconciler, Component: newGadget, Steps: steps, Parallel: *parallel,
-		Faults: componenttest.Faults{Most: 8, Crashes: 1},
+		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Patience: 3 * time.Minute, // For machines that are busy otherwise.
 		Operator: func(ctx context.Context, config *rest.Config, namespace string) error {
 			if isKilled(namespace) {
 				return asProcess(ctx, config, namespace)

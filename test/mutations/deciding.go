@@ -49,7 +49,7 @@ var deciding = []mutation{
 	},
 	{
 		"a Secret is quoted", "execute/execute.go",
-		`return withheld(f, err)`, `return f`,
+		`f = withheld(f, err)`, `_ = withheld(f, err)`,
 		"Secret|secret",
 	},
 }

@@ -10,7 +10,12 @@ var writing = []mutation{
 	{
 		"apply to any incarnation", "execute/write.go",
 		`preconditions := map[string]any{"uid": string(a.UID)}`, `preconditions := map[string]any{}`,
-		"A dependent that somebody else changes|A component under pressure",
+		"An object that changes hands",
+	},
+	{
+		"replace whatever is there", "execute/write.go",
+		"	if found.UID != a.UID || !inSameHands(found, a) {\n		return nil, overtaken(a)\n	}\n	merged,", "	merged,",
+		"An object that changes hands",
 	},
 	{
 		"adopt what others adopt", "execute/write.go",
@@ -23,13 +28,13 @@ var writing = []mutation{
 		"A dependent that somebody else changes",
 	},
 	{
-		"predecessors keep their fields", "execute/write.go",
-		`managers.Insert(predecessors...)`, `_ = predecessors`,
+		"predecessors keep their fields", "execute/migrate.go",
+		`case entry.Manager == reconciler, handover == plan.HandoverAll:`, `case entry.Manager == reconciler:`,
 		"Changing the manifests of a component",
 	},
 	{
 		"no migration to apply", "execute/write.go",
-		`if a.Migrate || a.TakeOver {`, `if a.TakeOver {`,
+		"	if a.Migrate {\n", "	if false {\n",
 		"Changing the manifests of a component",
 	},
 	{
@@ -44,12 +49,12 @@ var writing = []mutation{
 	},
 	{
 		"replace claims nothing", "execute/write.go",
-		`if err := claim(updated, a.Object.Body, e.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
+		`if err := claim(updated, a, e.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
 		"A dependent that somebody else changes",
 	},
 	{
 		"replace writes without need", "execute/write.go",
-		`if !changed && found.Coverage == plan.CoverageFull && !a.Forced {`, `if false {`,
+		`if !changed && found.Coverage == plan.CoverageFull && !a.Forced {`, `if _ = changed; false {`,
 		"A dependent that somebody else changes|An operator that crashes|The reconcile policy",
 	},
 	{
@@ -65,12 +70,17 @@ var writing = []mutation{
 	{
 		"delete without preconditions", "execute/delete.go",
 		`Preconditions:     &metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion},`, "",
-		"Deleting a component|A dependent that is no longer rendered",
+		"An object that changes hands",
+	},
+	{
+		"delete what others took over", "execute/delete.go",
+		`, ResourceVersion: &a.ResourceVersion}`, `}`,
+		"An object that changes hands",
 	},
 	{
 		"workloads leave their pods", "execute/delete.go",
-		`return metav1.DeletePropagationForeground`, `return metav1.DeletePropagationOrphan`,
-		"Deleting a component|A dependent that is no longer rendered",
+		`return metav1.DeletePropagationForeground`, `return metav1.DeletePropagationBackground`,
+		"A workload that is deleted",
 	},
 	{
 		"orphans keep our fields", "execute/orphan.go",

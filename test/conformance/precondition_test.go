@@ -1,0 +1,114 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// meddler does something right before the first request of a method to a path is sent: when it is decided, and not yet done.
+type meddler struct {
+	method, path string
+	meddle       func()
+	once         sync.Once
+}
+
+func (m *meddler) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method == m.method && strings.HasSuffix(r.URL.Path, m.path) {
+			m.once.Do(m.meddle)
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+var _ = Describe("An object that changes hands right before it is written", func() {
+	const marks = `"labels":{"others.example.com/owner-id":"1"},"annotations":{"others.example.com/owner-id":"others"}`
+
+	// meddleWith runs an operator for a ConfigMap that others get hold of before the operator's request.
+	meddleWith := func(ctx context.Context, method, how string) (operator, namespace string, arm func()) {
+		GinkgoHelper()
+		namespace, operator = newNamespace(ctx), newOperatorName()
+		object := newConfigMap(namespace, "settings")
+		m := &meddler{method: method, path: "/" + namespace + "/configmaps/settings", meddle: func() {}}
+		runOperator(operator, operatorOptions{transport: m.wrap})
+		return operator, namespace, func() {
+			m.once = sync.Once{}
+			m.meddle = func() {
+				defer GinkgoRecover()
+				if how == "recreated" {
+					Expect(k8s.Delete(ctx, object.DeepCopy())).To(Succeed())
+					Expect(k8s.Create(ctx, object.DeepCopy())).To(Succeed())
+				}
+				patch(ctx, object.DeepCopy(), fmt.Sprintf(`{"metadata":{%s},"data":{"value":"theirs"}}`,
+					strings.ReplaceAll(marks, `{"others`, fmt.Sprintf(`{"%s/owner-id":null,"others`, operator))))
+			}
+		}
+	}
+	manifest := func(operator, policy, value string) string {
+		return configMap("settings", value, fmt.Sprintf("%s/update-policy: %s", operator, policy))
+	}
+
+	for _, policy := range []string{"ssa-override", "ssa-merge", "replace"} {
+		method := http.MethodPatch
+		if policy == "replace" {
+			method = http.MethodGet // What it reads is what it writes over.
+		}
+		It("is not written over under update policy "+policy+" when it is another one of its name", func(ctx SpecContext) {
+			operator, namespace, arm := meddleWith(ctx, method, "recreated")
+			g := newGadget(ctx, namespace, "app", manifest(operator, policy, "a"), servedBy(operator))
+			expectReady(ctx, g)
+			arm()
+			changeManifests(ctx, g, manifest(operator, policy, "b"))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True OwnershipConflict")
+			found := &corev1.ConfigMap{}
+			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, found)).To(Succeed())
+			Expect(found.Data).To(Equal(map[string]string{"value": "theirs"}))
+		})
+	}
+
+	for _, how := range []string{"recreated", "taken over"} {
+		It("is not deleted when it is "+how, func(ctx SpecContext) {
+			operator, namespace, arm := meddleWith(ctx, http.MethodDelete, how)
+			g := newGadget(ctx, namespace, "app", manifest(operator, "ssa-override", "a"), servedBy(operator))
+			expectReady(ctx, g)
+			arm()
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, newConfigMap("", ""))).To(Succeed())
+		})
+	}
+})
+
+var _ = Describe("A workload that is deleted", func() {
+	It("is gone only when its pods are, also when it is pruned", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		pods := func() int {
+			GinkgoHelper()
+			list := &corev1.PodList{}
+			Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+			return len(list.Items)
+		}
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), deployment("web")))
+		expectReady(ctx, g)
+		Expect(pods()).To(Equal(1))
+		changeManifests(ctx, g, configMap("settings", "a"))
+		expectReady(ctx, g)
+		Expect(pods()).To(BeZero())
+
+		changeManifests(ctx, g, together(configMap("settings", "a"), deployment("web")))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(pods()).To(BeZero())
+	})
+})
