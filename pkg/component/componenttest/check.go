@@ -122,18 +122,9 @@ func (p *play[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, 
 
 // arrived says what is missing to the end of a step, and what there is.
 func (p *play[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
-	deletion := i == len(p.Steps)+1
 	// Looking at all dependents is worth it only when the component says that it is done.
-	found := sight{}
-	if _, err := p.inventory(ctx, &found); err != nil {
-		return nil, []string{err.Error()}
-	}
-	if found.exists == deletion || !deletion && !found.ready {
-		return nil, []string{fmt.Sprintf("the component exists: %t; Ready: %s", found.exists, found.condition)}
-	}
-	_, underWay, last := p.injector.requests()
-	if busy := underWay > 0 || time.Since(last) < restTime; busy && (p.rehearsed == nil || i == len(p.Steps)) {
-		return nil, []string{"the operator does not come to rest"}
+	if problem := p.unfinished(ctx, i); problem != "" {
+		return nil, []string{problem}
 	}
 	found, err := p.look(ctx)
 	if err != nil {
@@ -156,6 +147,26 @@ func (p *play[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
 		problems = append(problems, state.differences(p.rehearsed.steps[i].state)...)
 	}
 	return state, problems
+}
+
+// unfinished says why a step is not at its end, as far as the component tells. Without faults, and before the deletion, the operator must
+// have come to rest, too.
+func (p *play[C]) unfinished(ctx context.Context, i int) string {
+	last, deletion := i == len(p.Steps), i > len(p.Steps)
+	var s sight
+	if _, err := p.inventory(ctx, &s); err != nil {
+		return err.Error()
+	}
+	if s.exists == deletion || !deletion && !s.ready {
+		return fmt.Sprintf("the component exists: %t; Ready: %s", s.exists, s.condition)
+	}
+	if p.rehearsed != nil && !last {
+		return ""
+	}
+	if _, underWay, since := p.injector.requests(); underWay > 0 || time.Since(since) < restTime {
+		return "the operator does not come to rest"
+	}
+	return ""
 }
 
 // created counts the creations of each object.

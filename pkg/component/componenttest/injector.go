@@ -1,6 +1,7 @@
 package componenttest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,13 +87,6 @@ func (i *Injector) begin(step string, crashes []int) {
 	defer i.mu.Unlock()
 	i.step, i.left, i.count, i.crashes, i.sent = step, i.faults.Most, 0, crashes, map[string]int{}
 	i.tell("begins")
-}
-
-// calm ends all faults; what is held back goes on.
-func (i *Injector) calm() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.left, i.crashes = 0, nil
 }
 
 // revive lets a new process begin, and returns a context that ends with its crash.
@@ -190,18 +183,24 @@ func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 			return old, nil
 		}
 	case Delay:
-		select {
-		case <-time.After(rand.N(longestDelay)):
-		case <-r.Context().Done():
-			return nil, context.Cause(r.Context())
+		if err := pause(r.Context(), time.Duration(dice.Int64N(int64(longestDelay)))); err != nil {
+			return nil, err
 		}
-	case Cut, Lag:
-		return c.watch(r, fault, dice)
+	case Cut, Lag: // They concern what comes by the watch.
 	}
 	if isWatch(r) {
-		return c.watch(r, "", dice)
+		return c.watch(r, fault, dice)
 	}
 	return c.send(r)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // send lets a request through. A write that is under way is not called back: so it is known what came of it.
@@ -248,22 +247,25 @@ func (t *timeout) Error() string   { return t.method + " " + t.path + ": no answ
 func (t *timeout) Timeout() bool   { return true }
 func (t *timeout) Temporary() bool { return true }
 
+// codes are those of the answers that are made up.
+var codes = map[Fault]int{
+	Conflict: http.StatusConflict, TooManyRequests: http.StatusTooManyRequests,
+	InternalError: http.StatusInternalServerError, Expired: http.StatusGone,
+}
+
 // answer makes up what an API server would say.
 func answer(r *http.Request, fault Fault) *http.Response {
-	code, reason, header := http.StatusInternalServerError, string(fault), http.Header{"Content-Type": {"application/json"}}
-	switch fault {
-	case Conflict:
-		code = http.StatusConflict
-	case TooManyRequests:
-		code = http.StatusTooManyRequests
+	code, header := codes[fault], http.Header{"Content-Type": {"application/json"}}
+	if fault == TooManyRequests {
 		header.Set("Retry-After", "1")
-	case Expired:
-		code = http.StatusGone
-	default:
 	}
-	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"made up by a test","code":%d}`, reason, code)
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"made up by a test","code":%d}`, fault, code)
+	return newResponse(r, code, header, []byte(body))
+}
+
+func newResponse(r *http.Request, code int, header http.Header, body []byte) *http.Response {
 	return &http.Response{
 		StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
 	}
 }

@@ -31,7 +31,7 @@ func newServer(t *testing.T) *server {
 		}
 		_, _ = fmt.Fprintf(w, `{"kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"%d"}}`, n)
 		if isWatch(r) {
-			w.(http.Flusher).Flush()
+			_ = http.NewResponseController(w).Flush() // The reader of the test would wait.
 			<-r.Context().Done()
 		}
 	}))

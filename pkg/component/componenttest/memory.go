@@ -3,6 +3,7 @@ package componenttest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,37 +16,37 @@ import (
 
 // learn takes from an answer what the scenario wants to know, and leaves its body to be read again.
 func (i *Injector) learn(r *http.Request, response *http.Response) error {
-	t := resourceOf(r.URL.Path)
 	written := r.Method != http.MethodGet && response.StatusCode < http.StatusMultipleChoices
 	read := r.Method == http.MethodGet && response.StatusCode == http.StatusOK && isObject(r.URL.Path)
 	if !written && !read || !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		return nil
 	}
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if err := response.Body.Close(); err != nil {
+	if err := errors.Join(err, response.Body.Close()); err != nil {
 		return err
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
+	i.remember(r, response, body)
+	return nil
+}
+
+func (i *Injector) remember(r *http.Request, response *http.Response, body []byte) {
 	var object struct {
-		Kind     string
-		Metadata struct{ Name, Namespace, UID string }
+		Metadata struct{ Name, UID string }
 	}
 	if json.Unmarshal(body, &object) != nil || object.Metadata.UID == "" {
-		return nil
+		return
 	}
+	t := resourceOf(r.URL.Path)
 	if t.name == "" {
 		t.name = object.Metadata.Name
 	}
-	if written {
+	if r.Method != http.MethodGet {
 		i.tally.write(t, response.StatusCode == http.StatusCreated)
 	}
 	if r.Method != http.MethodDelete && t.subresource == "" {
 		i.memory.keep(t, r.Header.Get("Accept"), object.Metadata.UID, response, body)
 	}
-	return nil
 }
 
 // tally counts what was written, over all processes of a scenario.
@@ -129,8 +130,5 @@ func (m *memory) recall(r *http.Request, dice *rand.Rand) *http.Response {
 		return nil
 	}
 	s := states[dice.IntN(len(states))]
-	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: s.header.Clone(), Body: io.NopCloser(bytes.NewReader(s.body)), ContentLength: int64(len(s.body)),
-	}
+	return newResponse(r, http.StatusOK, s.header.Clone(), s.body)
 }

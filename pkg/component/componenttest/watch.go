@@ -20,12 +20,11 @@ func (c *connection) watch(r *http.Request, fault Fault, dice *rand.Rand) (*http
 	moment := 20*time.Millisecond + time.Duration(dice.Int64N(int64(longestDelay)))
 	b := &watchBody{ReadCloser: response.Body, closed: make(chan struct{})}
 	var cut <-chan time.Time
-	switch fault {
-	case Lag:
+	if fault == Lag {
 		b.lag, b.lags = moment, laggingReads
-	case Cut:
+	}
+	if fault == Cut {
 		cut = time.After(moment)
-	default:
 	}
 	go b.endWith(c.life.Done(), cut)
 	response.Body = b
