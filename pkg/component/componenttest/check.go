@@ -64,9 +64,11 @@ func (p *play[C]) look(ctx context.Context) (sight, error) {
 			s.lost = append(s.lost, fmt.Sprintf("%s with UID %q", key, e.UID))
 		}
 	}
+	guards, err := p.guards(ctx, s)
+	s.leaked = append(s.leaked, guards...)
 	slices.Sort(s.leaked)
 	slices.Sort(s.lost)
-	return s, nil
+	return s, err
 }
 
 func keyOf(o *unstructured.Unstructured) manifests.Key {
@@ -96,6 +98,37 @@ func (p *play[C]) inventory(ctx context.Context, s *sight) ([]metav1alpha1.Inven
 	return metav1alpha1.ParseInventory(status.Inventory)
 }
 
+// guards lists the guards of a deletion that outlived it.
+func (p *play[C]) guards(ctx context.Context, s sight) ([]string, error) {
+	var found []string
+	for t := range p.record.types {
+		if t.group != "admissionregistration.k8s.io" || s.exists {
+			continue
+		}
+		list, err := p.list(ctx, t, manifests.LabelGuardOf)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range list {
+			found = append(found, portableKey(keyOf(&o), p.namespace))
+		}
+	}
+	return found, nil
+}
+
+// list lists the objects of a type with a label that names the component.
+func (p *play[C]) list(ctx context.Context, t target, label string) ([]unstructured.Unstructured, error) {
+	gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
+	list, err := p.dynamic.Resource(gvr).List(ctx, metav1.ListOptions{LabelSelector: p.Reconciler + "/" + label + "=" + p.owner.ID()})
+	if apierrors.IsNotFound(err) {
+		return nil, nil // Nobody defines the type any more.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", gvr.GroupResource(), err)
+	}
+	return list.Items, nil
+}
+
 // dependents lists what carries the component's mark, among all types that were written to. A label alone may be a copy.
 func (p *play[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, error) {
 	for _, t := range p.injector.tally.written() {
@@ -103,15 +136,11 @@ func (p *play[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, 
 	}
 	var found []unstructured.Unstructured
 	for t := range p.record.types {
-		gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
-		list, err := p.dynamic.Resource(gvr).List(ctx, metav1.ListOptions{LabelSelector: p.Reconciler + "/" + manifests.LabelOwnerID + "=" + p.owner.ID()})
-		if apierrors.IsNotFound(err) {
-			continue // Nobody defines the type any more.
-		}
+		list, err := p.list(ctx, t, manifests.LabelOwnerID)
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", gvr.GroupResource(), err)
+			return nil, err
 		}
-		for _, o := range list.Items {
+		for _, o := range list {
 			if o.GetAnnotations()[p.Reconciler+"/"+manifests.AnnotationOwnerID] == p.owner.String() {
 				found = append(found, o)
 			}

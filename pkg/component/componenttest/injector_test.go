@@ -29,7 +29,7 @@ func newServer(t *testing.T) *server {
 		if r.Method == http.MethodPost {
 			w.WriteHeader(http.StatusCreated)
 		}
-		_, _ = fmt.Fprintf(w, `{"kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"%d"}}`, n)
+		_, _ = fmt.Fprintf(w, `{"kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"%d","labels":{"op.example.com/owner-id":"1"}}}`, n)
 		if isWatch(r) {
 			_ = http.NewResponseController(w).Flush() // The reader of the test would wait.
 			<-r.Context().Done()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // learn takes from an answer what the scenario wants to know, and leaves its body to be read again.
@@ -32,7 +34,10 @@ func (i *Injector) learn(r *http.Request, response *http.Response) error {
 
 func (i *Injector) remember(r *http.Request, response *http.Response, body []byte) {
 	var object struct {
-		Metadata struct{ Name, UID string }
+		Metadata struct {
+			Name, UID string
+			Labels    map[string]string
+		}
 	}
 	if json.Unmarshal(body, &object) != nil || object.Metadata.UID == "" {
 		return
@@ -42,17 +47,27 @@ func (i *Injector) remember(r *http.Request, response *http.Response, body []byt
 		t.name = object.Metadata.Name
 	}
 	if r.Method != http.MethodGet {
-		i.tally.write(t, response.StatusCode == http.StatusCreated)
+		// What an operator makes for a while, such as a guard, carries no owner label, and may come again after a crash.
+		i.tally.write(t, response.StatusCode == http.StatusCreated && isOwned(object.Metadata.Labels))
 	}
 	if r.Method != http.MethodDelete && t.subresource == "" {
 		i.memory.keep(t, r.Header.Get("Accept"), object.Metadata.UID, response, body)
 	}
 }
 
+func isOwned(labels map[string]string) bool {
+	for label := range labels {
+		if strings.HasSuffix(label, "/"+manifests.LabelOwnerID) {
+			return true
+		}
+	}
+	return false
+}
+
 // tally counts what was written, over all processes of a scenario.
 type tally struct {
 	mu *sync.Mutex
-	// created counts the creations of each object.
+	// created counts the creations of each dependent.
 	created map[target]int
 	// types are those of which objects were written.
 	types map[target]bool
