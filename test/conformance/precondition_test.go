@@ -15,17 +15,17 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// meddler does something right before the first request of a method to a path is sent: when it is decided, and not yet done.
-type meddler struct {
+// intruder does something right before the first request of a method to a path is sent: when it is decided, and not yet done.
+type intruder struct {
 	method, path string
-	meddle       func()
+	act          func()
 	once         sync.Once
 }
 
-func (m *meddler) wrap(next http.RoundTripper) http.RoundTripper {
+func (m *intruder) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method == m.method && strings.HasSuffix(r.URL.Path, m.path) {
-			m.once.Do(m.meddle)
+			m.once.Do(m.act)
 		}
 		return next.RoundTrip(r)
 	})
@@ -34,16 +34,16 @@ func (m *meddler) wrap(next http.RoundTripper) http.RoundTripper {
 var _ = Describe("An object that changes hands right before it is written", func() {
 	const marks = `"labels":{"others.example.com/owner-id":"1"},"annotations":{"others.example.com/owner-id":"others"}`
 
-	// meddleWith runs an operator for a ConfigMap that others get hold of before the operator's request.
-	meddleWith := func(ctx context.Context, method, how string) (operator, namespace string, arm func()) {
+	// intrudeWith runs an operator for a ConfigMap that others get hold of before the operator's request.
+	intrudeWith := func(ctx context.Context, method, how string) (operator, namespace string, arm func()) {
 		GinkgoHelper()
 		namespace, operator = newNamespace(ctx), newOperatorName()
 		object := newConfigMap(namespace, "settings")
-		m := &meddler{method: method, path: "/" + namespace + "/configmaps/settings", meddle: func() {}}
+		m := &intruder{method: method, path: "/" + namespace + "/configmaps/settings", act: func() {}}
 		runOperator(operator, operatorOptions{transport: m.wrap})
 		return operator, namespace, func() {
 			m.once = sync.Once{}
-			m.meddle = func() {
+			m.act = func() {
 				defer GinkgoRecover()
 				if how == "recreated" {
 					Expect(k8s.Delete(ctx, object.DeepCopy())).To(Succeed())
@@ -64,7 +64,7 @@ var _ = Describe("An object that changes hands right before it is written", func
 			method = http.MethodGet // What it reads is what it writes over.
 		}
 		It("is not written over under update policy "+policy+" when it is another one of its name", func(ctx SpecContext) {
-			operator, namespace, arm := meddleWith(ctx, method, "recreated")
+			operator, namespace, arm := intrudeWith(ctx, method, "recreated")
 			g := newGadget(ctx, namespace, "app", manifest(operator, policy, "a"), servedBy(operator))
 			expectReady(ctx, g)
 			arm()
@@ -78,7 +78,7 @@ var _ = Describe("An object that changes hands right before it is written", func
 
 	for _, how := range []string{"recreated", "taken over"} {
 		It("is not deleted when it is "+how, func(ctx SpecContext) {
-			operator, namespace, arm := meddleWith(ctx, http.MethodDelete, how)
+			operator, namespace, arm := intrudeWith(ctx, http.MethodDelete, how)
 			g := newGadget(ctx, namespace, "app", manifest(operator, "ssa-override", "a"), servedBy(operator))
 			expectReady(ctx, g)
 			arm()
