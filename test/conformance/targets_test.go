@@ -234,6 +234,8 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
+		// The namespace controller does so before it comes to components, or after it.
+		remove(ctx, secret)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 		expectGone(ctx, g)
 		expectGone(ctx, secret)
