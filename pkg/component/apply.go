@@ -19,18 +19,14 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 			return Outcome{}, invalidSpec(err)
 		}
 	}
-	target, err := r.target(ctx, component)
-	if err != nil || target.observing {
-		return Outcome{Observing: target.observing}, err
-	}
-	inputs, err := r.readInputs(ctx, component, target)
+	inputs, err := r.readInputs(ctx, component)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if inputs.observing {
 		return Outcome{Observing: true}, nil
 	}
-	owner, inventory, err := r.recorded(ctx, component, target.engine)
+	owner, inventory, err := r.recorded(ctx, component, inputs.target.engine)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -50,7 +46,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if pass.Trigger, err = triggerOf(component, inputs); err != nil {
 		return Outcome{}, err
 	}
-	outcome, err := target.engine.Apply(ctx, pass)
+	outcome, err := inputs.target.engine.Apply(ctx, pass)
 	if err == nil && outcome.Applied {
 		component.GetStatus().AppliedDigest = inputs.digest
 	}

@@ -80,17 +80,25 @@ func (r *Reconciler[T]) changeHold(ctx context.Context, component T, name string
 			message: fmt.Sprintf("Secret %s/%s with the kubeconfig is being deleted; name another one", owner.Namespace, name),
 		}
 	}
-	finalizers := slices.DeleteFunc(slices.Clone(secret.Finalizers), func(f string) bool { return f == finalizer })
-	if held {
-		finalizers = append(finalizers, finalizer)
-	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": secret.ResourceVersion, "finalizers": finalizers}})
+	patch, err := finalizerPatch(secret, finalizer, held)
 	if err != nil {
 		return err
 	}
-	_, err = secrets.Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: r.name})
-	if err != nil && (held || !apierrors.IsNotFound(err)) {
+	_, err = secrets.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: r.name})
+	if apierrors.IsNotFound(err) && !held {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("hold Secret %s/%s by a finalizer: %w", owner.Namespace, name, err)
 	}
 	return nil
+}
+
+// finalizerPatch adds a finalizer to an object, or removes it, and leaves those of others alone.
+func finalizerPatch(m *metav1.PartialObjectMetadata, finalizer string, held bool) ([]byte, error) {
+	finalizers := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == finalizer })
+	if held {
+		finalizers = append(finalizers, finalizer)
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": m.ResourceVersion, "finalizers": finalizers}})
 }

@@ -32,7 +32,7 @@ type inputs struct {
 	// managed are the additional managed types: they have their say in the order.
 	managed []manifests.ManagedType
 	digest  string
-	// observing says that a watch on references has not delivered yet.
+	// observing says that a watch on references, or on the Secret of a kubeconfig, has not delivered yet.
 	observing bool
 }
 
@@ -49,13 +49,16 @@ type content struct {
 	version, digest string
 }
 
-// readInputs collects the inputs of a rendering and their digest.
-func (r *Reconciler[T]) readInputs(ctx context.Context, component T, t target) (inputs, error) {
+// readInputs finds the target, and collects the inputs of a rendering and their digest.
+func (r *Reconciler[T]) readInputs(ctx context.Context, component T) (inputs, error) {
+	t, err := r.target(ctx, component)
+	if err != nil || t.observing {
+		return inputs{observing: t.observing}, err
+	}
 	in := inputs{target: t, namespace: component.GetNamespace(), name: component.GetName()}
 	if p, ok := any(component).(Placer); ok {
 		in.namespace, in.name = p.Placement()
 	}
-	var err error
 	if in.parameters, err = component.GetParameters(); err != nil {
 		return inputs{}, invalidSpec(err)
 	}

@@ -55,7 +55,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		there     client.Client
 		namespace string
 	)
-	BeforeAll(func(ctx SpecContext) {
+	BeforeAll(func(SpecContext) {
 		remote = testcluster.StartFor(GinkgoTB(), testcluster.Options{Audit: true, NoControllers: true})
 		var err error
 		there, err = client.New(remote.Config(), client.Options{Scheme: k8s.Scheme()})
