@@ -2,10 +2,14 @@ package component_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,6 +18,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -52,4 +57,33 @@ func ExampleOptions_watches() {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"example.com/gadget": "radio"}}}
 	fmt.Println(options.Watches[0].Map(context.Background(), node))
 	// Output: [gadgets/radio]
+}
+
+// A component says when an error is worth another try, and its hooks prepare and clean up what no dependent is.
+func ExampleReconciler_WithHooks() {
+	hooks := component.Hooks[*gadget.Gadget]{
+		PreDelete: func(ctx context.Context, g *gadget.Gadget, dependents component.DependentReader) error {
+			job, err := dependents.Get(ctx, manifests.Key{Group: "batch", Kind: "Job", Namespace: g.Namespace, Name: "backup"})
+			if err != nil {
+				return client.IgnoreNotFound(err)
+			}
+			if done, _, _ := unstructured.NestedInt64(job.Object, "status", "succeeded"); done == 0 {
+				return component.RetryAfter(errors.New("the backup is not finished"), 10*time.Second)
+			}
+			return nil
+		},
+	}
+	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{
+		CacheFull: []schema.GroupKind{{Group: "batch", Kind: "Job"}},
+	}).WithHooks(hooks)
+	fmt.Println(reconciler.Finalizer())
+	// Output: greeter.example.com/finalizer
+}
+
+// An error that goes away by itself says when to try again.
+func ExampleRetryAfter() {
+	err := component.RetryAfter(errors.New("the registry is busy"), time.Minute)
+	var retry interface{ RetryAfter() time.Duration }
+	fmt.Println(err, errors.As(err, &retry), retry.RetryAfter())
+	// Output: the registry is busy true 1m0s
 }
