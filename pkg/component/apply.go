@@ -37,11 +37,15 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if err != nil {
 		return Outcome{}, err
 	}
+	desired, phases := splitPhases(desired)
 	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
 		return Outcome{}, err
 	}
 	pass := r.newPass(component, owner, inventory)
 	r.begin(component.GetStatus(), inputs)
+	if err := r.keepPhases(ctx, component, owner, phases); err != nil {
+		return Outcome{}, err
+	}
 	pass.Desired, pass.Revision, pass.Managed = desired, component.GetStatus().Revision, inputs.managed
 	if pass.Trigger, err = triggerOf(component, inputs); err != nil {
 		return Outcome{}, err

@@ -43,7 +43,14 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 	if pass.Managed, err = r.managedTypes(component); err != nil {
 		return Outcome{}, err
 	}
-	return r.deleteWithHooks(ctx, component, target.engine, pass)
+	if pass.PreDelete, pass.PostDelete, err = r.recallPhases(ctx, component, pass, target); err != nil {
+		return Outcome{}, err
+	}
+	outcome, err := r.deleteWithHooks(ctx, component, target.engine, pass)
+	if err == nil {
+		r.reportSkipped(component, outcome)
+	}
+	return outcome, err
 }
 
 // hasNothing says that no dependent was ever created, as far as anybody knows.
@@ -69,6 +76,9 @@ func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
 // release lets the component go: its dependents are gone.
 func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	if err := r.freeTarget(ctx, component); err != nil {
+		return err
+	}
+	if err := r.dropPhases(ctx, component, ""); err != nil {
 		return err
 	}
 	if err := r.changeFinalizers(ctx, component, controllerutil.RemoveFinalizer); err != nil {

@@ -2,6 +2,7 @@ package component
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -12,7 +13,7 @@ import (
 func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	ownerID, inventory := p.Owner.ID(), plan.NewInventory(p.Inventory)
 	kinds := inventory.GroupKinds()
-	for _, o := range p.Desired {
+	for _, o := range slices.Concat(p.Desired, p.PreDelete, p.PostDelete) {
 		kinds[o.Key.GroupKind()] = o.Version
 	}
 	managed := e.definedAmong(ctx, plan.Victims(inventory, p.Desired))
@@ -27,7 +28,8 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	results := map[manifests.Key]plan.Result{}
 	facts := plan.Facts{
 		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Predecessors: e.predecessors,
-		Defaults: policiesForPlan(p.Policies.Or(e.defaults)), Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
+		Defaults:  policiesForPlan(p.Policies.Or(e.defaults)),
+		PreDelete: p.PreDelete, PostDelete: p.PostDelete, Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
 		Guard:     e.guards.known(ownerID, guardName(e.name, ownerID)),
 		Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
 		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },

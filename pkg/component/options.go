@@ -3,6 +3,7 @@ package component
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -40,6 +41,9 @@ type Options struct {
 	// WatchMetadata starts a pass at every change of a component's labels, annotations, finalizers and owner references too. By default
 	// only its spec, its deletion, finalizers of others and the request for a pass do.
 	WatchMetadata bool
+	// RecordNamespace is where the records of cluster-scoped components are kept; kube-system by default. Those of others are kept in the
+	// component's namespace.
+	RecordNamespace string
 	// Watches are an author's own: what wakes a component besides its dependents and references.
 	Watches []Watch
 	// SkipNameValidation allows several controllers of one name in a process, for tests.
@@ -71,5 +75,6 @@ func (o Options) withDefaults() Options {
 	fill(&o.ResyncInterval, 10*time.Hour)
 	fill(&o.RetryInterval, time.Minute)
 	fill(&o.Timeout, 10*time.Minute)
+	fill(&o.RecordNamespace, metav1.NamespaceSystem)
 	return o
 }

@@ -17,6 +17,9 @@ type Pass struct {
 	Owner manifests.Owner
 	// Desired is the apply set, as Normalise returned it; it does not matter to a deletion.
 	Desired []manifests.Object
+	// PreDelete is what a deletion applies before it touches anything, and PostDelete what it applies when all else is gone, both as Normalise
+	// returned them. They are deleted with the rest.
+	PreDelete, PostDelete []manifests.Object
 	// Revision counts the inputs that Desired was rendered from. While it stands, a second rendering that differs (random values) never
 	// replaces what was applied.
 	Revision int64
@@ -63,6 +66,10 @@ type Outcome struct {
 	// Unwatched are the types of dependents that cannot be watched: whether they drifted, or are ready, is known only when the next pass
 	// reads them.
 	Unwatched []Unwatched
+	// Phase is the phase of a deletion that is under way; Skipped are objects of phases whose namespace is being deleted, so that they could
+	// not be applied.
+	Phase   manifests.Phase
+	Skipped []manifests.Key
 	// Changes are the writes that were done, in order.
 	Changes []Change
 	// NextDue is when the next pass is due although nothing happens; zero means never.
@@ -120,7 +127,7 @@ func changeOf(a plan.Action) Change {
 }
 
 func outcome(p plan.Plan, changes []Change) Outcome {
-	o := Outcome{Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
+	o := Outcome{Phase: p.Phase, Skipped: p.Skipped, Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
 	for _, w := range p.Waiting {
 		o.Waiting = append(o.Waiting, Waiting{
 			DependentReport: metav1alpha1.DependentReport{

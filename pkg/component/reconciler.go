@@ -48,6 +48,8 @@ type Reconciler[T Component] struct {
 	suspects map[types.NamespacedName]suspects
 	rendered map[types.NamespacedName]rendering
 	contents map[types.NamespacedName]map[observe.Reference]content
+	// phases are the digests of the records of phases that this process wrote.
+	phases map[types.NamespacedName]string
 }
 
 // NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is unique in the
@@ -63,6 +65,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		suspects: map[types.NamespacedName]suspects{},
 		rendered: map[types.NamespacedName]rendering{},
 		contents: map[types.NamespacedName]map[observe.Reference]content{},
+		phases:   map[types.NamespacedName]string{},
 	}
 }
 
@@ -173,6 +176,7 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	delete(r.suspects, name)
 	delete(r.rendered, name)
 	delete(r.contents, name)
+	delete(r.phases, name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.inputs.Release(name.String())
 	r.local.Forget(r.ownerIn(r.cluster, name))

@@ -11,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // maxReports is how many dependents the status names.
@@ -49,11 +50,14 @@ func judgeDependents(deleting bool, o Outcome, failure *problem) verdict {
 		return verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving, "watches on the types of the dependents have not delivered yet"}
 	case len(o.Blocked) > 0:
 		return blockedVerdict(deleting, o.Blocked)
+	case deleting && o.Phase != manifests.PhaseApply:
+		return phaseVerdict(o)
 	case deleting:
 		if _, terminal := failures(o.Waiting); len(terminal) > 0 {
 			return verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, describe("cannot be deleted", terminal) + hintDeletion + hintOutOfReach(o)}
 		}
-		return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, describe("waiting until gone", o.Waiting) + hintOutOfReach(o)}
+		message := describe("waiting until gone", o.Waiting) + hintOutOfReach(o) + describeSkipped(o.Skipped)
+		return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 	case len(o.Waiting) > 0:
 		return waitingVerdict(o)
 	}

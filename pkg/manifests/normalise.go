@@ -180,7 +180,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		Settings:  settings,
 		Stage:     n.types.StageOf(gvk.GroupKind()),
 		Types:     ManagedTypes(body),
-		Ephemeral: IsEphemeral(body),
+		Ephemeral: IsEphemeral(body) || settings.Phase != PhaseApply && runsOnce(gvk.GroupKind()),
 		Digest:    digest,
 		Body:      body,
 	}, nil

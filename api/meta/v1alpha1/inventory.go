@@ -48,6 +48,9 @@ type InventoryEntry struct {
 	// Guarded says that there may be an admission policy of ours that refuses new instances of what the dependent defines, because the
 	// dependent is about to be deleted.
 	Guarded bool
+	// Phase is the phase of the deletion that the object belongs to; empty for ordinary dependents. With Completed and without UID it did
+	// its work and is gone, and is not applied again.
+	Phase string
 	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
 	Types []string
 
@@ -101,6 +104,7 @@ func (e InventoryEntry) String() string {
 	if e.Guarded {
 		field("gd", "true")
 	}
+	text("ph", e.Phase)
 	text("g", e.Trigger)
 	if e.AppliedAt != 0 {
 		field("a", strconv.FormatInt(e.AppliedAt, 10))
@@ -205,6 +209,8 @@ func (e *InventoryEntry) textField(key string) *string {
 		return &e.Values
 	case "g":
 		return &e.Trigger
+	case "ph":
+		return &e.Phase
 	case "up":
 		return (*string)(&e.UpdatePolicy)
 	case "dp":

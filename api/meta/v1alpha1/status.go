@@ -132,6 +132,10 @@ type Status struct {
 	// +listType=atomic
 	ManagedTypes []string `json:"managedTypes,omitempty"`
 
+	// PhaseRecord identifies the record of the dependents that are applied when the component is deleted; empty where there are none.
+	// +optional
+	PhaseRecord string `json:"phaseRecord,omitempty"`
+
 	// Inventory records the dependents, an entry each, in the form of InventoryEntry.
 	// +optional
 	// +listType=atomic

@@ -92,6 +92,7 @@ func decide[S any](rules []rule[S], subject S) decision {
 // applyRules decide on desired objects.
 var applyRules = []rule[candidate]{
 	{"a namespace that is missing is created by policy", ruleNamespaceMissing},
+	{"an object of a phase is skipped where its namespace is being deleted", ruleSkipped},
 	{"an object that failed in this pass is left alone until the next", ruleFailed},
 	{"an object of a type that nobody serves waits", ruleNotServed},
 	{"an object that was purged is complete", rulePurged},

@@ -72,6 +72,14 @@ var applyRows = []row{
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 
+	// An object of a phase is skipped where its namespace is being deleted.
+	{
+		"passes over what prepares a deletion where nothing can be created", edits(unrecorded, inPhase, failed(Transient, WaitNamespaceTerminating)),
+		"done [record c=true ph=pre-delete]",
+	},
+	{"does not try again what was passed over", edits(inPhase, absent, passedOver), "done"},
+	{"tries a dependent again", edits(absent, failed(Transient, WaitNamespaceTerminating)), "fails (Transient), NamespaceTerminating: the API server refused it"},
+
 	// An object that failed in this pass is left alone until the next.
 	{
 		"fails as the API server said, without another try in this pass", edits(newManifest, failed(Terminal, "Invalid")),

@@ -11,16 +11,33 @@ import (
 )
 
 // ForDelete plans the deletion of everything in the inventory. While foreign instances of managed types exist it is blocked, and
-// nothing is touched.
+// nothing is touched. Before anything is deleted the objects of the phase pre-delete are applied; those of post-delete when all else is
+// gone.
 func ForDelete(f Facts) Plan {
 	p := Plan{Inventory: maps.Clone(f.Inventory)}
+	if p.Inventory == nil {
+		p.Inventory = Inventory{}
+	}
 	p.forgetGuard(f)
-	return planDeletion(f, p, slices.Collect(maps.Values(p.Inventory)), ReasonDeleted)
+	p.enterPhases(f)
+	p.skipped()
+	switch {
+	case p.refuse(f, p.living(ordinary), ReasonDeleted):
+	case p.runPhase(f, manifests.PhasePreDelete, f.PreDelete):
+	case p.removeAll(f, p.living(ordinary), ReasonDeleted):
+	case p.runPhase(f, manifests.PhasePostDelete, f.PostDelete):
+	case p.removeAll(f, p.living(anyPhase), ReasonDeleted):
+	}
+	return p
 }
 
 // planPrune deletes what is recorded and no longer desired.
 func planPrune(f Facts, p Plan) Plan {
-	return planDeletion(f, p, Victims(p.Inventory, f.Desired), ReasonPruned)
+	victims := Victims(p.Inventory, f.Desired)
+	if !p.refuse(f, victims, ReasonPruned) {
+		p.removeAll(f, victims, ReasonPruned)
+	}
+	return p
 }
 
 // ManagedTypes returns the types that recorded dependents define. Only readable entries count: they are validated when recorded.
@@ -56,25 +73,29 @@ func IsNamespace(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "Namespace"}
 }
 
-// planDeletion deletes victims stage by stage; the next stage begins when this one is gone.
-func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason Reason) Plan {
+// refuse says whether victims must not be touched now, or that it is to be found out first.
+func (p *Plan) refuse(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) bool {
 	if p.Actions = confirmations(f, victims, reason); len(p.Actions) > 0 {
-		return p
+		return true
 	}
 	blocked := blockers(f, victims, reason)
 	if making := inTheMaking(f, victims, reason); len(blocked) > 0 && len(making) > 0 {
 		p.guard(f, making)
-		return p
+		return true
 	}
 	if len(blocked) > 0 && guarded(victims) || idle(f, victims, reason) {
 		p.lift(f, ReasonUnguard)
 	}
 	if len(p.Actions) > 0 {
-		return p
+		return true
 	}
-	if p.Blocked = blocked; len(p.Blocked) > 0 || len(p.Waiting) > 0 {
-		return p
-	}
+	p.Blocked = blocked
+	return len(p.Blocked) > 0 || len(p.Waiting) > 0
+}
+
+// removeAll deletes victims stage by stage; the next stage begins when this one is gone. It says whether there is anything left to do, or to
+// wait for.
+func (p *Plan) removeAll(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) bool {
 	types := append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...)
 	for _, step := range deleteSteps(victims, manifests.NewTypeSet(types)) {
 		var unprotected []victim
@@ -85,10 +106,10 @@ func planDeletion(f Facts, p Plan, victims []metav1alpha1.InventoryEntry, reason
 		}
 		p.guard(f, unprotected)
 		if len(p.Actions) > 0 || len(p.Waiting) > 0 {
-			return p
+			return true
 		}
 	}
-	return p
+	return false
 }
 
 // blockers returns the types whose foreign instances would go with their definition, or would lose what serves them. A definition that is

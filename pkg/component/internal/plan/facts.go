@@ -23,6 +23,8 @@ type Facts struct {
 	Predecessors []string
 	// Defaults are the policies of dependents that name none.
 	Defaults Policies
+	// PreDelete and PostDelete are what a deletion applies before it touches anything, and after all else is gone, each in its order.
+	PreDelete, PostDelete []manifests.Object
 	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise.
 	Desired []manifests.Object
 	// Revision counts the inputs that Desired was rendered from. Of the same inputs a second rendering that differs (random values) never

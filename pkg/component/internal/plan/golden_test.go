@@ -57,6 +57,26 @@ func changed(o manifests.Object) manifests.Object {
 	return o
 }
 
+// The Jobs of the phases.
+var (
+	preJob  = phased(manifests.PhasePreDelete, "pre")
+	postJob = phased(manifests.PhasePostDelete, "post")
+)
+
+func phased(phase manifests.Phase, name string) manifests.Object {
+	o := desiredObject(0, manifests.StageWorkloads, name)
+	o.Key.Group, o.Key.Kind, o.Settings.Phase, o.Ephemeral = "batch", "Job", phase, true
+	return o
+}
+
+// prepare makes a component that is deleted with Jobs in both phases.
+func prepare(c *component) {
+	for _, o := range []manifests.Object{settings, controller} {
+		c.applied(o)
+	}
+	c.deleting, c.preDelete, c.postDelete = true, []manifests.Object{preJob}, []manifests.Object{postJob}
+}
+
 var stories = []story{
 	{"first-apply", "Everything is new. The workloads and the instance are not ready at once.", func(c *component) {
 		c.desired = shop
@@ -156,6 +176,27 @@ var stories = []story{
 		c.world.held[widget.Key], c.world.held[controller.Key] = true, true
 		c.world.objects[settings.Key].owner = them
 		delete(c.world.objects, hook.Key)
+	}},
+	{"deletion-phases", "A Job that takes time prepares the deletion, another one follows it, and is held by finalizers for a while.", func(c *component) {
+		prepare(c)
+		c.world.slow[preJob.Key], c.world.slow[postJob.Key], c.world.held[postJob.Key], c.world.held[controller.Key] = true, true, true, true
+	}},
+	{"deletion-phases-after-a-crash", "The Job that prepares the deletion was created, but the answer was not recorded; the one that follows it was deleted.", func(c *component) {
+		prepare(c)
+		c.applied(preJob)
+		e := c.inventory[preJob.Key]
+		e.UID, e.Digest, e.Fields = "", "", ""
+		c.inventory[preJob.Key] = e
+		e = metav1alpha1.InventoryEntry{Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "post", Phase: "post-delete", Digest: "d1", Completed: true}
+		c.inventory[postJob.Key] = e
+	}},
+	{"deletion-phases-skipped", "The namespace of the Jobs is being deleted: they are passed over.", func(c *component) {
+		prepare(c)
+		c.world.closed["shop"] = true
+	}},
+	{"deletion-phases-failed", "The Job that prepares the deletion fails: nothing else is touched.", func(c *component) {
+		prepare(c)
+		c.applied(preJob).state = ready.Failed
 	}},
 	{"deletion-refused", "Foreign instances exist: nothing is touched.", func(c *component) {
 		for _, o := range shop {

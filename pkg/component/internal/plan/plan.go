@@ -22,6 +22,10 @@ type Plan struct {
 	// Inventory is the record as it should be; where Record is set it must be persisted before Actions run.
 	Inventory Inventory
 	Record    bool
+	// Phase is the phase of a deletion whose objects are being applied.
+	Phase manifests.Phase
+	// Skipped are the objects of a phase that could not be applied, because their namespace is being deleted.
+	Skipped []manifests.Key
 	// Applied says that the whole apply set is applied, ready or not.
 	Applied bool
 	// Ready and Desired count dependents.

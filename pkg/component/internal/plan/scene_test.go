@@ -285,6 +285,20 @@ func definition(g Guard) func(*scene) {
 	}
 }
 
+// inPhase turns the scene into that of an object which prepares the deletion.
+func inPhase(s *scene) {
+	s.object.Settings.Phase = manifests.PhasePreDelete
+	if s.entry != nil {
+		s.entry.Phase = "pre-delete"
+	}
+}
+
+// passedOver is recorded as skipped.
+func passedOver(s *scene) {
+	neverWritten(s)
+	s.entry.Completed = true
+}
+
 func completedEntry(s *scene) { s.entry.Completed = true }
 
 // finishedAndGone is an absent object of which the watch saw that its work was done.

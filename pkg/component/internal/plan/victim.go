@@ -64,7 +64,7 @@ func (p *Plan) remove(v victim) (unprotected bool) {
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
 	default:
-		delete(p.Inventory, v.key)
+		p.forget(v.entry)
 	}
 	return false
 }

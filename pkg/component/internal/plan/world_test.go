@@ -25,7 +25,9 @@ type world struct {
 	// unreadable are the objects that may not be read.
 	unreadable map[manifests.Key]bool
 	// probes counts those of the guard.
-	probes   int
+	probes int
+	// closed are namespaces that are being deleted: nothing can be created in them.
+	closed   map[string]bool
 	sequence int
 }
 
@@ -47,7 +49,7 @@ func newWorld() *world {
 	return &world{
 		objects: map[manifests.Key]*thing{}, blind: map[manifests.Key]bool{}, unwatched: map[manifests.Key]bool{},
 		slow: map[manifests.Key]bool{}, held: map[manifests.Key]bool{}, uncovered: map[manifests.Key]bool{},
-		unreadable: map[manifests.Key]bool{},
+		unreadable: map[manifests.Key]bool{}, closed: map[string]bool{},
 	}
 }
 
@@ -127,6 +129,9 @@ func (w *world) perform(a Action) Result {
 	case VerbGuard, VerbProbe, VerbUnguard:
 		return w.keep(a)
 	case VerbCreate:
+		if w.closed[a.Key.Namespace] {
+			return Result{Verb: VerbCreate, Failure: &Failure{Class: Transient, Reason: WaitNamespaceTerminating, Message: "it is being deleted"}}
+		}
 		if x != nil {
 			return w.read(a)
 		}
@@ -207,6 +212,8 @@ type component struct {
 	guards bool
 	guard  Guard
 	clock  int
+	// preDelete and postDelete are the objects of the phases.
+	preDelete, postDelete []manifests.Object
 	// same says that desired was rendered from the inputs that were applied last.
 	same bool
 }
@@ -236,6 +243,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	for {
 		f := Facts{
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+			PreDelete: c.preDelete, PostDelete: c.postDelete,
 			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
 			Trigger: c.trigger, Guard: c.knownGuard(), Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}

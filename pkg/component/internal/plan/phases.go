@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"slices"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// An object of a phase stays in the inventory until the component is gone: as long as a deletion lasts, the record says which of them are
+// still to be applied. Completed means that the phase is over for it, and no UID besides that it is gone, too.
+
+// enterPhases tells by the record which objects belong to a phase, also where it was rebuilt from what is in the cluster.
+func (p *Plan) enterPhases(f Facts) {
+	for _, o := range slices.Concat(f.PreDelete, f.PostDelete) {
+		if e, recorded := p.Inventory[o.Key]; recorded {
+			e.Phase = string(o.Settings.Phase)
+			p.Inventory[o.Key] = e
+		}
+	}
+}
+
+// runPhase applies the objects of a phase, wave by wave, until all of them are ready. It says whether there is anything left to do, or to
+// wait for. That it is over is recorded before anything else happens.
+func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Object) bool {
+	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !p.Inventory[o.Key].Completed }) {
+		return false
+	}
+	p.Phase, p.Desired = phase, len(objects)
+	// What runs once is neither applied again nor left alone half done, whatever the component says of its dependents.
+	f.Defaults.Reconcile, f.Defaults.Reapply = metav1alpha1.ReconcileOnObjectChange, 0
+	f.Inventory = p.Inventory
+	var g gate
+	for group := range stages(objects) {
+		g.enter(group[0])
+		p.applyStage(f, &g, group)
+	}
+	p.skipped()
+	if len(p.Actions) > 0 || len(p.Waiting) > 0 {
+		return true
+	}
+	for _, o := range objects {
+		e := p.Inventory[o.Key]
+		e.Completed = true
+		p.Inventory[o.Key] = e
+	}
+	p.Phase, p.Record = manifests.PhaseApply, true
+	return false
+}
+
+// ruleSkipped passes over what cannot be created any more, and what was passed over before.
+func ruleSkipped(c candidate) (decision, bool) {
+	failure := c.result.Failure
+	switch {
+	case c.object.Settings.Phase == manifests.PhaseApply:
+		return decision{}, false
+	case isSkipped(c.entry):
+		return decision{}, true
+	case failure == nil || failure.Reason != WaitNamespaceTerminating:
+		return decision{}, false
+	}
+	e := c.newEntry()
+	e.Completed = true
+	return decision{entry: &e}, true
+}
+
+// isSkipped says of a recorded object of a phase that it could not be applied.
+func isSkipped(e metav1alpha1.InventoryEntry) bool {
+	return e.Phase != "" && e.Completed && e.UID == "" && e.Digest == ""
+}
+
+// skipped names the objects that could not be applied.
+func (p *Plan) skipped() {
+	p.Skipped = nil
+	for key, e := range p.Inventory {
+		if isSkipped(e) {
+			p.Skipped = append(p.Skipped, key)
+		}
+	}
+	slices.SortFunc(p.Skipped, manifests.Key.Compare)
+}
+
+// forget drops the record of what is gone. That of an object of a phase stays, so that it is not applied again.
+func (p *Plan) forget(e metav1alpha1.InventoryEntry) {
+	if e.Phase == "" {
+		delete(p.Inventory, KeyOf(e))
+		return
+	}
+	e.UID, e.Completed = "", true
+	p.Inventory[KeyOf(e)] = e
+}
+
+// IsGone says of a recorded object of a phase that it did its work and is gone.
+func IsGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
+
+// living returns the recorded objects of some phases that may exist.
+func (p *Plan) living(of func(manifests.Phase) bool) []metav1alpha1.InventoryEntry {
+	var found []metav1alpha1.InventoryEntry
+	for _, e := range p.Inventory {
+		if !IsGone(e) && of(manifests.Phase(e.Phase)) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func anyPhase(manifests.Phase) bool { return true }
+
+// ordinary dependents, and objects that were applied to prepare the deletion, go together.
+func ordinary(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }

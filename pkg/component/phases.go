@@ -1,0 +1,185 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// phasePending is recorded while there may be records of phases that the status does not name yet.
+const phasePending = "pending"
+
+// splitPhases parts the apply set from what is applied when the component is deleted.
+func splitPhases(objects []manifests.Object) (desired, phases []manifests.Object) {
+	for _, o := range objects {
+		if o.Settings.Phase == manifests.PhaseApply {
+			desired = append(desired, o)
+		} else {
+			phases = append(phases, o)
+		}
+	}
+	return desired, phases
+}
+
+// keepPhases records what is applied when the component is deleted, before anything else is applied: a deletion renders nothing. Where
+// nothing of it changed since the last record, nothing is written or read.
+//
+// A crash at any point leaves a record that the status names, and none that a deletion does not find.
+func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manifests.Owner, phases []manifests.Object) error {
+	status := component.GetStatus()
+	last, recorded := status.PhaseRecord, status.Inventory
+	wanted, err := phaseDigest(phases)
+	if err != nil || wanted == last {
+		return err
+	}
+	if wanted == "" {
+		if err := r.dropPhases(ctx, component, ""); err != nil {
+			return err
+		}
+		status.PhaseRecord = ""
+		return nil
+	}
+	r.mu.Lock()
+	written := r.phases[client.ObjectKeyFromObject(component)] == wanted
+	r.mu.Unlock()
+	if last == phasePending && written {
+		// An earlier pass wrote it, and ended before it came to a status.
+		status.PhaseRecord = wanted
+		return nil
+	}
+	if err := r.hold(ctx, component); err != nil {
+		return err
+	}
+	if last == "" {
+		status.PhaseRecord = phasePending
+		if err := r.writeStatus(ctx, component, recorded); err != nil {
+			return err
+		}
+	}
+	if err := r.writePhases(ctx, component, owner, phaseRecord{digest: wanted, objects: phases}); err != nil {
+		return phaseProblem("record", err)
+	}
+	r.mu.Lock()
+	r.phases[client.ObjectKeyFromObject(component)] = wanted
+	r.mu.Unlock()
+	status.PhaseRecord = wanted
+	if last == "" || last == phasePending {
+		// It is persisted with the inventory, before the first create, or at the end of the pass.
+		return nil
+	}
+	if err := r.writeStatus(ctx, component, recorded); err != nil {
+		return err
+	}
+	return r.dropPhases(ctx, component, wanted)
+}
+
+// phaseDigest identifies objects; it is empty where there are none.
+func phaseDigest(objects []manifests.Object) (string, error) {
+	if len(objects) == 0 {
+		return "", nil
+	}
+	parts := make([]string, 0, len(objects))
+	for _, o := range objects {
+		parts = append(parts, o.Key.String()+" "+o.Digest)
+	}
+	return manifests.Digest(parts)
+}
+
+func phaseProblem(what string, err error) error {
+	return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("%s what is applied when the component is deleted: %v", what, err)}
+}
+
+// recallPhases returns what is applied while the component is deleted. A record that is lost is reported, and holds nothing up.
+func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass, t target) (pre, post []manifests.Object, err error) {
+	status := component.GetStatus()
+	if status.PhaseRecord == phasePending || r.damaged(component) {
+		if status.PhaseRecord, err = r.findPhases(ctx, component); err != nil {
+			return nil, nil, phaseProblem("find", err)
+		}
+	}
+	if status.PhaseRecord == "" || len(pass.Inventory) == 0 && status.AppliedDigest == "" || allGone(pass.Inventory) {
+		return nil, nil, nil
+	}
+	bodies, err := r.readPhases(ctx, component, status.PhaseRecord)
+	if isLost(err) {
+		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s",
+			truncate("what was to be applied while the component is deleted is not: "+err.Error(), maxNote))
+		// Once is enough.
+		status.PhaseRecord = phasePending
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, phaseProblem("read", err)
+	}
+	objects, err := normalise(bodies, manifests.NormaliseOptions{Reconciler: r.name, Owner: pass.Owner, ScopeOf: t.engine.scopeOf, Managed: pass.Managed})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, o := range objects {
+		if o.Settings.Phase == manifests.PhasePreDelete {
+			pre = append(pre, o)
+		} else {
+			post = append(post, o)
+		}
+	}
+	return pre, post, nil
+}
+
+// allGone says of a record that is not empty that only objects of phases are left in it, which did their work and are gone.
+func allGone(inventory []metav1alpha1.InventoryEntry) bool {
+	for _, e := range inventory {
+		if !plan.IsGone(e) {
+			return false
+		}
+	}
+	return len(inventory) > 0
+}
+
+// unmarked returns the manifests of objects as they are recorded.
+func (r *Reconciler[T]) unmarked(objects []manifests.Object) []*unstructured.Unstructured {
+	bodies := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, o := range objects {
+		bodies = append(bodies, o.Unmarked(r.name))
+	}
+	return bodies
+}
+
+// phaseVerdict tells of a deletion that is in a phase.
+func phaseVerdict(o Outcome) verdict {
+	prefix := fmt.Sprintf("phase %s: ", o.Phase)
+	if _, terminal := failures(o.Waiting); len(terminal) > 0 {
+		return verdict{
+			metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed,
+			prefix + describe("failed", terminal) + "; delete what failed, and it is applied once more, and the deletion goes on" + hintOutOfReach(o),
+		}
+	}
+	return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, prefix + describe("waiting until ready", o.Waiting) + hintOutOfReach(o) + describeSkipped(o.Skipped)}
+}
+
+// describeSkipped names what could not be applied.
+func describeSkipped(skipped []manifests.Key) string {
+	if len(skipped) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(skipped))
+	for _, key := range skipped[:min(len(skipped), maxReports)] {
+		names = append(names, key.String())
+	}
+	return "; skipped, because the namespace is being deleted: " + strings.Join(names, ", ")
+}
+
+// reportSkipped tells of a deletion that ends with this pass what it left out; the status of others says so.
+func (r *Reconciler[T]) reportSkipped(component client.Object, o Outcome) {
+	if o.Done() && len(o.Skipped) > 0 {
+		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesSkipped", "Reconcile", "%s",
+			truncate("the component is deleted"+describeSkipped(o.Skipped), maxNote))
+	}
+}

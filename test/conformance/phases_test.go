@@ -1,0 +1,295 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// oneJob renders a Job of one pod, which succeeds as soon as a node takes it.
+func oneJob(name string, settings ...string) string {
+	return fmt.Sprintf(`apiVersion: batch/v1
+kind: Job
+metadata: {annotations: {%s}, name: %s}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: "busybox:1"}]`, strings.Join(settings, ", "), name)
+}
+
+// oneJobFor renders a Job whose pod wants a node with a label.
+func oneJobFor(label, name string, settings ...string) string {
+	return strings.Replace(oneJob(name, settings...), "restartPolicy", "nodeSelector: {"+label+": \"yes\"}\n      restartPolicy", 1)
+}
+
+func preDelete(operator string) string  { return operator + "/phase: pre-delete" }
+func postDelete(operator string) string { return operator + "/phase: post-delete" }
+
+// records returns the Secrets that hold what is applied when components in a namespace are deleted.
+func records(ctx context.Context, namespace string) []corev1.Secret {
+	GinkgoHelper()
+	list := &corev1.SecretList{}
+	Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	return slices.DeleteFunc(list.Items, func(s corev1.Secret) bool { return !strings.HasPrefix(s.Name, "phases-") })
+}
+
+// story returns an operator's successful writes to dependents in a namespace since a place in the audit log, in order.
+func story(ctx context.Context, mark auditMark, operator, namespace string) []string {
+	GinkgoHelper()
+	var told []string
+	for _, e := range succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()) {
+		if e.Resource != "gadgets" {
+			told = append(told, e.Verb+" "+e.Resource+"/"+e.Name)
+		}
+	}
+	return told
+}
+
+var _ = Describe("The record of what is applied when a component is deleted", func() {
+	It("is a Secret, written before the first apply; it is no dependent, and costs no request afterwards", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator))), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("10/10"))
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(10))
+		found := records(ctx, namespace)
+		Expect(found).To(HaveLen(1))
+		Expect(found[0].Finalizers).To(Equal([]string{operator + "/finalizer"}))
+		Expect(found[0].Labels).NotTo(HaveKey(operator + "/owner-id"))
+		Expect(found[0].OwnerReferences).To(BeEmpty())
+		told := story(ctx, 0, operator, namespace)
+		Expect(told[0]).To(Equal("patch secrets/" + found[0].Name))
+		Expect(told[1:]).To(And(HaveLen(10), HaveEach(HavePrefix("patch configmaps/"))))
+		requests := inNamespace(requestsSince(ctx, 0, operator), namespace).Where(func(e testcluster.Event) bool { return e.Resource != "secrets" })
+		Expect(len(requests)).To(BeNumerically("<=", 14), "%v", verbs(requests))
+
+		mark := markAudit(ctx)
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
+	})
+
+	It("is renewed when that changes, and only then, and goes when there is nothing any more", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
+		expectReady(ctx, g)
+		first := records(ctx, namespace)
+		Expect(first).To(HaveLen(1))
+		changeManifests(ctx, g, together(configMap("settings", "b"), oneJob("clean", preDelete(operatorName))))
+		expectReady(ctx, g)
+		Expect(records(ctx, namespace)).To(Equal(first))
+		changeManifests(ctx, g, together(configMap("settings", "b"), oneJob("wipe", preDelete(operatorName))))
+		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(
+			And(HaveLen(1), Not(ContainElement(HaveField("Name", first[0].Name)))))
+		changeManifests(ctx, g, configMap("settings", "b"))
+		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(BeEmpty())
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
+	})
+
+	It("takes several Secrets where it is large, and is read from all of them", func(ctx SpecContext) {
+		namespace, noise := newNamespace(ctx), make([]byte, 500<<10)
+		source := rand.NewChaCha8([32]byte{})
+		large := func(name string) string {
+			_, _ = source.Read(noise)
+			return configMap(name, base64.StdEncoding.EncodeToString(noise), preDelete(operatorName))
+		}
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), large("one"), large("two")))
+		expectReady(ctx, g)
+		Expect(len(records(ctx, namespace))).To(BeNumerically(">", 1))
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operatorName, namespace)).To(ContainElements("patch configmaps/one", "patch configmaps/two", "delete configmaps/one", "delete configmaps/two"))
+		Expect(records(ctx, namespace)).To(BeEmpty())
+	})
+})
+
+var _ = Describe("The deletion of a component with phases", func() {
+	It("applies what prepares it, waits, deletes all, applies what follows it, and leaves nothing; it renders nothing", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(
+			configMap("settings", "a"), deployment("web"),
+			configMap("input", "a", preDelete(operatorName), order(-1)), oneJob("clean", preDelete(operatorName)),
+			oneJob("tell", postDelete(operatorName)),
+		))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, "rubbish: [")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "GenerateFailed")
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(records(ctx, namespace)).To(BeEmpty())
+		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool { return strings.Contains(s, " secrets/") })
+		Expect(told[:2]).To(Equal([]string{"patch configmaps/input", "patch jobs/clean"}))
+		Expect(told[2:4]).To(ConsistOf("delete deployments/web", "delete jobs/clean"))
+		Expect(told[4:6]).To(ConsistOf("delete configmaps/input", "delete configmaps/settings"))
+		Expect(told[6:]).To(Equal([]string{"patch jobs/tell", "delete jobs/tell"}))
+	})
+
+	It("stalls while what prepares it fails, names it, touches nothing, and goes on when that is fixed", func(ctx SpecContext) {
+		namespace, label := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJobFor(label, "clean", preDelete(operatorName))))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		pods := &corev1.PodList{}
+		Eventually(ctx, func() []corev1.Pod {
+			Expect(k8s.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"job-name": "clean"})).To(Succeed())
+			return pods.Items
+		}).Should(HaveLen(1))
+		pods.Items[0].Status.Phase = corev1.PodFailed
+		Expect(k8s.Status().Update(ctx, &pods.Items[0])).To(Succeed())
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete what failed")))
+		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"patch jobs/clean"}))
+
+		nodes := &corev1.NodeList{}
+		Expect(k8s.List(ctx, nodes)).To(Succeed())
+		patch(ctx, &nodes.Items[0], fmt.Sprintf(`{"metadata":{"labels":{%q:"yes"}}}`, label))
+		failed := &batchv1.Job{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "clean"}, failed)).To(Succeed())
+		Expect(k8s.Delete(ctx, failed, client.PropagationPolicy("Background"))).To(Succeed())
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operatorName, namespace)[1:3]).To(ConsistOf("patch jobs/clean", "delete jobs/clean"))
+	})
+
+	It("applies nothing while foreign instances forbid it", func(ctx SpecContext) {
+		namespace, elsewhere, group := newNamespace(ctx), newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), oneJob("clean", preDelete(operatorName))))
+		expectReady(ctx, g)
+		foreign := create(ctx, strings.Replace(widget(group, "theirs"), "{name:", "{namespace: "+elsewhere+", name:", 1))
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True ForeignInstances"))
+		settle(ctx, operatorName)
+		Expect(story(ctx, mark, operatorName, namespace)).To(BeEmpty())
+		remove(ctx, foreign[0])
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
+	})
+
+	It("skips what it cannot apply in a namespace that is being deleted, and says so", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName)), oneJob("tell", postDelete(operatorName))))
+		expectReady(ctx, g)
+		held := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+		hold(ctx, held)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(
+			HavePrefix("True Deleting"), ContainSubstring("skipped, because the namespace is being deleted: Job.batch "+namespace+"/clean")))
+		letGo(ctx, held)
+		expectGone(ctx, g)
+		Expect(records(ctx, namespace)).To(BeEmpty())
+	})
+
+	It("goes on without what was recorded where the record was taken away, and says so", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
+		expectReady(ctx, g)
+		found := records(ctx, namespace)
+		letGo(ctx, &found[0])
+		remove(ctx, &found[0])
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
+		Eventually(ctx, func() []eventsv1.Event {
+			events := &eventsv1.EventList{}
+			Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
+			return events.Items
+		}).Should(ContainElement(And(HaveField("Reason", "PhasesLost"), HaveField("Note", ContainSubstring(found[0].Name)))))
+	})
+
+	It("keeps its record while somebody deletes it, because our finalizer holds it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
+		expectReady(ctx, g)
+		remove(ctx, &records(ctx, namespace)[0])
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
+		Expect(records(ctx, namespace)).To(BeEmpty())
+	})
+})
+
+var _ = Describe("An operator that crashes over phases", func() {
+	// cut runs an operator until its crash.
+	cut := func(ctx context.Context, operator string, c *crash) {
+		GinkgoHelper()
+		stop := runOperator(operator, operatorOptions{transport: c.wrap})
+		Eventually(ctx, c.crashed.Load).Should(BeTrue())
+		stop()
+	}
+	manifests := func(operator string) string {
+		return together(configMap("settings", "a"), oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator)))
+	}
+
+	for what, counts := range map[string]func(namespace string) func(*http.Request) bool{
+		"the record":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
+		"the first status": func(namespace string) func(*http.Request) bool { return writesTo(namespace, "gadgets") },
+	} {
+		It("leaves no record behind that the deletion does not find, after "+what, func(ctx SpecContext) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))
+			cut(ctx, operator, &crash{counts: counts(namespace), after: 1, unanswered: true})
+			remove(ctx, g)
+			runOperator(operator, operatorOptions{})
+			expectGone(ctx, g)
+			Expect(records(ctx, namespace)).To(BeEmpty())
+			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "nothing was applied that a deletion could prepare for")
+		})
+	}
+
+	for resource, writes := range map[string][]int64{"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2}} {
+		for _, after := range writes {
+			It(fmt.Sprintf("runs each Job once when it is cut off in a deletion after %d writes to %s", after, resource), func(ctx SpecContext) {
+				namespace, operator := newNamespace(ctx), newOperatorName()
+				stop := runOperator(operator, operatorOptions{})
+				g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))
+				expectReady(ctx, g)
+				stop()
+				mark := markAudit(ctx)
+				remove(ctx, g)
+				c := &crash{counts: writesTo(namespace, resource), after: after, unanswered: true}
+				stop = runOperator(operator, operatorOptions{transport: c.wrap})
+				Eventually(ctx, func() bool { return c.crashed.Load() || isGone(ctx, g) }).Should(BeTrue())
+				stop()
+				runOperator(operator, operatorOptions{})
+				expectGone(ctx, g)
+				created := slices.DeleteFunc(story(ctx, mark, operator, namespace), func(s string) bool { return !strings.HasPrefix(s, "patch jobs/") })
+				Expect(created).To(Equal([]string{"patch jobs/clean", "patch jobs/tell"}))
+				Expect(records(ctx, namespace)).To(BeEmpty())
+				Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+			})
+		}
+	}
+})
+
+// isGone says that an object does not exist.
+func isGone(ctx context.Context, g *gadget.Gadget) bool {
+	return k8s.Get(ctx, client.ObjectKeyFromObject(g), &gadget.Gadget{}) != nil
+}
