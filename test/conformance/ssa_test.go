@@ -1,0 +1,215 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// updatePolicies are all of them.
+var updatePolicies = []string{"replace", "recreate", "ssa-merge", "ssa-override"}
+
+// maker makes and changes objects as another tool does.
+type maker struct{ name, manager, operation string }
+
+// makers are the tools whose objects are adopted.
+var makers = []maker{
+	{"kubectl create", "kubectl-create", "Update"},
+	{"kubectl apply", "kubectl-client-side-apply", "Update"},
+	{"kubectl apply --server-side", "kubectl", "Apply"},
+	{"helm install", "helm", "Update"},
+}
+
+// write creates or updates an object from YAML as the tool does.
+func (m maker) write(ctx context.Context, namespace, text string) {
+	GinkgoHelper()
+	objects, err := manifests.Decode("test", []byte(text))
+	Expect(err).NotTo(HaveOccurred())
+	o := objects[0]
+	o.SetNamespace(namespace)
+	annotations := map[string]string{}
+	switch m.name {
+	case "kubectl apply":
+		annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
+	case "helm install":
+		annotations["meta.helm.sh/release-name"] = "shop"
+		o.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})
+	}
+	if len(annotations) > 0 {
+		o.SetAnnotations(annotations)
+	}
+	if m.operation == "Apply" {
+		Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(m.manager))).To(Succeed())
+		return
+	}
+	Expect(k8s.Create(ctx, o, client.FieldOwner(m.manager))).To(Succeed())
+}
+
+// managers lists who owns fields of an object, as "manager operation", subresources left out.
+func managers(o *unstructured.Unstructured) []string {
+	var found []string
+	for _, e := range o.GetManagedFields() {
+		if e.Subresource == "" {
+			found = append(found, fmt.Sprintf("%s %s", e.Manager, e.Operation))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// ownEntry is how a policy's writes appear in managed fields.
+func ownEntry(policy string) string {
+	if policy == "replace" {
+		return operatorName + " Update"
+	}
+	return operatorName + " Apply"
+}
+
+// dataOf reads the data of the ConfigMap settings.
+func dataOf(ctx context.Context, namespace string) any {
+	GinkgoHelper()
+	return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]
+}
+
+// settingsMap renders the ConfigMap settings with data in flow style.
+func settingsMap(data string, annotations ...string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  annotations: {%s}\ndata: {%s}", strings.Join(annotations, ", "), data)
+}
+
+var _ = Describe("An object that another tool made", func() {
+	for _, m := range makers {
+		for _, policy := range updatePolicies {
+			It("by "+m.name+" is adopted under "+policy+" so that what the manifest drops later disappears", func(ctx SpecContext) {
+				namespace := newNamespace(ctx)
+				m.write(ctx, namespace, settingsMap("a: x, b: x, theirs: x"))
+				g := newGadget(ctx, namespace, "app", settingsMap("a: x, b: x", updatePolicy(policy)))
+				expectReady(ctx, g)
+
+				adopted := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
+				if policy == "ssa-override" {
+					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x"}))
+					Expect(managers(adopted)).To(ConsistOf(ownEntry(policy)))
+					Expect(adopted.GetAnnotations()).NotTo(Or(HaveKey(ContainSubstring("last-applied")), HaveKey(ContainSubstring("helm"))))
+					Expect(adopted.GetLabels()).To(HaveLen(1), "the owner label")
+				} else {
+					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x", "theirs": "x"}))
+					Expect(managers(adopted)).To(ConsistOf(ownEntry(policy), m.manager+" "+m.operation))
+				}
+
+				changeManifests(ctx, g, settingsMap("a: x", updatePolicy(policy)))
+				expectReady(ctx, g)
+				Expect(dataOf(ctx, namespace)).To(And(HaveKeyWithValue("a", "x"), Not(HaveKey("b"))))
+			})
+		}
+	}
+
+	It("and that is configured as a predecessor is taken over", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{component: component.Options{
+			Predecessors: []string{"deployer"}, Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		}})
+		maker{"deployer", "deployer", "Apply"}.write(ctx, namespace, settingsMap("a: x, theirs: x"))
+		g := newGadget(ctx, namespace, "app", settingsMap("a: x"), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"a": "x"}))
+		Expect(managers(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))).To(ConsistOf(operator + " Apply"))
+	})
+})
+
+var _ = Describe("What kubectl edited in a dependent", func() {
+	edit := func(ctx context.Context, namespace string) {
+		GinkgoHelper()
+		Expect(k8s.Patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"),
+			client.RawPatch("application/merge-patch+json", []byte(`{"data":{"theirs":"x"}}`)), client.FieldOwner("kubectl-edit"))).To(Succeed())
+	}
+
+	It("disappears at the next write under ssa-override, and is no drift until then", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy("ssa-override")))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		edit(ctx, namespace)
+		requestPass(ctx, g, operatorName)
+		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps")).To(BeEmpty())
+		Expect(dataOf(ctx, namespace)).To(HaveKey("theirs"))
+
+		changeManifests(ctx, g, settingsMap("a: z", updatePolicy("ssa-override")))
+		expectReady(ctx, g)
+		Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"a": "z"}))
+		Expect(managers(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))).To(ConsistOf(ownEntry("ssa-override")))
+	})
+
+	for _, policy := range []string{"ssa-merge", "replace"} {
+		It("stays under "+policy, func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy(policy)))
+			expectReady(ctx, g)
+			edit(ctx, namespace)
+			changeManifests(ctx, g, settingsMap("a: z", updatePolicy(policy)))
+			expectReady(ctx, g)
+			Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"a": "z", "theirs": "x"}))
+		})
+	}
+})
+
+var _ = Describe("A dependent whose type gets a new version", func() {
+	// definition has the version v1, which knows a field more, and, where it says so, v1alpha1.
+	definition := func(group string, alpha bool) string {
+		version := func(name, fields string, storage bool) string {
+			return fmt.Sprintf("  - {name: %s, served: true, storage: %v, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, "+
+				"properties: {status: {type: object, properties: {phase: {type: string}}}, spec: {type: object, properties: {%s}}}}}}\n", name, storage, fields)
+		}
+		versions := version("v1", "size: {type: integer}, old: {type: string}, access: {type: string, default: deny}", true)
+		if alpha {
+			versions += version("v1alpha1", "size: {type: integer}, old: {type: string}", false)
+		}
+		return fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.%[1]s}\n"+
+			"spec:\n  group: %[1]s\n  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n%[2]s", group, versions)
+	}
+	instance := func(group, version, spec, policy string) string {
+		return fmt.Sprintf("apiVersion: %s/%s\nkind: Widget\nmetadata: {name: one, annotations: {%s}}\nspec: {%s}", group, version, updatePolicy(policy), spec)
+	}
+
+	for _, policy := range updatePolicies {
+		for _, keeps := range []bool{true, false} {
+			text := "while the old one is served"
+			if !keeps {
+				text = "and loses the old one"
+			}
+			It("follows "+text+", under "+policy, func(ctx SpecContext) {
+				namespace, group := newNamespace(ctx), newGroup()
+				g := newGadget(ctx, namespace, "app", together(definition(group, true), instance(group, "v1alpha1", "size: 1, old: x", policy)))
+				expectReady(ctx, g)
+				status := mustGet(ctx, group+"/v1alpha1", "Widget", namespace, "one")
+				status.Object["status"] = map[string]any{"phase": "Running"}
+				Expect(k8s.Status().Update(ctx, status, client.FieldOwner("its-controller"))).To(Succeed())
+
+				changeManifests(ctx, g, together(definition(group, keeps), instance(group, "v1", "size: 2", policy)))
+				expectReady(ctx, g)
+				after := mustGet(ctx, group+"/v1", "Widget", namespace, "one")
+				Expect(after.Object["spec"]).To(Equal(map[string]any{"size": int64(2), "access": "deny"}))
+				if policy != "recreate" {
+					Expect(after.Object["status"]).To(Equal(map[string]any{"phase": "Running"}))
+				}
+
+				By("noticing drift from then on")
+				patch(ctx, after, `{"spec":{"size":7}}`)
+				Eventually(ctx, func() any { return mustGet(ctx, group+"/v1", "Widget", namespace, "one").Object["spec"] }).
+					Should(HaveKeyWithValue("size", int64(2)))
+				remove(ctx, g)
+				expectGone(ctx, g)
+			})
+		}
+	}
+})
+
