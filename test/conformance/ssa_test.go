@@ -212,4 +212,3 @@ var _ = Describe("A dependent whose type gets a new version", func() {
 		}
 	}
 })
-

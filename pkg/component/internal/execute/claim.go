@@ -1,10 +1,12 @@
 package execute
 
 import (
+	"context"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -32,4 +34,25 @@ func claim(updated *unstructured.Unstructured, a plan.Action, reconciler string)
 	}
 	updated.SetManagedFields(append(others, entry))
 	return nil
+}
+
+// isStripped says that somebody took our entry out of the managed fields, or all of them. Then nothing shows how the API server takes the
+// object apart.
+func (e *Executor) isStripped(live *unstructured.Unstructured, a plan.Action) bool {
+	entries := live.GetManagedFields()
+	if len(entries) == 0 {
+		return true
+	}
+	return a.Reason != plan.ReasonAdopted && !slices.ContainsFunc(entries, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == e.reconciler && m.Subresource == ""
+	})
+}
+
+// shown returns the managed fields that a server-side apply would leave, without doing it. Where that is refused, it is nil.
+func (e *Executor) shown(ctx context.Context, resource dynamic.ResourceInterface, a plan.Action) []metav1.ManagedFieldsEntry {
+	obj, err := e.patch(ctx, resource, a, map[string]any{"uid": string(a.UID)}, metav1.DryRunAll)
+	if err != nil {
+		return nil
+	}
+	return obj.GetManagedFields()
 }

@@ -123,6 +123,13 @@ func found(edit func(*unstructured.Unstructured)) answer {
 	return answer{http.StatusOK, o.Object}
 }
 
+// ownedInPart lists a field of the ConfigMap as ours.
+func ownedInPart(o *unstructured.Unstructured) {
+	f := &metav1.FieldsV1{}
+	f.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`))
+	o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: reconciler, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f}})
+}
+
 func action(verb plan.Verb, policy metav1alpha1.UpdatePolicy) plan.Action {
 	body := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
@@ -202,13 +209,29 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "replaces what it read, in its resource version", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
-			answers: []answer{found(nil), found(nil)}, want: []string{"GET " + single, "PUT " + single}, verb: plan.VerbReplace, presence: plan.Present, known: true,
+			answers: []answer{found(ownedInPart), found(nil)}, want: []string{"GET " + single, "PUT " + single}, verb: plan.VerbReplace, presence: plan.Present, known: true,
 			check: func(t *testing.T, r []request) {
 				t.Helper()
 				if metadata, _ := r[1].body["metadata"].(map[string]any); metadata["uid"] != "u1" || metadata["resourceVersion"] != "7" {
 					t.Errorf("got %v", metadata)
 				}
 			},
+		},
+		{
+			name: "asks how the API server takes an object apart whose managed fields were stripped", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			answers: []answer{found(nil), found(ownedInPart), found(nil)}, want: []string{"GET " + single, "PATCH " + single, "PUT " + single},
+			verb: plan.VerbReplace, presence: plan.Present, known: true,
+			check: func(t *testing.T, r []request) {
+				t.Helper()
+				if metadata, _ := r[2].body["metadata"].(map[string]any); metadata["managedFields"] == nil {
+					t.Errorf("got %v", metadata)
+				}
+			},
+		},
+		{
+			name: "replaces without knowing it where it gets no answer", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			answers: []answer{found(nil), status(500, ""), found(nil)}, want: []string{"GET " + single, "PATCH " + single, "PUT " + single},
+			verb: plan.VerbReplace, presence: plan.Present, known: true,
 		},
 		{
 			name: "replaces nothing that is as it should be, and ours", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),

@@ -75,12 +75,14 @@ func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, er
 }
 
 // patch sends the manifest, with some metadata added, as an apply configuration.
-func (e *Executor) patch(ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any) (*unstructured.Unstructured, error) {
+func (e *Executor) patch(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any, dryRun ...string,
+) (*unstructured.Unstructured, error) {
 	data, err := applyConfiguration(a.Object.Body.Object, extra)
 	if err != nil {
 		return nil, err
 	}
-	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: e.reconciler, Force: new(true)})
+	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: e.reconciler, Force: new(true), DryRun: dryRun})
 }
 
 // applyConfiguration encodes a manifest with some metadata added. The manifest is shared: only its outer maps are copied.
@@ -118,6 +120,11 @@ func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, 
 		return found, nil
 	}
 	updated := &unstructured.Unstructured{Object: merged}
+	if e.isStripped(live, a) {
+		if entries := e.shown(ctx, resource, a); entries != nil {
+			updated.SetManagedFields(entries)
+		}
+	}
 	if err := claim(updated, a, e.reconciler); err != nil {
 		return nil, err
 	}
