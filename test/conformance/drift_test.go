@@ -128,24 +128,6 @@ var _ = Describe("A dependent that somebody else changes", func() {
 			Eventually(ctx, func() string { return text(configMapOf(ctx, namespace), "data", "value") }).Should(Equal("ours"))
 			expectReady(ctx, g)
 		})
-
-		It("keeps the replicas that an autoscaler set, also through an upgrade", func(ctx SpecContext) {
-			namespace := newNamespace(ctx)
-			manifest := deployment("web", updatePolicy(policy))
-			manifest = removeLine(manifest, "replicas: 1")
-			g := newGadget(ctx, namespace, "app", manifest)
-			expectReady(ctx, g)
-			mark := markAudit(ctx)
-			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 5}}
-			Expect(k8s.SubResource("scale").Update(ctx, deploymentOf(ctx, namespace), client.WithSubResourceBody(scale))).To(Succeed())
-			Eventually(ctx, func() string { return text(deploymentOf(ctx, namespace), "status", "readyReplicas") }).Should(Equal("5"))
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("deployments").Writes())).To(BeEmpty())
-
-			changeManifests(ctx, g, manifest+"\n  revisionHistoryLimit: 3")
-			expectReady(ctx, g)
-			Expect(text(deploymentOf(ctx, namespace), "spec", "revisionHistoryLimit")).To(Equal("3"))
-			Expect(text(deploymentOf(ctx, namespace), "spec", "replicas")).To(Equal("5"))
-		})
 	})
 
 	It("starts no pass when the change was our own", func(ctx SpecContext) {

@@ -7,10 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -146,26 +143,6 @@ items:
 		})
 	})
 
-	It("moves to server-side apply without leaving what was replaced before", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		text := configMap("settings", "a", updatePolicy("replace"))
-		g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
-		expectReady(ctx, g)
-		changeManifests(ctx, g, configMap("settings", "a", updatePolicy("ssa-override")))
-		expectReady(ctx, g)
-		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
-	})
-
-	It("moves from server-side apply without leaving what was applied before", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		text := configMap("settings", "a", updatePolicy("ssa-override"))
-		g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
-		expectReady(ctx, g)
-		changeManifests(ctx, g, configMap("settings", "a", updatePolicy("replace")))
-		expectReady(ctx, g)
-		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
-	})
-
 	It("goes back to the manifests before an upgrade that got stuck", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		before := together(configMap("settings", "a"), deployment("web", order(1)))
@@ -177,42 +154,6 @@ items:
 		changeManifests(ctx, g, before)
 		expectReady(ctx, g)
 		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
-	})
-
-	It("takes out of an object that kubectl applied what the manifest drops", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		made := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}, Data: map[string]string{"value": "a", "dropped": "x"},
-		}
-		Expect(k8s.Create(ctx, made, client.FieldOwner("kubectl-client-side-apply"))).To(Succeed())
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
-		expectReady(ctx, g)
-		Expect(data(ctx, namespace, "settings")).To(Equal(map[string]any{"value": "a"}))
-	})
-
-	It("leaves the rules of an aggregated role to their controller", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		text := fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: %[1]s-all}
-aggregationRule: {clusterRoleSelectors: [{matchLabels: {aggregate: %[1]s}}]}
-rules: []
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: %[1]s-one, labels: {aggregate: %[1]s}}
-rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`, namespace)
-		g := newGadget(ctx, namespace, "app", text)
-		expectReady(ctx, g)
-		rules := func() any {
-			return mustGet(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", namespace+"-all").Object["rules"]
-		}
-		Eventually(ctx, rules).Should(HaveLen(1))
-		mark := markAudit(ctx)
-		Consistently(ctx, rules).Should(HaveLen(1))
-		Expect(verbs(requestsSince(ctx, mark, operatorName).Resource("clusterroles"))).To(BeEmpty())
-		remove(ctx, g)
-		expectGone(ctx, g)
 	})
 
 	It("follows the last of many changes in a row", func(ctx SpecContext) {

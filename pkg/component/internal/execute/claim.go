@@ -43,7 +43,7 @@ func (e *Executor) isStripped(live *unstructured.Unstructured, a plan.Action) bo
 	if len(entries) == 0 {
 		return true
 	}
-	return a.Reason != plan.ReasonAdopted && !slices.ContainsFunc(entries, func(m metav1.ManagedFieldsEntry) bool {
+	return a.Reason != plan.ReasonAdopted && a.Reason != plan.ReasonTakenOver && !slices.ContainsFunc(entries, func(m metav1.ManagedFieldsEntry) bool {
 		return m.Manager == e.reconciler && m.Subresource == ""
 	})
 }
