@@ -33,7 +33,7 @@ func TestTakeOver(t *testing.T) {
 		verb    plan.Verb
 	}{
 		{"is one write of the marks, then an apply that lists them as applied", metav1alpha1.UpdateSSAMerge, []answer{theirs, ours, ours, ours}, []string{read, patch, read, patch}, plan.VerbApply},
-		{"is one write of the marks, then a replacement", metav1alpha1.UpdateReplace, []answer{theirs, ours, ours, ours}, []string{read, patch, read, "PUT " + single}, plan.VerbReplace},
+		{"is one write of the marks, then a replacement", metav1alpha1.UpdateReplace, []answer{theirs, ours, found(ownedInPart), ours}, []string{read, patch, read, "PUT " + single}, plan.VerbReplace},
 		{"plans anew where the owner is another by now", metav1alpha1.UpdateSSAMerge, []answer{ours, ours}, []string{read, read}, plan.VerbRead},
 		{"plans anew where the object changed meanwhile", metav1alpha1.UpdateSSAMerge, []answer{theirs, status(409, metav1.StatusReasonConflict), theirs}, []string{read, patch, read}, plan.VerbRead},
 		{
