@@ -181,7 +181,7 @@ func (r *Reconciler[T]) withSuspects(name types.NamespacedName, inventory []meta
 }
 
 // vanished ends the work for a component that does not exist any more: what was created for it too late is deleted.
-func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) reconcile.Result {
 	name := req.NamespacedName
 	if s := r.suspected(name); len(s.inventory) > 0 {
 		outcome, err := s.engine.Delete(ctx, Pass{
@@ -189,12 +189,12 @@ func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) (re
 		})
 		switch {
 		case err == nil && outcome.Observing:
-			return reconcile.Result{}, nil
+			return reconcile.Result{}
 		case err != nil || !outcome.Done():
-			return reconcile.Result{RequeueAfter: r.backoff.When(req)}, nil
+			return reconcile.Result{RequeueAfter: r.backoff.When(req)}
 		}
 		s.engine.Forget(r.ownerIn(r.cluster, name))
 	}
 	r.forget(name)
-	return reconcile.Result{}, nil
+	return reconcile.Result{}
 }

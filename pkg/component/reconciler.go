@@ -79,7 +79,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	component, err := r.load(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		return r.vanished(ctx, req)
+		return r.vanished(ctx, req), nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
