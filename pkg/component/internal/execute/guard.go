@@ -26,17 +26,15 @@ var (
 
 // guard carries out an action on a guard, as the identity that watches: it protects what belongs to others.
 func (e *Executor) guard(ctx context.Context, a plan.Action) plan.Result {
-	observed := &plan.Observed{Presence: plan.Absent}
+	observed, act := &plan.Observed{Presence: plan.Absent}, e.tearDown
+	if a.Verb == plan.VerbGuard {
+		act = e.setUp
+	}
 	var err error
-	switch a.Verb {
-	case plan.VerbGuard:
-		err = e.setUp(ctx, a)
-	case plan.VerbProbe:
+	if a.Verb == plan.VerbProbe {
 		observed, err = e.probe(ctx, a)
-	case plan.VerbUnguard:
-		err = e.tearDown(ctx, a)
-	case plan.VerbCreate, plan.VerbApply, plan.VerbReplace, plan.VerbDelete, plan.VerbOrphan, plan.VerbRead:
-		err = &unknownVerbError{a}
+	} else {
+		err = act(ctx, a)
 	}
 	if err != nil {
 		return plan.Result{Verb: a.Verb, Failure: Classify(err)}

@@ -42,28 +42,42 @@ func (g Guard) Key() manifests.Key {
 
 // After returns what is known after an action on the guard was answered.
 func (g Guard) After(a Action, r Result, now time.Time) Guard {
-	hopeless := r.Failure != nil && (r.Failure.Class == Terminal || r.Failure.Reason == WaitNotServed)
 	switch {
-	case a.Verb == VerbUnguard && r.Failure == nil:
-		return Guard{Name: g.Name}
-	case hopeless && (a.Verb == VerbGuard || a.Verb == VerbProbe):
-		g.Unavailable = true
-	case a.Verb == VerbGuard && r.Failure == nil:
-		g = Guard{Name: g.Name, SetUp: now}
+	case !a.Verb.Guards():
+		return g
+	case a.Verb == VerbProbe:
+		return g.probed(r, now)
+	case r.Failure != nil:
+		g.Unavailable = g.Unavailable || a.Verb == VerbGuard && r.Failure.hopeless()
+		return g
+	}
+	g = Guard{Name: g.Name}
+	if a.Verb == VerbGuard {
+		g.SetUp = now
 		for _, d := range a.Definitions {
 			g.Definitions = append(g.Definitions, d.Name)
-		}
-	case a.Verb == VerbProbe:
-		holds := r.Observed != nil && r.Observed.Presence == Present
-		switch g.Probed = now; {
-		case !holds:
-			g.Held = time.Time{}
-		case g.Held.IsZero():
-			g.Held = now
 		}
 	}
 	return g
 }
+
+func (g Guard) probed(r Result, now time.Time) Guard {
+	holds := r.Observed != nil && r.Observed.Presence == Present
+	switch {
+	case r.Failure != nil && r.Failure.hopeless():
+		g.Unavailable = true
+		return g
+	case !holds:
+		g.Held = time.Time{}
+	case g.Held.IsZero():
+		g.Held = now
+	}
+	g.Probed = now
+	return g
+}
+
+// hopeless says that the same would be answered next time.
+func (f Failure) hopeless() bool { return f.Class == Terminal || f.Reason == WaitNotServed }
 
 // protects says that a definition may be deleted.
 func (g Guard) protects(name string, now time.Time) bool {

@@ -171,13 +171,14 @@ func (w *world) perform(a Action) Result {
 // keep carries out an action on the guard, which holds from its second probe on.
 func (w *world) keep(a Action) Result {
 	r := Result{Verb: a.Verb, Observed: &Observed{Presence: Absent}}
-	switch a.Verb {
-	case VerbUnguard:
+	switch {
+	case a.Verb == VerbUnguard:
 		w.probes = 0
-	case VerbProbe:
-		if w.probes++; w.probes > 1 {
-			r.Observed.Presence = Present
-		}
+	case a.Verb != VerbProbe:
+	case w.probes > 0:
+		r.Observed.Presence = Present
+	default:
+		w.probes++
 	}
 	return r
 }
