@@ -50,6 +50,6 @@ var deciding = []mutation{
 	{
 		"a Secret is quoted", "execute/execute.go",
 		`f = withheld(f, err)`, `_ = withheld(f, err)`,
-		"Secret|secret",
+		"A Secret that the API server refuses",
 	},
 }

@@ -39,7 +39,7 @@ var observing = []mutation{
 	},
 	{
 		"deletions go unseen", "observe/kind.go",
-		"		delete(k.records, key)\n		if s.Finished {", "		if s.Finished {",
+		"		k.drop(key)\n		if s.Finished {", "		if s.Finished {",
 		"A dependent that somebody else changes",
 	},
 	{

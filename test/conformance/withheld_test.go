@@ -1,0 +1,19 @@
+package conformance_test
+
+import (
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+var _ = Describe("A Secret that the API server refuses", func() {
+	It("is named, and never quoted", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nimmutable: aHVudGVyMg")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(ContainSubstring("Secret "+namespace+"/login"), ContainSubstring("withheld")))
+		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("aHVudGVyMg"))
+	})
+})
