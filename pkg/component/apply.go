@@ -14,10 +14,8 @@ import (
 
 // apply takes a component from its spec to its dependents.
 func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error) {
-	if v, ok := any(component).(Validator); ok {
-		if err := v.Validate(); err != nil {
-			return Outcome{}, invalidSpec(err)
-		}
+	if err := validate(component); err != nil {
+		return Outcome{}, err
 	}
 	inputs, err := r.readInputs(ctx, component)
 	if err != nil {
@@ -37,7 +35,7 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if err != nil {
 		return Outcome{}, err
 	}
-	desired, phases := splitPhases(desired)
+	desired, phases := ofPhase(desired, manifests.PhaseApply)
 	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
 		return Outcome{}, err
 	}
@@ -55,6 +53,18 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 		component.GetStatus().AppliedDigest = inputs.digest
 	}
 	return outcome, err
+}
+
+// validate asks a component whether its spec can be used.
+func validate(component Component) error {
+	v, ok := component.(Validator)
+	if !ok {
+		return nil
+	}
+	if err := v.Validate(); err != nil {
+		return invalidSpec(err)
+	}
+	return nil
 }
 
 // recorded returns who owns the dependents, and their record. Where there is one, our finalizer guards it, also when somebody removed it.

@@ -14,8 +14,7 @@ import (
 
 // delete takes the dependents of a component away. It needs no rendering, and no inputs: what was recorded is enough.
 func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error) {
-	created := len(r.suspected(client.ObjectKeyFromObject(component)).inventory) > 0
-	if !controllerutil.ContainsFinalizer(component, r.Finalizer()) && !created {
+	if !r.concerns(component) {
 		return Outcome{}, nil
 	}
 	if others := r.foreignFinalizers(component); len(others) > 0 {
@@ -51,6 +50,12 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 		r.reportSkipped(component, outcome)
 	}
 	return outcome, err
+}
+
+// concerns says that a component that is being deleted waits for us, or that we created something for it too late.
+func (r *Reconciler[T]) concerns(component T) bool {
+	return controllerutil.ContainsFinalizer(component, r.Finalizer()) ||
+		len(r.suspected(client.ObjectKeyFromObject(component)).inventory) > 0
 }
 
 // hasNothing says that no dependent was ever created, as far as anybody knows.

@@ -17,16 +17,16 @@ import (
 // phasePending is recorded while there may be records of phases that the status does not name yet.
 const phasePending = "pending"
 
-// splitPhases parts the apply set from what is applied when the component is deleted.
-func splitPhases(objects []manifests.Object) (desired, phases []manifests.Object) {
+// ofPhase parts the objects of a phase from the others.
+func ofPhase(objects []manifests.Object, phase manifests.Phase) (found, others []manifests.Object) {
 	for _, o := range objects {
-		if o.Settings.Phase == manifests.PhaseApply {
-			desired = append(desired, o)
+		if o.Settings.Phase == phase {
+			found = append(found, o)
 		} else {
-			phases = append(phases, o)
+			others = append(others, o)
 		}
 	}
-	return desired, phases
+	return found, others
 }
 
 // keepPhases records what is applied when the component is deleted, before anything else is applied: a deletion renders nothing. Where
@@ -41,16 +41,9 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 		return err
 	}
 	if wanted == "" {
-		if err := r.dropPhases(ctx, component, ""); err != nil {
-			return err
-		}
-		status.PhaseRecord = ""
-		return nil
+		return r.endPhases(ctx, component)
 	}
-	r.mu.Lock()
-	written := r.phases[client.ObjectKeyFromObject(component)] == wanted
-	r.mu.Unlock()
-	if last == phasePending && written {
+	if last == phasePending && r.wrotePhases(component, wanted) {
 		// An earlier pass wrote it, and ended before it came to a status.
 		status.PhaseRecord = wanted
 		return nil
@@ -79,6 +72,22 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 		return err
 	}
 	return r.dropPhases(ctx, component, wanted)
+}
+
+// endPhases drops the record of a component that has no phases any more.
+func (r *Reconciler[T]) endPhases(ctx context.Context, component T) error {
+	if err := r.dropPhases(ctx, component, ""); err != nil {
+		return err
+	}
+	component.GetStatus().PhaseRecord = ""
+	return nil
+}
+
+// wrotePhases says that this process wrote a record.
+func (r *Reconciler[T]) wrotePhases(component T, digest string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.phases[client.ObjectKeyFromObject(component)] == digest
 }
 
 // phaseDigest identifies objects; it is empty where there are none.
@@ -123,13 +132,7 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, o := range objects {
-		if o.Settings.Phase == manifests.PhasePreDelete {
-			pre = append(pre, o)
-		} else {
-			post = append(post, o)
-		}
-	}
+	pre, post = ofPhase(objects, manifests.PhasePreDelete)
 	return pre, post, nil
 }
 

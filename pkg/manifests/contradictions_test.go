@@ -81,75 +81,115 @@ var contradictionRows = []contradictionRow{
 	), ""},
 	{"a definition, its controller and its instance in waves", set(builtDefinition(""), builtDeployment("order=1"), builtWidget("order=2")), ""},
 
-	{"an instance is applied before its definition", set(builtDefinition("order=3"), builtWidget("order=2")),
-		"Widget.example.com shop/w: its order 2 is before order 3 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; give it order 3 or a later one"},
+	{
+		"an instance is applied before its definition", set(builtDefinition("order=3"), builtWidget("order=2")),
+		"Widget.example.com shop/w: its order 2 is before order 3 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; give it order 3 or a later one",
+	},
 	{"an instance is applied in the wave of its definition", set(builtDefinition("order=3"), builtWidget("order=3")), ""},
-	{"an instance of an aggregated API is applied before its APIService", set(builtAPI("apply-order=1"), built("metrics.example.com/v1", "Node", "", "n", "")),
-		"Node.metrics.example.com n: its order 0 is before order 1 of APIService.apiregistration.k8s.io v1.metrics.example.com, which defines its type; give it order 1 or a later one"},
+	{
+		"an instance of an aggregated API is applied before its APIService", set(builtAPI("apply-order=1"), built("metrics.example.com/v1", "Node", "", "n", "")),
+		"Node.metrics.example.com n: its order 0 is before order 1 of APIService.apiregistration.k8s.io v1.metrics.example.com, which defines its type; give it order 1 or a later one",
+	},
 
-	{"an object is applied before its namespace", set(builtNamespace("order=1"), builtConfigMap("")),
-		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later one"},
+	{
+		"an object is applied before its namespace", set(builtNamespace("order=1"), builtConfigMap("")),
+		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later one",
+	},
 	{"an object is applied before another namespace", set(built("v1", "Namespace", "", "other", "order=1"), builtConfigMap("")), ""},
 
-	{"a webhook is applied before the service that it names", set(builtWebhook("order=1"), builtService("order=2")),
-		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: its order 1 is before order 2 of Service shop/server, through which the API server would call it; give it order 2 or a later one"},
-	{"an APIService is applied before the service that it names", set(builtAPI("order=1"), builtService("order=2")),
-		"APIService.apiregistration.k8s.io v1.metrics.example.com: its order 1 is before order 2 of Service shop/server, through which the API server would call it; give it order 2 or a later one"},
+	{
+		"a webhook is applied before the service that it names", set(builtWebhook("order=1"), builtService("order=2")),
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: its order 1 is before order 2 of Service shop/server, through which the API server would call it; give it order 2 or a later one",
+	},
+	{
+		"an APIService is applied before the service that it names", set(builtAPI("order=1"), builtService("order=2")),
+		"APIService.apiregistration.k8s.io v1.metrics.example.com: its order 1 is before order 2 of Service shop/server, through which the API server would call it; give it order 2 or a later one",
+	},
 	{"a webhook is applied before a service that it does not name", set(builtWebhook("order=1"), built("v1", "Service", "shop", "other", "order=2")), ""},
 
-	{"a definition is purged", set(builtDefinition("purge-order=1")),
-		"CustomResourceDefinition.apiextensions.k8s.io widgets.example.com: its purge-order 1 would delete all that it holds; remove the setting"},
+	{
+		"a definition is purged", set(builtDefinition("purge-order=1")),
+		"CustomResourceDefinition.apiextensions.k8s.io widgets.example.com: its purge-order 1 would delete all that it holds; remove the setting",
+	},
 	{"a namespace is purged", set(builtNamespace("purge-order=1")), "Namespace shop: its purge-order 1 would delete all that it holds; remove the setting"},
-	{"an APIService is purged", set(builtAPI("purge-order=1")),
-		"APIService.apiregistration.k8s.io v1.metrics.example.com: its purge-order 1 would delete all that it holds; remove the setting"},
+	{
+		"an APIService is purged", set(builtAPI("purge-order=1")),
+		"APIService.apiregistration.k8s.io v1.metrics.example.com: its purge-order 1 would delete all that it holds; remove the setting",
+	},
 	{"anything else is purged", set(builtConfigMap("purge-order=1")), ""},
-	{"a service is purged while a webhook needs it", set(builtWebhook("order=1"), builtService("purge-order=1")),
-		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: the purge-order 1 of Service shop/server, through which the API server calls it, is before it goes itself; remove the setting from the service"},
+	{
+		"a service is purged while a webhook needs it", set(builtWebhook("order=1"), builtService("purge-order=1")),
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: the purge-order 1 of Service shop/server, through which the API server calls it, is before it goes itself; remove the setting from the service",
+	},
 	{"a service is purged with the webhook that needs it", set(builtWebhook("purge-order=1"), builtService("purge-order=1")), ""},
 
-	{"an instance is deleted after its definition", set(builtDefinition(""), builtWidget("delete-order=1")),
+	{
+		"an instance is deleted after its definition", set(builtDefinition(""), builtWidget("delete-order=1")),
 		"Widget.example.com shop/w: its delete-order 1 is after delete-order 0 (the reverse of its order) of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; " +
-			"give it delete-order 0 or an earlier one, or remove the setting"},
-	{"an instance is deleted after its definition, which says so itself", set(builtDefinition("delete-order=-5"), builtWidget("delete-order=-4")),
+			"give it delete-order 0 or an earlier one, or remove the setting",
+	},
+	{
+		"an instance is deleted after its definition, which says so itself", set(builtDefinition("delete-order=-5"), builtWidget("delete-order=-4")),
 		"Widget.example.com shop/w: its delete-order -4 is after delete-order -5 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; " +
-			"give it delete-order -5 or an earlier one, or remove the setting"},
+			"give it delete-order -5 or an earlier one, or remove the setting",
+	},
 	{"an instance that says nothing goes before its definition all the same", set(builtDefinition("delete-order=-5"), builtWidget("")), ""},
 
-	{"an instance is deleted after a workload, which may be its controller", set(builtDefinition(""), builtDeployment("order=1"), builtWidget("order=1 delete-order=0")),
+	{
+		"an instance is deleted after a workload, which may be its controller", set(builtDefinition(""), builtDeployment("order=1"), builtWidget("order=1 delete-order=0")),
 		"Widget.example.com shop/w: its delete-order 0 is after delete-order -1 (the reverse of its order) of Deployment.apps shop/controller, which may serve its type; " +
-			"instances go first: give it delete-order -1 or an earlier one, or remove the setting"},
-	{"an instance is deleted after a webhook, which may check it", set(builtDefinition(""), builtWebhook("delete-order=-9"), builtWidget("delete-order=-8")),
+			"instances go first: give it delete-order -1 or an earlier one, or remove the setting",
+	},
+	{
+		"an instance is deleted after a webhook, which may check it", set(builtDefinition(""), builtWebhook("delete-order=-9"), builtWidget("delete-order=-8")),
 		"Widget.example.com shop/w: its delete-order -8 is after delete-order -9 of ValidatingWebhookConfiguration.admissionregistration.k8s.io hook, which may serve its type; " +
-			"instances go first: give it delete-order -9 or an earlier one, or remove the setting"},
+			"instances go first: give it delete-order -9 or an earlier one, or remove the setting",
+	},
 	{"an instance is deleted with its controller", set(builtDefinition(""), builtDeployment("delete-order=-3"), builtWidget("delete-order=-3")), ""},
 	{"a workload that is deleted early goes after instances that say nothing", set(builtDefinition(""), builtDeployment("delete-order=-3"), builtWidget("")), ""},
 	{"what is no instance is deleted after a workload", set(builtDeployment("delete-order=-3"), builtConfigMap("delete-order=8")), ""},
 	{"an instance is deleted after what serves nothing", set(builtDefinition(""), builtConfigMap("delete-order=-3"), builtWidget("delete-order=-2")), ""},
 
-	{"an object is deleted after its namespace", set(builtNamespace(""), builtConfigMap("delete-order=1")),
-		"ConfigMap shop/c: its delete-order 1 is after delete-order 0 (the reverse of its order) of Namespace shop, which holds it; give it an earlier delete-order, or the namespace a later one"},
-	{"a namespace is deleted before what is in it", set(builtNamespace("delete-order=-1"), builtConfigMap("")),
-		"ConfigMap shop/c: its delete-order 0 (the reverse of its order) is after delete-order -1 of Namespace shop, which holds it; give it an earlier delete-order, or the namespace a later one"},
+	{
+		"an object is deleted after its namespace", set(builtNamespace(""), builtConfigMap("delete-order=1")),
+		"ConfigMap shop/c: its delete-order 1 is after delete-order 0 (the reverse of its order) of Namespace shop, which holds it; give it an earlier delete-order, or the namespace a later one",
+	},
+	{
+		"a namespace is deleted before what is in it", set(builtNamespace("delete-order=-1"), builtConfigMap("")),
+		"ConfigMap shop/c: its delete-order 0 (the reverse of its order) is after delete-order -1 of Namespace shop, which holds it; give it an earlier delete-order, or the namespace a later one",
+	},
 	{"a namespace that is deleted early goes after instances that say nothing", set(builtNamespace("delete-order=-1"), builtDefinition("delete-order=-1"), builtWidget("")), ""},
 
-	{"a service is deleted before the webhook that names it", set(builtWebhook(""), builtService("delete-order=-1")),
+	{
+		"a service is deleted before the webhook that names it", set(builtWebhook(""), builtService("delete-order=-1")),
 		"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook: its delete-order 0 (the reverse of its order) is after delete-order -1 of Service shop/server, " +
-			"through which the API server calls it; give it an earlier delete-order, or the service a later one"},
-	{"an APIService is deleted after the service that it names", set(builtAPI("delete-order=2"), builtService("")),
+			"through which the API server calls it; give it an earlier delete-order, or the service a later one",
+	},
+	{
+		"an APIService is deleted after the service that it names", set(builtAPI("delete-order=2"), builtService("")),
 		"APIService.apiregistration.k8s.io v1.metrics.example.com: its delete-order 2 is after delete-order 0 (the reverse of its order) of Service shop/server, " +
-			"through which the API server calls it; give it an earlier delete-order, or the service a later one"},
+			"through which the API server calls it; give it an earlier delete-order, or the service a later one",
+	},
 
-	{"a namespace lives in a phase", set(builtNamespace("phase=pre-delete")),
-		"Namespace shop: its phase is pre-delete, but what holds other objects must be there from the beginning; remove the setting"},
-	{"an object is applied when its definition is gone", set(builtDefinition(""), builtWidget("phase=post-delete")),
-		"Widget.example.com shop/w: its phase is post-delete, when CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type, is gone; give it phase pre-delete"},
-	{"an object is applied when its namespace is gone", set(builtNamespace(""), builtJob("phase=post-delete")),
-		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which holds it, is gone; give it phase pre-delete, or another namespace"},
+	{
+		"a namespace lives in a phase", set(builtNamespace("phase=pre-delete")),
+		"Namespace shop: its phase is pre-delete, but what holds other objects must be there from the beginning; remove the setting",
+	},
+	{
+		"an object is applied when its definition is gone", set(builtDefinition(""), builtWidget("phase=post-delete")),
+		"Widget.example.com shop/w: its phase is post-delete, when CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type, is gone; give it phase pre-delete",
+	},
+	{
+		"an object is applied when its namespace is gone", set(builtNamespace(""), builtJob("phase=post-delete")),
+		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which holds it, is gone; give it phase pre-delete, or another namespace",
+	},
 	{"an object is applied while definition and namespace are there", set(builtDefinition("order=2"), builtNamespace("order=2"), builtWidget("phase=pre-delete delete-order=8")), ""},
 
-	{"all contradictions are reported together", set(builtNamespace("order=1 purge-order=1"), builtConfigMap("")),
+	{
+		"all contradictions are reported together", set(builtNamespace("order=1 purge-order=1"), builtConfigMap("")),
 		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later one\n" +
-			"Namespace shop: its purge-order 1 would delete all that it holds; remove the setting"},
+			"Namespace shop: its purge-order 1 would delete all that it holds; remove the setting",
+	},
 }
 
 func (r contradictionRow) err() error {
@@ -222,7 +262,9 @@ func BenchmarkNormalise(b *testing.B) {
 	for i := range 5000 {
 		d := builtDefinition("")
 		d.SetName(fmt.Sprintf("widgets.g%d.example.com", i))
-		d.Object["spec"].(map[string]any)["group"] = fmt.Sprintf("g%d.example.com", i)
+		if err := unstructured.SetNestedField(d.Object, fmt.Sprintf("g%d.example.com", i), "spec", "group"); err != nil {
+			b.Fatal(err)
+		}
 		objects = append(objects, d, built(fmt.Sprintf("g%d.example.com/v1", i), "Widget", "shop", "w", "delete-order=0"))
 	}
 	for b.Loop() {

@@ -34,7 +34,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		server = aggregate.Start(newGroup())
 		DeferCleanup(server.Close)
 		g = newGadget(ctx, namespace, "app", together(
-			server.Service(), server.Registration(namespace), server.Thing(namespace, "own"), configMap("settings", "a")), retry(1))
+			server.Service(), server.Registration(namespace), server.Thing(namespace, "own"), configMap("settings", "a")), retrySoon)
 		// A spec that fails must not leave an API that does not answer: it would break discovery for all others.
 		DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, newAPIService(server.APIService())) })
 		expectReady(ctx, g)

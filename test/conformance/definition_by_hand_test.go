@@ -18,7 +18,7 @@ var _ = Describe("A definition that somebody deletes by hand", func() {
 	// The controller of the type is a dependent, too; it put its finalizer on the instance.
 	BeforeEach(func(ctx SpecContext) {
 		namespace, group = newNamespace(ctx), newGroup()
-		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), deployment("controller"), widget(group, "own")), retry(1))
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), deployment("controller"), widget(group, "own")), retrySoon)
 		expectReady(ctx, g)
 		patch(ctx, mustGet(ctx, group+"/v1", "Widget", namespace, "own"), `{"metadata":{"finalizers":["example.com/controller"]}}`)
 	})

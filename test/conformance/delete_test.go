@@ -185,7 +185,7 @@ var _ = Describe("Deleting a component", func() {
 		refused := &refusal{path: "/namespaces/" + namespace + "/configmaps/settings", method: "DELETE"}
 		refused.on.Store(true)
 		runOperator(operator, operatorOptions{transport: refused.wrap})
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(

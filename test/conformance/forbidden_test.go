@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -32,7 +31,6 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[2]q}]`, nam
 
 var _ = Describe("A type that may not be watched", func() {
 	var namespace, operator string
-	everySecond := func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) }
 	account := "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, labels: {team: blue}}"
 
 	BeforeEach(func(ctx SpecContext) {
@@ -48,7 +46,7 @@ var _ = Describe("A type that may not be watched", func() {
 
 	It("is read at the retry interval instead, which the status says, and holds up nothing else", func(ctx SpecContext) {
 		mark := markAudit(ctx)
-		g := newGadget(ctx, namespace, "app", together(account, configMap("sibling", "a"), configMap("later", "a", fmt.Sprintf("%s/order: '1'", operator))), servedBy(operator), everySecond)
+		g := newGadget(ctx, namespace, "app", together(account, configMap("sibling", "a"), configMap("later", "a", fmt.Sprintf("%s/order: '1'", operator))), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		Expect(condition(current(ctx, g), metav1alpha1.ConditionReady)).To(And(ContainSubstring("3 dependents are ready; read at the retry interval"),
 			ContainSubstring("ServiceAccount ("), ContainSubstring(`User "`+operator+`" cannot list resource "serviceaccounts"`), ContainSubstring("allow list and watch")))
@@ -79,7 +77,7 @@ var _ = Describe("A type that may not be watched", func() {
 
 	It("is pruned and deleted all the same", func(ctx SpecContext) {
 		other := "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: pruned}"
-		g := newGadget(ctx, namespace, "app", together(account, other), servedBy(operator), everySecond)
+		g := newGadget(ctx, namespace, "app", together(account, other), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		changeManifests(ctx, g, account)
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "pruned"); return err }).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
@@ -92,15 +90,15 @@ var _ = Describe("A type that may not be watched", func() {
 
 	It("is adopted and refused as the reads tell", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, namespace: "+namespace+"}")
-		g := newGadget(ctx, namespace, "app", account, servedBy(operator), everySecond)
+		g := newGadget(ctx, namespace, "app", account, servedBy(operator), retrySoon)
 		expectReady(ctx, g)
-		thief := newGadget(ctx, namespace, "thief", account, servedBy(operator), everySecond)
+		thief := newGadget(ctx, namespace, "thief", account, servedBy(operator), retrySoon)
 		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/unwatched")))
 	})
 
 	It("nor read holds up its dependents alone, and says who lacks which right", func(ctx SpecContext) {
 		quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec: {hard: {pods: 10}}"
-		g := newGadget(ctx, namespace, "app", together(quota, configMap("sibling", "a")), servedBy(operator), everySecond)
+		g := newGadget(ctx, namespace, "app", together(quota, configMap("sibling", "a")), servedBy(operator), retrySoon)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: failed: ResourceQuota "+namespace+"/quota"),
 			ContainSubstring(`User "`+operator+`" cannot get resource "resourcequotas"`), ContainSubstring("grant it to that user"), ContainSubstring("allow list and watch")))
 		mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")

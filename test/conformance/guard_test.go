@@ -80,7 +80,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		GinkgoHelper()
 		namespace = newNamespace(ctx)
 		stop = runOperator(operator, o)
-		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), configMap("settings", "a")), servedBy(operator), retry(1))
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), configMap("settings", "a")), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		return stop
 	}
@@ -180,7 +180,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		Expect(guardsOf(ctx, operator)).To(HaveLen(2))
 
 		runOperator(operator, operatorOptions{})
-		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")), servedBy(operator), retry(1))
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})

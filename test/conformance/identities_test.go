@@ -100,7 +100,7 @@ var _ = Describe("The identity of a component", func() {
 		namespace := newNamespace(ctx)
 		user := serviceAccountUser(namespace, "deployer")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), asServiceAccount("deployer"),
-			func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+			retrySoon)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("ConfigMap "+namespace+"/settings"),
 			ContainSubstring(`User "`+user+`" cannot patch resource "configmaps"`), ContainSubstring("grant it to that user")))
 		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("Forbidden"))
@@ -130,7 +130,7 @@ var _ = Describe("The identity of a component", func() {
 		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
 		gadgets := []*gadget.Gadget{}
 		for _, name := range []string{"granted", "let-go"} {
-			g := newGadget(ctx, namespace, name, configMap(name, "a"), asServiceAccount("deployer"), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+			g := newGadget(ctx, namespace, name, configMap(name, "a"), asServiceAccount("deployer"), retrySoon)
 			expectReady(ctx, g)
 			gadgets = append(gadgets, g)
 		}
@@ -158,7 +158,7 @@ var _ = Describe("The identity of a component", func() {
 			grant(ctx, in, "deployer", serviceAccountUser(namespace, "deployer"), "configmaps: create, patch, delete")
 		}
 		g := newGadget(ctx, namespace, "app", together(configMap("here", "a"), configMapIn(other, "there", "a")), asServiceAccount("deployer"),
-			func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+			retrySoon)
 		expectReady(ctx, g)
 		// What the namespace controller would do first, and in no order.
 		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
@@ -185,7 +185,7 @@ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: team-%[1]s}]
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
 		user := serviceAccountUser(namespace, "tenant")
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), retrySoon)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(user))
 		grant(ctx, namespace, "tenant", user, "configmaps: create, patch")
 		expectReady(ctx, g)

@@ -13,10 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// retry sets the retry interval of a gadget in seconds.
-func retry(n int) func(*gadget.Gadget) {
-	return func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(n) }
-}
+// retrySoon sets the retry interval of a gadget to a second.
+func retrySoon(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) }
 
 // within puts a manifest into a namespace.
 func within(namespace, text string) string {
@@ -43,7 +41,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 	}
 
 	It("is not deleted with its component while it holds objects of others, and is when they are gone", func(ctx SpecContext) {
-		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retry(1))
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retrySoon)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
 		remove(ctx, g)
@@ -58,7 +56,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 	})
 
 	It("is not pruned while it holds objects of others", func(ctx SpecContext) {
-		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), configMap("settings", "a")), retry(1))
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), configMap("settings", "a")), retrySoon)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
 		changeManifests(ctx, g, configMap("settings", "a"))
@@ -99,7 +97,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		operator := newOperatorName()
 		refused := &refusal{path: "/namespaces/" + inner + "/secrets", method: http.MethodGet}
 		runOperator(operator, operatorOptions{transport: refused.wrap})
-		g := newGadget(ctx, home, "app", namespaceManifest(inner), servedBy(operator), retry(1))
+		g := newGadget(ctx, home, "app", namespaceManifest(inner), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		refused.on.Store(true)
 		remove(ctx, g)

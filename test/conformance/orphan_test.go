@@ -290,7 +290,7 @@ var _ = Describe("A namespace that is released", func() {
 	It("is kept where it is to be deleted, but holds what is released", func(ctx SpecContext) {
 		home := newNamespace(ctx)
 		inner := home + "-inner"
-		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a", deletePolicy("orphan-on-delete")))), retry(1))
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a", deletePolicy("orphan-on-delete")))), retrySoon)
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("Namespace "+inner), ContainSubstring("ConfigMap "+inner+"/ours")))

@@ -47,20 +47,25 @@ webhooks:
 			hook := func() *unstructured.Unstructured {
 				return mustGet(ctx, "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "", namespace)
 			}
+			first := func(o *unstructured.Unstructured, list string) *unstructured.Unstructured {
+				GinkgoHelper()
+				items, _ := field(o, list).([]any)
+				Expect(items).NotTo(BeEmpty())
+				item, _ := items[0].(map[string]any)
+				return &unstructured.Unstructured{Object: item}
+			}
 			crd := func() *unstructured.Unstructured {
 				return mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 			}
 			injected := hook()
-			hooks, _ := field(injected, "webhooks").([]any)
-			Expect(unstructured.SetNestedField(hooks[0].(map[string]any), bundle, "clientConfig", "caBundle")).To(Succeed())
+			Expect(unstructured.SetNestedField(first(injected, "webhooks").Object, bundle, "clientConfig", "caBundle")).To(Succeed())
 			Expect(k8s.Update(ctx, injected)).To(Succeed())
 			patchAs(ctx, "injector", crd(), fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, bundle))
 
 			changeManifests(ctx, g, together(webhook(2), definition("b")))
 			expectReady(ctx, g)
-			hooks, _ = field(hook(), "webhooks").([]any)
-			Expect(field(&unstructured.Unstructured{Object: hooks[0].(map[string]any)}, "timeoutSeconds")).To(BeEquivalentTo(2))
-			Expect(field(&unstructured.Unstructured{Object: hooks[0].(map[string]any)}, "clientConfig", "caBundle")).To(Equal(bundle))
+			Expect(field(first(hook(), "webhooks"), "timeoutSeconds")).To(BeEquivalentTo(2))
+			Expect(field(first(hook(), "webhooks"), "clientConfig", "caBundle")).To(Equal(bundle))
 			Expect(field(crd(), "spec", "conversion", "webhook", "clientConfig", "service", "name")).To(Equal("b"))
 			Expect(field(crd(), "spec", "conversion", "webhook", "clientConfig", "caBundle")).To(Equal(bundle))
 			remove(ctx, g)

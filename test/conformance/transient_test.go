@@ -116,7 +116,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, operator)))
 		runOperator(operator, operatorOptions{user: user.Config})
 		g := newGadget(ctx, namespace, "app", together("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: forbidden}", configMap("sibling", "a")),
-			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+			servedBy(operator), retrySoon)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ServiceAccount "+namespace+"/forbidden"), ContainSubstring("cannot list")))
 		Eventually(ctx, exists(ctx, namespace, "sibling")).Should(Succeed())
 		patch(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", operator),

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -97,7 +96,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 	It("that somebody else defines anew with another scope is followed", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		definition := create(ctx, widgetDefinition(group))[0]
-		g := newGadget(ctx, namespace, "app", widget(group, "one"), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		g := newGadget(ctx, namespace, "app", widget(group, "one"), retrySoon)
 		expectReady(ctx, g)
 		remove(ctx, definition)
 		expectGone(ctx, definition)

@@ -188,6 +188,11 @@ func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	case Cut, Lag: // They concern what comes by the watch.
 	}
+	return c.forward(r, fault, dice)
+}
+
+// forward lets a request through, and what comes by a watch with the faults of watches.
+func (c *connection) forward(r *http.Request, fault Fault, dice *rand.Rand) (*http.Response, error) {
 	if isWatch(r) {
 		return c.watch(r, fault, dice)
 	}

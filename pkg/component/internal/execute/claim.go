@@ -48,8 +48,14 @@ func (e *Executor) isStripped(live *unstructured.Unstructured, a plan.Action) bo
 	})
 }
 
-// shown returns the managed fields that a server-side apply would leave, without doing it. Where that is refused, it is nil.
-func (e *Executor) shown(ctx context.Context, resource dynamic.ResourceInterface, a plan.Action) []metav1.ManagedFieldsEntry {
+// restored returns, for an object whose managed fields somebody stripped, those that a server-side apply would leave, without doing it. Where
+// they are not stripped, or that is refused, it is nil.
+func (e *Executor) restored(
+	ctx context.Context, resource dynamic.ResourceInterface, live *unstructured.Unstructured, a plan.Action,
+) []metav1.ManagedFieldsEntry {
+	if !e.isStripped(live, a) {
+		return nil
+	}
 	obj, err := e.patch(ctx, resource, a, map[string]any{"uid": string(a.UID)}, metav1.DryRunAll)
 	if err != nil {
 		return nil

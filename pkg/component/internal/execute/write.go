@@ -120,10 +120,8 @@ func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, 
 		return found, nil
 	}
 	updated := &unstructured.Unstructured{Object: merged}
-	if e.isStripped(live, a) {
-		if entries := e.shown(ctx, resource, a); entries != nil {
-			updated.SetManagedFields(entries)
-		}
+	if entries := e.restored(ctx, resource, live, a); entries != nil {
+		updated.SetManagedFields(entries)
 	}
 	if err := claim(updated, a, e.reconciler); err != nil {
 		return nil, err

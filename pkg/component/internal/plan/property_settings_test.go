@@ -99,7 +99,7 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 // stands says that a recorded object exists, and is ours.
 func stands(e metav1alpha1.InventoryEntry, f Facts) bool {
 	live := f.Live(KeyOf(e))
-	return live.Presence == Present && live.Owner == us && !(e.Completed && e.UID == "")
+	return live.Presence == Present && live.Owner == us && (!e.Completed || e.UID != "")
 }
 
 // goesBefore says that an object must be gone before another one is deleted: an instance of a managed type before all that is none, and
