@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -20,7 +19,7 @@ import (
 
 // contents asks the API server what is in a namespace that nothing else would delete: neither we, for it is no dependent that is to go,
 // nor Kubernetes itself. A type that cannot be listed may have objects there.
-func (e *Engine) contents(ctx context.Context, f plan.Facts, namespace string, reason plan.Reason) plan.Contents {
+func (e *Engine) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
 	resources, err := e.resources(ctx, "list", "create")
 	if err != nil {
 		return plan.Contents{Failure: unlisted(err)}
@@ -43,9 +42,7 @@ func (e *Engine) contents(ctx context.Context, f plan.Facts, namespace string, r
 		return plan.Contents{Failure: unlisted(err)}
 	}
 	// Of what is ours only that is deleted which is not desired, and which its policy does not keep.
-	f.Inventory = plan.NewInventory(slices.DeleteFunc(plan.Victims(f.Inventory, f.Desired), func(e metav1alpha1.InventoryEntry) bool {
-		return plan.Releases(e, reason)
-	}))
+	f.Inventory = going(f)
 	rest := foreign(f, found)
 	return plan.Contents{Count: rest.Count, Names: rest.Names}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -30,8 +31,8 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Predecessors: e.predecessors,
 		Defaults:  policiesForPlan(p.Policies.Or(e.defaults)),
 		PreDelete: p.PreDelete, PostDelete: p.PostDelete, Desired: p.Desired, Revision: p.Revision, Trigger: p.Trigger, Now: p.Now,
-		Guard:     e.guards.known(ownerID, guardName(e.name, ownerID)),
-		Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
+		Guard:  e.guards.known(ownerID, guardName(e.name, ownerID)),
+		Reason: p.reason(), Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
 		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },
 	}
 	facts.Foreign = e.watchedForeign(ctx, facts, managed)
@@ -48,20 +49,25 @@ func (e *Engine) check(ctx context.Context, f plan.Facts, p plan.Plan, checked m
 	}
 	for _, entry := range fresh {
 		if plan.IsNamespace(plan.KeyOf(entry)) {
-			f.Contents[entry.Name] = e.contents(ctx, f, entry.Name, deletionReason(p))
+			f.Contents[entry.Name] = e.contents(ctx, f, entry.Name)
 		}
 	}
 	return len(fresh) > 0
 }
 
-// deletionReason says why a plan deletes: all that it deletes goes for the same reason.
-func deletionReason(p plan.Plan) plan.Reason {
-	for _, a := range p.Actions {
-		if a.Verb == plan.VerbDelete {
-			return a.Reason
-		}
+// reason says why what is not desired goes.
+func (p Pass) reason() plan.Reason {
+	if p.deleting {
+		return plan.ReasonDeleted
 	}
-	return ""
+	return plan.ReasonPruned
+}
+
+// going returns the record of what is deleted: what is ours, and neither desired nor released.
+func going(f plan.Facts) plan.Inventory {
+	return plan.NewInventory(slices.DeleteFunc(plan.Victims(f.Inventory, f.Desired), func(e metav1alpha1.InventoryEntry) bool {
+		return plan.Releases(e, f.Reason)
+	}))
 }
 
 // latest chooses between what the watches know of an object and what this pass was told. Both may be late: the watch by nature, an answer

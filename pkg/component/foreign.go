@@ -58,6 +58,10 @@ func (e *Engine) listedInstances(ctx context.Context, m managedType, gk schema.G
 func (e *Engine) foreignOf(
 	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
 ) plan.ForeignInstances {
+	if m.definition != "" {
+		// Kubernetes deletes all instances with their definition, so what is ours and is to stay counts, too.
+		f.Inventory = going(f)
+	}
 	var all []inspect.Instance
 	var failures []string
 	if m.failure != "" {

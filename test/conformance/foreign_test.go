@@ -99,6 +99,21 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		Eventually(ctx, func() error { _, err := definition(ctx); return err }).ShouldNot(Succeed())
 	})
 
+	It("include what is still rendered, where the definition is not any more", func(ctx SpecContext) {
+		changeManifests(ctx, g, together(widget(group, "own"), configMap("settings", "b")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring(namespace+"/own")))
+		Expect(verbs(deletes(ctx))).To(BeEmpty())
+	})
+
+	It("include what is released, for it would go with its definition", func(ctx SpecContext) {
+		released := strings.Replace(widget(group, "own"), "{name: own}", "{name: own, annotations: {"+deletePolicy("orphan")+"}}", 1)
+		changeManifests(ctx, g, together(widgetDefinition(group), released, configMap("settings", "b")))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring(namespace+"/own")))
+		Expect(verbs(deletes(ctx))).To(BeEmpty())
+	})
+
 	It("may come and go while the deletion waits for them", func(ctx SpecContext) {
 		first := create(ctx, inElsewhere("first"))
 		remove(ctx, g)

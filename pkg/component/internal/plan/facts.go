@@ -32,6 +32,8 @@ type Facts struct {
 	Revision int64
 	// Trigger identifies the state of the component, for dependents that are applied again whenever it changes.
 	Trigger string
+	// Reason says why what is not desired goes.
+	Reason Reason
 	// Inventory is the persisted record.
 	Inventory Inventory
 	// Live says what is known of an object; it is asked for desired and recorded keys.
