@@ -10,24 +10,12 @@ import (
 	. "github.com/onsi/gomega"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
 var _ = Describe("What is not there yet", func() {
 	exists := func(ctx context.Context, namespace, name string) func() error {
 		return func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, name); return err }
 	}
-
-	It("may be a namespace: it is named, and the apply goes on within seconds once it is there", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		missing := namespace + "-missing"
-		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"), func(g *gadget.Gadget) { g.Spec.TargetNamespace = missing })
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True Retrying"), ContainSubstring(missing)))
-		create(ctx, namespaceManifest(missing))
-		created := time.Now()
-		expectReady(ctx, g)
-		Expect(time.Since(created)).To(BeNumerically("<", 5*time.Second))
-	})
 
 	It("may be a type: its siblings are applied, it is named, and it follows when the type is served", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
