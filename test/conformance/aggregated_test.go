@@ -66,7 +66,7 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		remove(ctx, foreign[0])
 		lifted := time.Now()
 		expectGone(ctx, g)
-		Expect(time.Since(lifted)).To(BeNumerically("<", 2*time.Second))
+		Expect(time.Since(lifted)).To(BeNumerically("<", 5*time.Second))
 	})
 
 	It("is not pruned while foreign instances exist", func(ctx SpecContext) {

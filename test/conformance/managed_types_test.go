@@ -67,7 +67,7 @@ var _ = Describe("An additional managed type", func() {
 		remove(ctx, foreign[0])
 		lifted := time.Now()
 		expectGone(ctx, g)
-		Expect(time.Since(lifted)).To(BeNumerically("<", 2*time.Second))
+		Expect(time.Since(lifted)).To(BeNumerically("<", 5*time.Second))
 	},
 		Entry("group and kind", func() (string, string) { return group, "Gizmo" }),
 		Entry("a group", func() (string, string) { return group, "*" }),
