@@ -35,7 +35,7 @@ func ofPhase(objects []manifests.Object, phase manifests.Phase) (found, others [
 // A crash at any point leaves a record that the status names, and none that a deletion does not find.
 func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manifests.Owner, phases []manifests.Object) error {
 	status := component.GetStatus()
-	last, recorded := status.PhaseRecord, status.Inventory
+	last := status.PhaseRecord
 	wanted, err := phaseDigest(phases)
 	if err != nil || wanted == last {
 		return err
@@ -48,14 +48,8 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 		status.PhaseRecord = wanted
 		return nil
 	}
-	if err := r.hold(ctx, component); err != nil {
+	if err := r.announcePhases(ctx, component); err != nil {
 		return err
-	}
-	if last == "" {
-		status.PhaseRecord = phasePending
-		if err := r.writeStatus(ctx, component, recorded); err != nil {
-			return err
-		}
 	}
 	if err := r.writePhases(ctx, component, owner, phaseRecord{digest: wanted, objects: phases}); err != nil {
 		return phaseProblem("record", err)
@@ -68,10 +62,23 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 		// It is persisted with the inventory, before the first create, or at the end of the pass.
 		return nil
 	}
-	if err := r.writeStatus(ctx, component, recorded); err != nil {
+	if err := r.writeStatus(ctx, component, status.Inventory); err != nil {
 		return err
 	}
 	return r.dropPhases(ctx, component, wanted)
+}
+
+// announcePhases makes sure, before there is a record, that a deletion waits for us, and looks for one.
+func (r *Reconciler[T]) announcePhases(ctx context.Context, component T) error {
+	if err := r.hold(ctx, component); err != nil {
+		return err
+	}
+	status := component.GetStatus()
+	if status.PhaseRecord != "" {
+		return nil
+	}
+	status.PhaseRecord = phasePending
+	return r.writeStatus(ctx, component, status.Inventory)
 }
 
 // endPhases drops the record of a component that has no phases any more.
