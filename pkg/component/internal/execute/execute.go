@@ -121,7 +121,8 @@ func dated(observed *plan.Observed, a plan.Action) *plan.Observed {
 	return observed
 }
 
-// failure classifies an error. A right that is missing is named by the API server, with the user who lacks it. What it says of a manifest may quote it, which must not happen to a Secret.
+// failure classifies an error. A right that is missing is named by the API server, with the user who lacks it. What it says of a manifest
+// may quote it, which must not happen to a Secret.
 func failure(err error, a plan.Action) *plan.Failure {
 	f := Classify(err)
 	if f.Reason == string(metav1.StatusReasonForbidden) && strings.Contains(f.Message, "\" cannot ") {
@@ -134,10 +135,15 @@ func failure(err error, a plan.Action) *plan.Failure {
 	return f
 }
 
-// journaled returns what the watch of our label may know of an answer: an object without our label is none of its business.
+// journaled returns what the watch of our label may know of an answer: an object without our label is none of its business, nor is one that
+// a read shows and the watch does not. A read may be answered late, and nothing would ever tell the watch that the object is gone.
 func journaled(observed *plan.Observed, a plan.Action) *plan.Observed {
 	switch {
-	case observed == nil || observed.Presence != plan.Present || observed.Owner == a.Owner:
+	case observed == nil || observed.Presence != plan.Present:
+		return observed
+	case a.Verb == plan.VerbRead && observed.UID != a.UID:
+		return nil
+	case observed.Owner == a.Owner:
 		return observed
 	case a.Verb == plan.VerbOrphan:
 		// It vanishes from the watch, and that is no news.

@@ -208,6 +208,11 @@ func TestRun(t *testing.T) {
 			want:    []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
+			name: "does not tell the watch of an object that it does not show", action: action(plan.VerbRead, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetUID("u2") })},
+			want:    []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Present,
+		},
+		{
 			name: "replaces what it read, in its resource version", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
 			answers: []answer{found(ownedInPart), found(nil)}, want: []string{"GET " + single, "PUT " + single}, verb: plan.VerbReplace, presence: plan.Present, known: true,
 			check: func(t *testing.T, r []request) {

@@ -84,6 +84,11 @@ func (g Guard) protects(name string, now time.Time) bool {
 	return g.Unavailable || slices.Contains(g.Definitions, name) && !g.Held.IsZero() && !now.Before(g.Held.Add(guardSettle))
 }
 
+// lapsed says that the guard should hold by now, and does not: somebody removed it, perhaps.
+func (g Guard) lapsed(now time.Time) bool {
+	return !g.SetUp.IsZero() && g.Held.IsZero() && !now.Before(g.SetUp.Add(guardPatience))
+}
+
 // Definition is a definition that a guard is for.
 type Definition struct {
 	Name string
@@ -163,7 +168,7 @@ func (p *Plan) guard(f Facts, unprotected []victim) {
 	for _, v := range unprotected {
 		action.Definitions = append(action.Definitions, Definition{Name: v.key.Name, UID: v.live.UID})
 	}
-	covered := !slices.ContainsFunc(unprotected, func(v victim) bool { return !slices.Contains(g.Definitions, v.key.Name) })
+	covered := !g.lapsed(f.Now) && !slices.ContainsFunc(unprotected, func(v victim) bool { return !slices.Contains(g.Definitions, v.key.Name) })
 	switch {
 	case r.Failure != nil && r.Verb != VerbUnguard:
 		p.waitForGuard(unprotected, "it cannot be told whether new instances are refused: "+r.Failure.Message, r.Failure)

@@ -106,6 +106,12 @@ func TestGuard(t *testing.T) {
 		c.clock += int(guardPatience / time.Second)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
+	t.Run("it is set up again where it does not hold in time: somebody may have removed it", func(t *testing.T) {
+		c, _ := guardedComponent()
+		c.steps(nothing)
+		c.clock += int(guardPatience / time.Second)
+		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
+	})
 	t.Run("one that may be left of a former life of the component is removed", func(t *testing.T) {
 		for _, owner := range []string{us, ""} {
 			c, definition := guardedComponent()
