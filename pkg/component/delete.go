@@ -78,9 +78,25 @@ func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
 	return slices.DeleteFunc(slices.Clone(component.GetFinalizers()), func(f string) bool { return f == r.Finalizer() })
 }
 
+// leaveTarget lets the Secret of the target go. Without it nobody gets to the target any more, so it is recorded before that nothing is left
+// there: a crash in between must not make the next pass look for it.
+func (r *Reconciler[T]) leaveTarget(ctx context.Context, component T) error {
+	status := component.GetStatus()
+	if recorded := status.Inventory; status.TargetSecret != "" && len(recorded) > 0 {
+		if err := setInventory(status, nil); err != nil {
+			return err
+		}
+		status.AppliedDigest = ""
+		if err := r.writeStatus(ctx, component, recorded); err != nil {
+			return err
+		}
+	}
+	return r.freeTarget(ctx, component)
+}
+
 // release lets the component go: its dependents are gone.
 func (r *Reconciler[T]) release(ctx context.Context, component T) error {
-	if err := r.freeTarget(ctx, component); err != nil {
+	if err := r.leaveTarget(ctx, component); err != nil {
 		return err
 	}
 	if err := r.dropPhases(ctx, component, ""); err != nil {

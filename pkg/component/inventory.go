@@ -115,6 +115,7 @@ func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r re
 		}
 		entry := metav1alpha1.InventoryEntry{
 			Group: r.gvr.Group, Version: r.gvr.Version, Kind: r.kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
+			Phase:        phaseOf(m.Annotations[e.name+"/"+manifests.AnnotationPhase]),
 			DeletePolicy: metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy]),
 		}
 		// What was recorded of a guard is lost; it costs nothing to remove one that does not exist.
@@ -125,6 +126,16 @@ func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r re
 		found = append(found, entry)
 	}
 	return found, nil
+}
+
+// phaseOf reads the phase that an annotation names; empty where that is none of a deletion.
+func phaseOf(annotation string) string {
+	switch phase := manifests.Phase(annotation); phase {
+	case manifests.PhasePreDelete, manifests.PhasePostDelete:
+		return annotation
+	case manifests.PhaseApply:
+	}
+	return ""
 }
 
 // definedTypes reads what a live definition defines: it is what protects its instances.

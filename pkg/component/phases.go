@@ -117,17 +117,23 @@ func phaseProblem(what string, err error) error {
 func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass, t target) (pre, post []manifests.Object, err error) {
 	status := component.GetStatus()
 	if status.PhaseRecord == phasePending || r.damaged(component) {
-		if status.PhaseRecord, err = r.findPhases(ctx, component); err != nil {
+		found, err := r.findPhases(ctx, component)
+		if err != nil {
 			return nil, nil, phaseProblem("find", err)
 		}
+		if found == "" {
+			// There may be a part of one, which a crash kept from being completed: it is removed in the end.
+			status.PhaseRecord = phasePending
+			return nil, nil, nil
+		}
+		status.PhaseRecord = found
 	}
-	if status.PhaseRecord == "" || len(pass.Inventory) == 0 && status.AppliedDigest == "" || allGone(pass.Inventory) {
+	if status.PhaseRecord == "" || len(pass.Inventory) == 0 && status.AppliedDigest == "" {
 		return nil, nil, nil
 	}
 	bodies, err := r.readPhases(ctx, component, status.PhaseRecord)
 	if isLost(err) {
-		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s",
-			truncate("what was to be applied while the component is deleted is not: "+err.Error(), maxNote))
+		r.reportLost(component, pass, err)
 		// Once is enough.
 		status.PhaseRecord = phasePending
 		return nil, nil, nil
@@ -141,6 +147,14 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	}
 	pre, post = ofPhase(objects, manifests.PhasePreDelete)
 	return pre, post, nil
+}
+
+// reportLost tells that phases cannot be applied, unless they were: a crash may have come between the end of their record and ours.
+func (r *Reconciler[T]) reportLost(component T, pass Pass, cause error) {
+	if !allGone(pass.Inventory) {
+		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s",
+			truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote))
+	}
 }
 
 // allGone says of a record that is not empty that only objects of phases are left in it, which did their work and are gone.

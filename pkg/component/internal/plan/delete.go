@@ -19,10 +19,10 @@ func ForDelete(f Facts) Plan {
 		p.Inventory = Inventory{}
 	}
 	p.forgetGuard(f)
-	p.enterPhases(f)
 	p.skipped()
 	switch {
 	case p.refuse(f, p.living(ordinary), ReasonDeleted):
+	case p.removeAll(f, p.formerDependents(f), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePreDelete, f.PreDelete):
 	case p.removeAll(f, p.living(ordinary), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePostDelete, f.PostDelete):

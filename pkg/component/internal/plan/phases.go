@@ -10,14 +10,16 @@ import (
 // An object of a phase stays in the inventory until the component is gone: as long as a deletion lasts, the record says which of them are
 // still to be applied. Completed means that the phase is over for it, and no UID besides that it is gone, too.
 
-// enterPhases tells by the record which objects belong to a phase, also where it was rebuilt from what is in the cluster.
-func (p *Plan) enterPhases(f Facts) {
+// formerDependents returns the ordinary dependents that have the place of an object of a phase: it was one of them before, and what it did then
+// does not count. They go first.
+func (p *Plan) formerDependents(f Facts) []metav1alpha1.InventoryEntry {
+	var found []metav1alpha1.InventoryEntry
 	for _, o := range slices.Concat(f.PreDelete, f.PostDelete) {
-		if e, recorded := p.Inventory[o.Key]; recorded {
-			e.Phase = string(o.Settings.Phase)
-			p.Inventory[o.Key] = e
+		if e, recorded := p.Inventory[o.Key]; recorded && e.Phase == "" {
+			found = append(found, e)
 		}
 	}
+	return found
 }
 
 // runPhase applies the objects of a phase, wave by wave, until all of them are ready. It says whether there is anything left to do, or to
