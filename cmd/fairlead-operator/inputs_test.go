@@ -94,7 +94,10 @@ var _ = Describe("Bad input", func() {
 			`Stalled InvalidManifests: ConfigMap a: annotation fairlead.io/order: "first" is not a whole number from -32768 to 32767`),
 		Entry("an object that the API server refuses", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 70000, targetPort: 1}]}}")}, nil,
 			`Stalled DependentFailed: failed: Service NAMESPACE/a (spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive)`),
-		Entry("a namespace that is not there", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), TargetNamespace: "nowhere"}, nil,
+		Entry("a namespace that is not there, and is not to be created", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), TargetNamespace: "nowhere",
+			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
+		}, nil,
 			`Progressing Retrying: retrying: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
 		Entry("a type that the operator may not write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: a.b/c, usages: [any]}}")}, nil,
 			`Stalled DependentFailed: failed: CertificateSigningRequest.certificates.k8s.io a (certificatesigningrequests.certificates.k8s.io "a" is forbidden: `+
