@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
 const foreignName = "made-by-hand"
@@ -105,13 +106,17 @@ func (w *world) deleteRest(ctx context.Context) error {
 	return w.holds(ctx, "in all this the API server forbade the operator nothing", w.nothingWasForbidden)
 }
 
-// nothingWasForbidden checks that the operator never asked for what its rules do not allow.
+// nothingWasForbidden checks that the operator never asked for what its rules do not allow. That the guard of a definition refuses a creation
+// as a dry run is no such thing: the operator asks until it does.
 func (w *world) nothingWasForbidden(ctx context.Context) error {
 	events, err := w.operatorEvents(ctx)
 	if err != nil {
 		return err
 	}
-	if forbidden := events.Code(403); len(forbidden) > 0 {
+	forbidden := events.Code(403).Where(func(e testcluster.Event) bool {
+		return e.Resource != "customresourcedefinitions" || !strings.Contains(e.RequestURI, "dryRun=All")
+	})
+	if len(forbidden) > 0 {
 		return fmt.Errorf("%d requests were forbidden, such as %s %s", len(forbidden), forbidden[0].Verb, forbidden[0].RequestURI)
 	}
 	return nil
