@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"io/fs"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,6 +56,9 @@ type Request struct {
 	Target, Local Lookup
 	// Capabilities describes the target.
 	Capabilities Capabilities
+	// Now is the time of this rendering, for a generator that writes it into manifests; the wall clock where it is zero. A rendering that is
+	// repeated to see whether it is deterministic gets another time, so whoever asks the clock instead goes unnoticed.
+	Now time.Time
 }
 
 // Lookup reads single objects for a generator. A missing object, and a kind that is not served, are reported as an error for which
