@@ -77,6 +77,9 @@ func (p *play[C]) checkCrash(ctx context.Context) error {
 		}
 	}
 	found, err := p.look(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
