@@ -74,11 +74,28 @@ func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manife
 	for _, e := range entries {
 		inventory[plan.KeyOf(e)] = e
 	}
-	if len(inventory) == 0 {
-		// There is nothing to look for again, should this pass not get as far as writing a record.
-		status.Reconciler = r.name
+	rebuilt := sortedEntries(inventory)
+	return rebuilt, r.restore(ctx, component, rebuilt)
+}
+
+// restore enters what was rebuilt into the status, and persists it before the pass writes anything else there: from then on nothing tells
+// that it was lost.
+func (r *Reconciler[T]) restore(ctx context.Context, component T, inventory []metav1alpha1.InventoryEntry) error {
+	// Who may not list Secrets wrote no records.
+	if err := r.rebuildPhases(ctx, component); err != nil && !apierrors.IsForbidden(err) {
+		return phaseProblem("find", err)
 	}
-	return sortedEntries(inventory), nil
+	status := component.GetStatus()
+	recorded := status.Inventory
+	if err := setInventory(status, inventory); err != nil {
+		return err
+	}
+	status.Reconciler = r.name
+	if len(inventory) == 0 && status.PhaseRecord == "" {
+		// There is nothing to look for again, should this pass not get as far as writing a status.
+		return nil
+	}
+	return r.writeStatus(ctx, component, recorded)
 }
 
 // search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted. A group that does

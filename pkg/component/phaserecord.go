@@ -11,13 +11,11 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -35,8 +33,12 @@ const maxRecord = 64 << 20
 const (
 	labelPhases     = "phases-of"
 	annotationParts = "phases-parts"
+	annotationTime  = "phases-written"
 	phaseDataKey    = "manifests.json.gz"
 )
+
+// timeFormat has texts in the order of their times, which that of an object, in full seconds, does not tell apart.
+const timeFormat = "2006-01-02T15:04:05.000000000Z"
 
 // phaseRecord is what is recorded.
 type phaseRecord struct {
@@ -75,14 +77,19 @@ func (r *Reconciler[T]) writePhases(ctx context.Context, component T, owner mani
 		return err
 	}
 	secrets, namespace := r.recordsOf(component)
+	now := r.clock.Now().UTC().Format(timeFormat)
 	for i, part := range parts {
 		secret := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Secret",
 			"metadata": map[string]any{
 				"namespace": namespace, "name": phaseSecretName(owner.ID(), record.digest, i),
-				"labels":      map[string]any{r.name + "/" + labelPhases: owner.ID()},
-				"annotations": map[string]any{r.name + "/" + labelPhases: owner.String(), r.name + "/" + annotationParts: strconv.Itoa(len(parts))},
-				"finalizers":  []any{r.Finalizer()},
+				"labels": map[string]any{r.name + "/" + labelPhases: owner.ID()},
+				"annotations": map[string]any{
+					r.name + "/" + labelPhases:     owner.String(),
+					r.name + "/" + annotationParts: strconv.Itoa(len(parts)),
+					r.name + "/" + annotationTime:  now,
+				},
+				"finalizers": []any{r.Finalizer()},
 			},
 			"data": map[string]any{phaseDataKey: base64.StdEncoding.EncodeToString(part)},
 		}}
@@ -149,77 +156,4 @@ func (r *Reconciler[T]) readPhases(ctx context.Context, component T, digest stri
 		data = append(data, part...)
 	}
 	return decodePhases(data)
-}
-
-// listPhases returns the Secrets of all records of a component, the newest first.
-func (r *Reconciler[T]) listPhases(ctx context.Context, component T) ([]unstructured.Unstructured, error) {
-	owner, err := r.owner(ctx, component)
-	if err != nil {
-		return nil, err
-	}
-	secrets, _ := r.recordsOf(component)
-	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: r.name + "/" + labelPhases + "=" + owner.ID()})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(list.Items, func(a, b unstructured.Unstructured) int {
-		return b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time)
-	})
-	return list.Items, nil
-}
-
-// findPhases returns the digest of the newest record that is complete; it is empty where there is none.
-func (r *Reconciler[T]) findPhases(ctx context.Context, component T) (string, error) {
-	found, err := r.listPhases(ctx, component)
-	if err != nil {
-		return "", err
-	}
-	parts := map[string]int{}
-	for i := range found {
-		words := strings.Split(found[i].GetName(), "-")
-		digest := words[max(0, len(words)-2)]
-		parts[digest]++
-		if strconv.Itoa(parts[digest]) == found[i].GetAnnotations()[r.name+"/"+annotationParts] {
-			return digest, nil
-		}
-	}
-	return "", nil
-}
-
-// dropPhases deletes the records of a component, but for the one to keep, if any.
-func (r *Reconciler[T]) dropPhases(ctx context.Context, component T, keep string) error {
-	if component.GetStatus().PhaseRecord == "" {
-		return nil
-	}
-	found, err := r.listPhases(ctx, component)
-	if err != nil {
-		return phaseProblem("delete the record of", err)
-	}
-	secrets, _ := r.recordsOf(component)
-	for i := range found {
-		if keep != "" && strings.Contains(found[i].GetName(), "-"+keep+"-") {
-			continue
-		}
-		if err := r.dropSecret(ctx, secrets, &found[i]); err != nil {
-			return phaseProblem("delete the record of", err)
-		}
-	}
-	return nil
-}
-
-// dropSecret deletes a Secret after it took our finalizer off.
-func (r *Reconciler[T]) dropSecret(ctx context.Context, secrets dynamic.ResourceInterface, secret *unstructured.Unstructured) error {
-	rest := slices.DeleteFunc(secret.GetFinalizers(), func(f string) bool { return f == r.Finalizer() })
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": secret.GetResourceVersion(), "finalizers": rest}})
-	if err != nil {
-		return err
-	}
-	freed, err := secrets.Patch(ctx, secret.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: r.name})
-	if err == nil && freed.GetDeletionTimestamp() == nil {
-		err = secrets.Delete(ctx, secret.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(secret.GetUID()))})
-	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

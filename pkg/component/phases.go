@@ -58,7 +58,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	r.phases[client.ObjectKeyFromObject(component)] = wanted
 	r.mu.Unlock()
 	status.PhaseRecord = wanted
-	if last == "" || last == phasePending {
+	if last == "" {
 		// It is persisted with the inventory, before the first create, or at the end of the pass.
 		return nil
 	}
@@ -116,19 +116,17 @@ func phaseProblem(what string, err error) error {
 // recallPhases returns what is applied while the component is deleted. A record that is lost is reported, and holds nothing up.
 func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass, t target) (pre, post []manifests.Object, err error) {
 	status := component.GetStatus()
-	if status.PhaseRecord == phasePending || r.damaged(component) {
-		found, err := r.findPhases(ctx, component)
-		if err != nil {
+	if status.PhaseRecord == phasePending {
+		if err := r.rebuildPhases(ctx, component); err != nil {
 			return nil, nil, phaseProblem("find", err)
 		}
-		if found == "" {
-			// There may be a part of one, which a crash kept from being completed: it is removed in the end.
-			status.PhaseRecord = phasePending
-			return nil, nil, nil
-		}
-		status.PhaseRecord = found
 	}
-	if status.PhaseRecord == "" || len(pass.Inventory) == 0 && status.AppliedDigest == "" {
+	switch status.PhaseRecord {
+	case "", phasePending:
+		// Of what is pending there may be a part, which a crash kept from being completed: it is removed in the end.
+		return nil, nil, nil
+	}
+	if len(pass.Inventory) == 0 && status.AppliedDigest == "" {
 		return nil, nil, nil
 	}
 	bodies, err := r.readPhases(ctx, component, status.PhaseRecord)

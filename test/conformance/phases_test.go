@@ -264,6 +264,79 @@ var _ = Describe("An operator that crashes over phases", func() {
 		})
 	}
 
+	// lost empties the status of a gadget with one phase while nobody serves it.
+	lost := func(ctx context.Context, namespace, operator, manifests string) *gadget.Gadget {
+		GinkgoHelper()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", manifests, servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+		Expect(records(ctx, namespace)).To(HaveLen(1))
+		emptied := current(ctx, g)
+		emptied.Status = gadget.GadgetStatus{}
+		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+		return g
+	}
+
+	It("drops the record with the last phase, also where the status that named it is lost", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		g := lost(ctx, namespace, operator, manifests(operator))
+		changeManifests(ctx, g, configMap("settings", "a"))
+		runOperator(operator, operatorOptions{})
+		expectReady(ctx, g)
+		Expect(records(ctx, namespace)).To(BeEmpty())
+	})
+
+	It("drops the former record with a change of the phases, also where the status that named it is lost", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		g := lost(ctx, namespace, operator, manifests(operator))
+		former := records(ctx, namespace)[0].Name
+		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
+		runOperator(operator, operatorOptions{})
+		expectReady(ctx, g)
+		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
+	})
+
+	It("leaves no record behind where there are phases alone, and the status is lost", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		g := lost(ctx, namespace, operator, oneJob("clean", preDelete(operator)))
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, g)
+		Expect(records(ctx, namespace)).To(BeEmpty())
+	})
+
+	It("goes on after a lost status where it may not list records: then it wrote none", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		forbidden := &refusal{method: http.MethodGet, path: "/namespaces/" + namespace + "/secrets"}
+		forbidden.on.Store(true)
+		runOperator(operator, operatorOptions{transport: forbidden.wrap})
+		expectReady(ctx, g)
+		emptied := current(ctx, g)
+		emptied.Status = gadget.GadgetStatus{}
+		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
+	It("loses nothing of a rebuilt inventory when it announces its first record", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+		emptied := current(ctx, g)
+		emptied.Status = gadget.GadgetStatus{}
+		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+		changeManifests(ctx, g, manifests(operator))
+		cut(ctx, operator, &crash{counts: writesTo(namespace, "secrets"), after: 0})
+		runOperator(operator, operatorOptions{})
+		expectReady(ctx, g)
+		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
+	})
+
 	for resource, writes := range map[string][]int64{"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2}} {
 		for _, after := range writes {
 			It(fmt.Sprintf("runs each Job once when it is cut off in a deletion after %d writes to %s", after, resource), func(ctx SpecContext) {
