@@ -38,6 +38,11 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 	if err := checkCluster(component.GetStatus(), target, len(inventory)); err != nil {
 		return Outcome{}, orLetGo(err)
 	}
+	if len(inventory) > 0 {
+		if err := r.holdTarget(ctx, component); err != nil {
+			return Outcome{}, err
+		}
+	}
 	pass := r.newPass(component, owner, inventory)
 	if pass.Managed, err = r.managedTypes(component); err != nil {
 		return Outcome{}, err

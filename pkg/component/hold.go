@@ -10,8 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // holdTarget puts a finalizer on the Secret of the component's kubeconfig, and takes it off the one that was held before. When a namespace
@@ -39,6 +41,19 @@ func (r *Reconciler[T]) holdTarget(ctx context.Context, component T) error {
 	return nil
 }
 
+// checkHold notes in the status that a Secret, as it was read, is not held any more, so that it is held again: somebody took our finalizer
+// off. In a deletion that is of no use where the Secret goes, too.
+func (r *Reconciler[T]) checkHold(component T, owner manifests.Owner, secret client.Object) {
+	status := component.GetStatus()
+	lost := status.TargetSecret == secret.GetName() && !slices.Contains(secret.GetFinalizers(), r.holdBy(owner))
+	if lost && (secret.GetDeletionTimestamp().IsZero() || component.GetDeletionTimestamp().IsZero()) {
+		status.TargetSecret = ""
+	}
+}
+
+// holdBy is the finalizer by which a component holds a Secret: of one that several use each has its own.
+func (r *Reconciler[T]) holdBy(owner manifests.Owner) string { return r.name + "/" + owner.ID() }
+
 // freeTarget takes the finalizer off all Secrets that may carry it: a crash may have kept the status from naming the last one.
 func (r *Reconciler[T]) freeTarget(ctx context.Context, component T) error {
 	secrets := []string{component.GetStatus().TargetSecret}
@@ -62,7 +77,7 @@ func (r *Reconciler[T]) changeHold(ctx context.Context, component T, name string
 	if err != nil {
 		return err
 	}
-	finalizer := r.name + "/" + owner.ID()
+	finalizer := r.holdBy(owner)
 	secrets := r.local.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(owner.Namespace)
 	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !held {

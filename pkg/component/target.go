@@ -46,7 +46,7 @@ func (r *Reconciler[T]) target(ctx context.Context, component T) (target, error)
 		return target{engine: local, local: local}, nil
 	}
 	r.local.Forget(owner)
-	found, err := r.remoteTarget(ctx, owner, *ref)
+	found, err := r.remoteTarget(ctx, component, owner, *ref)
 	found.local = local
 	return found, err
 }
@@ -59,7 +59,7 @@ func (r *Reconciler[T]) leaveRemote(owner manifests.Owner) {
 
 // remoteTarget finds the cluster of a kubeconfig. The Secret is watched: a new content takes effect at once, and one that is gone ends all
 // use of what it held.
-func (r *Reconciler[T]) remoteTarget(ctx context.Context, owner manifests.Owner, ref metav1alpha1.KubeConfigReference) (target, error) {
+func (r *Reconciler[T]) remoteTarget(ctx context.Context, component T, owner manifests.Owner, ref metav1alpha1.KubeConfigReference) (target, error) {
 	fill(&ref.Key, metav1alpha1.DefaultKubeConfigKey)
 	name := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}
 	watched := watchedReference(owner.Namespace, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: ref.Name})
@@ -75,7 +75,7 @@ func (r *Reconciler[T]) remoteTarget(ctx context.Context, owner manifests.Owner,
 	remote, ok := r.remotes.used(name, from)
 	if !ok {
 		var err error
-		if remote, err = r.enterRemote(ctx, owner, from); err != nil {
+		if remote, err = r.enterRemote(ctx, component, owner, from); err != nil {
 			return target{}, err
 		}
 	}
@@ -90,8 +90,8 @@ func (r *Reconciler[T]) remoteTarget(ctx context.Context, owner manifests.Owner,
 }
 
 // enterRemote reads a kubeconfig, as the operator, and makes the component use it.
-func (r *Reconciler[T]) enterRemote(ctx context.Context, owner manifests.Owner, from origin) (*remote, error) {
-	name := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}
+func (r *Reconciler[T]) enterRemote(ctx context.Context, component T, owner manifests.Owner, from origin) (*remote, error) {
+	name := client.ObjectKeyFromObject(component)
 	secrets := r.local.watching.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(owner.Namespace)
 	obj, err := secrets.Get(ctx, from.secret, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -105,6 +105,7 @@ func (r *Reconciler[T]) enterRemote(ctx context.Context, owner manifests.Owner, 
 	if err != nil {
 		return unusable(metav1alpha1.ReasonReferenceNotFound, "does not exist; create it")
 	}
+	r.checkHold(component, owner, obj)
 	data, err := referencedData(obj, metav1alpha1.SecretReference)
 	if err != nil {
 		return nil, err

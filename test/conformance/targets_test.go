@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -268,6 +269,32 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		}
 		expectGone(ctx, first)
 		expectGone(ctx, second)
+	})
+
+	It("holds its Secret again when somebody takes the finalizer off, in a deletion too", func(ctx SpecContext) {
+		secret := keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"), func(g *gadget.Gadget) { g.Spec.RetryInterval = nil })
+		expectReady(ctx, g)
+		held := func() []string { return mustGet(ctx, "v1", "Secret", namespace, "far").GetFinalizers() }
+		before := held()
+		Expect(before).To(HaveLen(1))
+		strip := func() {
+			GinkgoHelper()
+			patch(ctx, secret, `{"metadata":{"finalizers":null}}`)
+			Eventually(ctx, held).Should(Equal(before))
+		}
+		strip()
+		Expect(current(ctx, g).Status.TargetSecret).To(Equal("far"))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+
+		settings := newConfigMap(namespace, "settings")
+		Expect(there.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/hold"]}}`)))).To(Succeed())
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Deleting")
+		strip()
+		Expect(there.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+		expectGone(ctx, g)
+		Expect(held()).To(BeEmpty())
 	})
 
 	It("that cannot be reached holds up its components alone, and a deletion says what to do", func(ctx SpecContext) {
