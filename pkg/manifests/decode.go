@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// The bounds of a Decoder that names none.
+const (
+	defaultMaxObjects    = 20_000
+	defaultMaxAliasBytes = 8 << 20
+)
+
+// Decode reads a stream of manifests with the default bounds; see Decoder.
+func Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
+	return new(Decoder).Decode(file, data)
+}
+
+// Decoder reads the files of one rendering; its bounds hold for all of them together. Zero values mean the defaults.
+type Decoder struct {
+	// MaxObjects bounds the number of manifests; 20,000 by default.
+	MaxObjects int
+	// MaxAliasBytes bounds what the aliases of a document stand for, see CheckAliases; 8 MiB by default.
+	MaxAliasBytes int
+
+	found int
+}
+
 // Decode reads a stream of manifests, YAML or JSON, as kubectl does: documents without content are skipped, lists (a kind that ends in List, with
 // items) are replaced by their items, whole numbers become int64 and others float64.
 //
@@ -19,28 +41,47 @@ import (
 // string, as for the API server.
 //
 // The error joins a FileError for each mistake; file is only used in there. No objects are returned with an error.
-func Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
+func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, document := range splitDocuments(data) {
-		values, syntax := document.parse()
-		if syntax != nil {
-			syntax.File = file
-			errs = append(errs, syntax)
-			continue
+		found, mistakes := d.document(document)
+		for _, mistake := range mistakes {
+			mistake.File = file
+			errs = append(errs, mistake)
 		}
-		for _, value := range values {
-			found, mistakes := manifestsOf(value.data, "")
-			for _, mistake := range mistakes {
-				errs = append(errs, &FileError{File: file, Line: value.line, Err: mistake})
-			}
-			objects = append(objects, found...)
+		objects = append(objects, found...)
+		if limit := cmp.Or(d.MaxObjects, defaultMaxObjects); d.found > limit {
+			return nil, &FileError{File: file, Line: document.line, Err: fmt.Errorf("the limit of %d objects is exceeded here", limit)}
 		}
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	return objects, nil
+}
+
+// document returns the manifests of a document, and what is wrong with them, without the file.
+func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*FileError) {
+	if err := CheckAliases(document.text, cmp.Or(d.MaxAliasBytes, defaultMaxAliasBytes)); err != nil {
+		line, message := document.place(err.Error())
+		return nil, []*FileError{{Line: line, Err: errors.New(message)}}
+	}
+	values, syntax := document.parse()
+	if syntax != nil {
+		return nil, []*FileError{syntax}
+	}
+	var objects []*unstructured.Unstructured
+	var mistakes []*FileError
+	for _, value := range values {
+		found, wrong := manifestsOf(value.data, "")
+		for _, mistake := range wrong {
+			mistakes = append(mistakes, &FileError{Line: value.line, Err: mistake})
+		}
+		objects = append(objects, found...)
+	}
+	d.found += len(objects)
+	return objects, mistakes
 }
 
 // manifestsOf returns the manifest that data is, or those that it lists. at is the place of data in its document; empty at the top.

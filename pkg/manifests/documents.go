@@ -122,15 +122,19 @@ func (d document) parseJSON() ([]value, bool) {
 
 var lineInMessage = regexp.MustCompile(`line (\d+): `)
 
-// syntaxError moves the line that a parser's message begins with, which counts from the start of the document.
+// syntaxError is what a parser says.
 func (d document) syntaxError(err error) *FileError {
 	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
-	line := d.firstLine()
+	line, message := d.place(message)
+	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message)}
+}
+
+// place moves the line that a message begins with, which counts from the start of the document.
+func (d document) place(message string) (int, string) {
 	if found := lineInMessage.FindStringSubmatchIndex(message); found != nil && found[0] == 0 {
 		if n, err := strconv.Atoi(message[found[2]:found[3]]); err == nil {
-			line = d.line + n - 1
-			message = message[found[1]:]
+			return d.line + n - 1, message[found[1]:]
 		}
 	}
-	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message)}
+	return d.firstLine(), message
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -122,6 +123,29 @@ func TestDetached(t *testing.T) {
 		_, err := rendering.Detached(ctx, func() ([]client.Object, error) {
 			t.Error("started")
 			return nil, nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestWithin(t *testing.T) {
+	t.Run("ends what takes too long, with an error that says so", func(t *testing.T) {
+		_, err := rendering.Within(t.Context(), time.Nanosecond, func(ctx context.Context) ([]client.Object, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		if err == nil || err.Error() != "rendering takes longer than the limit of 1ns" {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("leaves the error of the caller's context alone", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := rendering.Within(ctx, time.Hour, func(ctx context.Context) ([]client.Object, error) {
+			cancel()
+			<-ctx.Done()
+			return nil, ctx.Err()
 		})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
