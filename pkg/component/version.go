@@ -13,7 +13,7 @@ import (
 // generatorVersion returns the version of a generator. Where it has none, that is the identity of the running program: a new build may
 // render differently, and what it renders must be rolled out as a whole.
 func generatorVersion(g generator.Generator) string {
-	if v, ok := g.(generator.Versioner); ok {
+	if v, ok := g.(generator.Versioner); ok && v.Version() != "" {
 		return v.Version()
 	}
 	return programIdentity()

@@ -87,8 +87,9 @@ type Capabilities struct {
 	APIVersions []string
 }
 
-// Versioner is an optional interface of a Generator: a new version is a change of the inputs, so that everything is rendered again. The
-// version of a generator without it is the program's: every new build renders everything again.
+// Versioner is an optional interface of a Generator, and of the transformers that it may be composed with: a new version is a change of the
+// inputs, so that everything is rendered again. The version of a generator without it, or with an empty one, is the program's: every new
+// build renders everything again.
 type Versioner interface {
 	Version() string
 }

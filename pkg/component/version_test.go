@@ -1,0 +1,34 @@
+package component
+
+import (
+	"context"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+type versionedGenerator string
+
+func (v versionedGenerator) Version() string { return string(v) }
+
+func (versionedGenerator) Generate(context.Context, generator.Request) ([]client.Object, error) {
+	return nil, nil
+}
+
+func TestAGeneratorWithoutAVersionHasThatOfTheProgram(t *testing.T) {
+	program := programIdentity()
+	if program == "" {
+		t.Fatal("the program has no identity")
+	}
+	none := generator.GeneratorFunc(versionedGenerator("").Generate)
+	for want, g := range map[string]generator.Generator{"1": versionedGenerator("1"), program: versionedGenerator("")} {
+		if got := generatorVersion(g); got != want {
+			t.Errorf("%T %q: want %s, got %s", g, g, want, got)
+		}
+	}
+	if got := generatorVersion(none); got != program {
+		t.Errorf("want %s, got %s", program, got)
+	}
+}

@@ -1,0 +1,93 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Chain returns a generator that renders with g, and hands the objects through the transformers in their order.
+//
+// Its version is made from those of g and of all transformers. Where one of them has none, the chain has none, and is rendered again with
+// every new build of the program: it may hold code that has changed.
+func Chain(g Generator, transformers ...Transformer) Generator {
+	return &chain{generator: g, transformers: transformers}
+}
+
+type chain struct {
+	generator    Generator
+	transformers []Transformer
+}
+
+var _ Versioner = (*chain)(nil)
+
+// Generate renders, and transforms what was rendered.
+func (c *chain) Generate(ctx context.Context, req Request) ([]client.Object, error) {
+	rendered, err := c.generator.Generate(ctx, req)
+	if err != nil || len(c.transformers) == 0 {
+		return rendered, err
+	}
+	objects, err := detach(rendered)
+	if err != nil {
+		return nil, err
+	}
+	for _, transformer := range c.transformers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if objects, err = transformer.Transform(ctx, req, objects); err != nil {
+			return nil, err
+		}
+	}
+	return asObjects(objects), nil
+}
+
+// Version is made from the versions of all parts.
+func (c *chain) Version() string {
+	parts := []any{c.generator}
+	for _, transformer := range c.transformers {
+		parts = append(parts, transformer)
+	}
+	return versionOf("chain", parts...)
+}
+
+// WithParameters returns a generator that renders with other parameters: those of the request, changed by the transformers in their order.
+// Its version is made as that of a Chain.
+func WithParameters(g Generator, transformers ...ParameterTransformer) Generator {
+	return &parameterised{generator: g, transformers: transformers}
+}
+
+type parameterised struct {
+	generator    Generator
+	transformers []ParameterTransformer
+}
+
+var _ Versioner = (*parameterised)(nil)
+
+// Generate changes a copy of the parameters, and renders with that.
+func (p *parameterised) Generate(ctx context.Context, req Request) ([]client.Object, error) {
+	for _, transformer := range p.transformers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		// Copied for each, because one may have kept what it returned.
+		changed := req
+		changed.Parameters, _ = copyParameters(req.Parameters).(map[string]any)
+		parameters, err := transformer.TransformParameters(ctx, changed)
+		if err != nil {
+			return nil, fmt.Errorf("parameters: %w", err)
+		}
+		req.Parameters = parameters
+	}
+	return p.generator.Generate(ctx, req)
+}
+
+// Version is made from the versions of all parts.
+func (p *parameterised) Version() string {
+	parts := []any{p.generator}
+	for _, transformer := range p.transformers {
+		parts = append(parts, transformer)
+	}
+	return versionOf("parameters", parts...)
+}

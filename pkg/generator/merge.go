@@ -1,0 +1,103 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Part is a generator with a name for messages.
+type Part struct {
+	// Name is what errors call the part; its position by default.
+	Name string
+	Generator
+}
+
+// Merge returns a generator that renders all parts, with the same request, into one set: the objects of the first, then those of the second,
+// and so on. An object that is rendered twice is an error that names the parts. An object without namespace counts as one of the
+// component's. All errors of all parts are reported together.
+//
+// Its version is made from those of the parts; where one of them has none, it has none.
+func Merge(parts ...Part) Generator { return merged(parts) }
+
+type merged []Part
+
+var _ Versioner = merged(nil)
+
+// Generate renders the parts, one after the other.
+func (m merged) Generate(ctx context.Context, req Request) ([]client.Object, error) {
+	var (
+		all  []client.Object
+		errs []error
+	)
+	origins := map[manifests.Key]string{}
+	for i, part := range m {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		objects, err := part.Generate(ctx, req)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", part.describe(i), err))
+			continue
+		}
+		for _, object := range objects {
+			errs = append(errs, claim(origins, object, req.Namespace, part.describe(i)))
+		}
+		all = append(all, objects...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// claim enters whose an object is.
+func claim(origins map[manifests.Key]string, object client.Object, namespace, origin string) error {
+	key, err := keyOf(object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	placed := key
+	if placed.Namespace == "" {
+		placed.Namespace = namespace
+	}
+	if first, twice := origins[placed]; twice {
+		return fmt.Errorf("%s is rendered twice, by %s and by %s; leave it out of one of them", key, first, origin)
+	}
+	origins[placed] = origin
+	return nil
+}
+
+// Version is made from the versions of the parts.
+func (m merged) Version() string {
+	parts := make([]any, len(m))
+	for i, part := range m {
+		parts[i] = part.Generator
+	}
+	return versionOf("merge", parts...)
+}
+
+func (p Part) describe(position int) string {
+	if p.Name == "" {
+		return fmt.Sprintf("part %d", position+1)
+	}
+	return p.Name
+}
+
+func keyOf(object client.Object) (manifests.Key, error) {
+	if object == nil {
+		return manifests.Key{}, errors.New("the generator returned nil as an object")
+	}
+	gvk := object.GetObjectKind().GroupVersionKind()
+	if gvk.Empty() {
+		var err error
+		if gvk, err = gvkOf(object); err != nil {
+			return manifests.Key{}, fmt.Errorf("%T %s: %w; set its apiVersion and kind", object, object.GetName(), err)
+		}
+	}
+	return manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}, nil
+}

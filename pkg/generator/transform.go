@@ -1,0 +1,110 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Transformer changes what a generator rendered.
+//
+// Transform gets the request of the rendering, and objects that it owns: it may change them, add some, leave some out, and return them in
+// another order. What is said of Generate holds for it, too: deterministic, safe for concurrent use, no network I/O of its own. A
+// Transformer that is a Versioner says when the same objects come out differently; see Chain.
+type Transformer interface {
+	Transform(ctx context.Context, req Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+}
+
+// TransformerFunc adapts a function to a Transformer.
+type TransformerFunc func(ctx context.Context, req Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+
+// Transform calls f.
+func (f TransformerFunc) Transform(ctx context.Context, req Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	return f(ctx, req, objects)
+}
+
+// ParameterTransformer changes the parameters that a generator renders with.
+//
+// TransformParameters returns them; it may change req.Parameters, which is a copy, and return that. The rest of the request is read-only,
+// and what is said of Generate holds for it, too.
+type ParameterTransformer interface {
+	TransformParameters(ctx context.Context, req Request) (map[string]any, error)
+}
+
+// ParameterTransformerFunc adapts a function to a ParameterTransformer.
+type ParameterTransformerFunc func(ctx context.Context, req Request) (map[string]any, error)
+
+// TransformParameters calls f.
+func (f ParameterTransformerFunc) TransformParameters(ctx context.Context, req Request) (map[string]any, error) {
+	return f(ctx, req)
+}
+
+// detach returns copies of the objects, as data. Transformers change them, and a generator may keep what it returned.
+func detach(objects []client.Object) ([]*unstructured.Unstructured, error) {
+	copies := make([]*unstructured.Unstructured, 0, len(objects))
+	for i, object := range objects {
+		if object == nil {
+			return nil, fmt.Errorf("the generator returned nil as object %d", i+1)
+		}
+		data, err := manifests.ToUnstructured(object, gvkOf)
+		if err != nil {
+			return nil, fmt.Errorf("%T %s: %w; set its apiVersion and kind", object, object.GetName(), err)
+		}
+		copied, err := copyOf(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: the manifest cannot be written as JSON: %w", data.GetKind(), data.GetName(), err)
+		}
+		copies = append(copies, copied)
+	}
+	return copies, nil
+}
+
+// copyOf goes through JSON: a generator of an author's own may hold numbers that DeepCopy does not know.
+func copyOf(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	text, err := json.Marshal(object.Object)
+	if err != nil {
+		return nil, err
+	}
+	copied := &unstructured.Unstructured{}
+	return copied, json.Unmarshal(text, &copied.Object)
+}
+
+func gvkOf(object runtime.Object) (schema.GroupVersionKind, error) {
+	return apiutil.GVKForObject(object, clientgoscheme.Scheme)
+}
+
+func asObjects(list []*unstructured.Unstructured) []client.Object {
+	objects := make([]client.Object, len(list))
+	for i, object := range list {
+		objects[i] = object
+	}
+	return objects
+}
+
+// copyParameters copies plain data.
+func copyParameters(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		copied := make(map[string]any, len(value))
+		for key, element := range value {
+			copied[key] = copyParameters(element)
+		}
+		return copied
+	case []any:
+		copied := make([]any, len(value))
+		for i, element := range value {
+			copied[i] = copyParameters(element)
+		}
+		return copied
+	}
+	return value
+}

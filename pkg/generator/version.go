@@ -1,0 +1,25 @@
+package generator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// versionOf returns the version of what is composed of parts, in their order: empty where a part has none.
+func versionOf(composition string, parts ...any) string {
+	hash := sha256.New()
+	_, _ = fmt.Fprintf(hash, "%q", composition)
+	for _, part := range parts {
+		versioner, ok := part.(Versioner)
+		if !ok {
+			return ""
+		}
+		version := versioner.Version()
+		if version == "" {
+			return ""
+		}
+		_, _ = fmt.Fprintf(hash, "%q", version)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16])
+}
