@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // delete takes the dependents of a component away. It needs no rendering, and no inputs: what was recorded is enough.
@@ -31,23 +32,8 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 	if err != nil || target.observing {
 		return Outcome{Observing: target.observing}, orLetGo(err)
 	}
-	owner, inventory, err := r.recorded(ctx, component, target.engine)
+	pass, err := r.prepareDelete(ctx, component, target)
 	if err != nil {
-		return Outcome{}, err
-	}
-	if err := checkCluster(component.GetStatus(), target, len(inventory)); err != nil {
-		return Outcome{}, orLetGo(err)
-	}
-	if len(inventory) > 0 {
-		if err := r.holdTarget(ctx, component); err != nil {
-			return Outcome{}, err
-		}
-	}
-	pass := r.newPass(component, owner, inventory)
-	if pass.Managed, err = r.managedTypes(component); err != nil {
-		return Outcome{}, err
-	}
-	if pass.PreDelete, pass.PostDelete, err = r.recallPhases(ctx, component, pass, target); err != nil {
 		return Outcome{}, err
 	}
 	outcome, err := r.deleteWithHooks(ctx, component, target.engine, pass)
@@ -55,6 +41,28 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 		r.reportSkipped(component, outcome)
 	}
 	return outcome, err
+}
+
+// prepareDelete collects what a deletion works with.
+func (r *Reconciler[T]) prepareDelete(ctx context.Context, component T, t target) (Pass, error) {
+	owner, inventory, err := r.recorded(ctx, component, t.engine)
+	if err != nil {
+		return Pass{}, err
+	}
+	if err := checkCluster(component.GetStatus(), t, len(inventory)); err != nil {
+		return Pass{}, orLetGo(err)
+	}
+	if len(inventory) > 0 {
+		if err := r.holdTarget(ctx, component); err != nil {
+			return Pass{}, err
+		}
+	}
+	pass := r.newPass(component, owner, inventory)
+	if pass.Managed, err = r.managedTypes(component); err != nil {
+		return Pass{}, err
+	}
+	pass.PreDelete, pass.PostDelete, err = r.recallPhases(ctx, component, pass, t)
+	return pass, err
 }
 
 // concerns says that a component that is being deleted waits for us, or that we created something for it too late.
@@ -85,7 +93,7 @@ func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
 
 // leaveTarget lets the Secret of the target go. Without it nobody gets to the target any more, so it is recorded before that nothing is left
 // there: a crash in between must not make the next pass look for it.
-func (r *Reconciler[T]) leaveTarget(ctx context.Context, component T) error {
+func (r *Reconciler[T]) leaveTarget(ctx context.Context, component T, owner manifests.Owner) error {
 	status := component.GetStatus()
 	if recorded := status.Inventory; status.TargetSecret != "" && len(recorded) > 0 {
 		if err := setInventory(status, nil); err != nil {
@@ -96,15 +104,19 @@ func (r *Reconciler[T]) leaveTarget(ctx context.Context, component T) error {
 			return err
 		}
 	}
-	return r.freeTarget(ctx, component)
+	return r.freeTarget(ctx, component, owner)
 }
 
 // release lets the component go: its dependents are gone.
 func (r *Reconciler[T]) release(ctx context.Context, component T) error {
-	if err := r.leaveTarget(ctx, component); err != nil {
+	owner, err := r.owner(ctx, component)
+	if err != nil {
 		return err
 	}
-	if err := r.dropPhases(ctx, component, ""); err != nil {
+	if err := r.leaveTarget(ctx, component, owner); err != nil {
+		return err
+	}
+	if err := r.endPhases(ctx, component, owner); err != nil {
 		return err
 	}
 	if err := r.changeFinalizers(ctx, component, controllerutil.RemoveFinalizer); err != nil {

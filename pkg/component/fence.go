@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -194,6 +195,10 @@ func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) rec
 			return reconcile.Result{RequeueAfter: r.backoff.When(req)}
 		}
 		s.engine.Forget(r.ownerIn(r.cluster, name))
+	}
+	if err := r.abandoned(ctx, name); err != nil {
+		log.FromContext(ctx).Error(err, "let go of the Secrets of a component that is gone")
+		return reconcile.Result{RequeueAfter: r.backoff.When(req)}
 	}
 	r.forget(name)
 	return reconcile.Result{}

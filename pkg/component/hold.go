@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +15,9 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
+
+// labelHeld with the reconciler's prefix marks the Secrets that components hold.
+const labelHeld = "held"
 
 // holdTarget puts a finalizer on the Secret of the component's kubeconfig, and takes it off the one that was held before. When a namespace
 // is deleted, Secrets go first, and with this one the way to the dependents. The status says which Secret is held.
@@ -27,13 +30,17 @@ func (r *Reconciler[T]) holdTarget(ctx context.Context, component T) error {
 	if status.TargetSecret == wanted {
 		return nil
 	}
+	owner, err := r.owner(ctx, component)
+	if err != nil {
+		return err
+	}
 	if wanted != "" {
-		if err := r.changeHold(ctx, component, wanted, true); err != nil {
+		if err := r.changeHold(ctx, heldSecret(owner, wanted), r.holdBy(owner), true); err != nil {
 			return err
 		}
 	}
 	if status.TargetSecret != "" {
-		if err := r.changeHold(ctx, component, status.TargetSecret, false); err != nil {
+		if err := r.changeHold(ctx, heldSecret(owner, status.TargetSecret), r.holdBy(owner), false); err != nil {
 			return err
 		}
 	}
@@ -54,8 +61,13 @@ func (r *Reconciler[T]) checkHold(component T, owner manifests.Owner, secret cli
 // holdBy is the finalizer by which a component holds a Secret: of one that several use each has its own.
 func (r *Reconciler[T]) holdBy(owner manifests.Owner) string { return r.name + "/" + owner.ID() }
 
+// heldSecret names a Secret beside a component.
+func heldSecret(owner manifests.Owner, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: owner.Namespace, Name: name}
+}
+
 // freeTarget takes the finalizer off all Secrets that may carry it: a crash may have kept the status from naming the last one.
-func (r *Reconciler[T]) freeTarget(ctx context.Context, component T) error {
+func (r *Reconciler[T]) freeTarget(ctx context.Context, component T, owner manifests.Owner) error {
 	secrets := []string{component.GetStatus().TargetSecret}
 	if _, _, kubeconfig := declaredTarget(component); kubeconfig != nil && kubeconfig.Name != secrets[0] {
 		secrets = append(secrets, kubeconfig.Name)
@@ -64,27 +76,22 @@ func (r *Reconciler[T]) freeTarget(ctx context.Context, component T) error {
 		if name == "" {
 			continue
 		}
-		if err := r.changeHold(ctx, component, name, false); err != nil {
+		if err := r.changeHold(ctx, heldSecret(owner, name), r.holdBy(owner), false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changeHold adds the component's own finalizer to a Secret, or removes it, with the resource version as precondition. It reads no content.
-func (r *Reconciler[T]) changeHold(ctx context.Context, component T, name string, held bool) error {
-	owner, err := r.owner(ctx, component)
-	if err != nil {
-		return err
-	}
-	finalizer := r.holdBy(owner)
-	secrets := r.local.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(owner.Namespace)
-	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+// changeHold adds a component's own finalizer to a Secret, or removes it, with the resource version as precondition. It reads no content.
+func (r *Reconciler[T]) changeHold(ctx context.Context, name types.NamespacedName, finalizer string, held bool) error {
+	secrets := r.local.metadata.Resource(secretResource).Namespace(name.Namespace)
+	secret, err := secrets.Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !held {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("hold Secret %s/%s: %w", owner.Namespace, name, err)
+		return fmt.Errorf("hold Secret %s: %w", name, err)
 	}
 	if slices.Contains(secret.Finalizers, finalizer) == held {
 		return nil
@@ -92,28 +99,49 @@ func (r *Reconciler[T]) changeHold(ctx context.Context, component T, name string
 	if held && secret.DeletionTimestamp != nil {
 		return &problem{
 			reason: metav1alpha1.ReasonReferenceNotFound, terminal: true,
-			message: fmt.Sprintf("Secret %s/%s with the kubeconfig is being deleted; name another one", owner.Namespace, name),
+			message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another one", name),
 		}
 	}
-	patch, err := finalizerPatch(secret, finalizer, held)
+	patch, err := finalizerPatch(secret, finalizer, held, r.holdMark(secret, finalizer, held))
 	if err != nil {
 		return err
 	}
-	_, err = secrets.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: r.name})
+	_, err = secrets.Patch(ctx, name.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: r.name})
 	if apierrors.IsNotFound(err) && !held {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("hold Secret %s/%s by a finalizer: %w", owner.Namespace, name, err)
+		return fmt.Errorf("hold Secret %s by a finalizer: %w", name, err)
 	}
 	return nil
 }
 
-// finalizerPatch adds a finalizer to an object, or removes it, and leaves those of others alone.
-func finalizerPatch(m *metav1.PartialObjectMetadata, finalizer string, held bool) ([]byte, error) {
+// holdMark returns the label that says of a Secret that components hold it, so that it is found when they are gone; it is taken off with the
+// last of our finalizers.
+func (r *Reconciler[T]) holdMark(secret *metav1.PartialObjectMetadata, finalizer string, held bool) map[string]any {
+	others := slices.DeleteFunc(r.holders(secret), func(f string) bool { return f == finalizer })
+	if held || len(others) > 0 {
+		return map[string]any{r.name + "/" + labelHeld: "true"}
+	}
+	return map[string]any{r.name + "/" + labelHeld: nil}
+}
+
+// holders returns the finalizers by which our components hold a Secret.
+func (r *Reconciler[T]) holders(secret *metav1.PartialObjectMetadata) []string {
+	return slices.DeleteFunc(slices.Clone(secret.Finalizers), func(f string) bool {
+		return f == r.Finalizer() || !strings.HasPrefix(f, r.name+"/")
+	})
+}
+
+// finalizerPatch adds a finalizer to an object, or removes it, and leaves those of others alone; labels are set besides.
+func finalizerPatch(m *metav1.PartialObjectMetadata, finalizer string, held bool, labels map[string]any) ([]byte, error) {
 	finalizers := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == finalizer })
 	if held {
 		finalizers = append(finalizers, finalizer)
 	}
-	return json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": m.ResourceVersion, "finalizers": finalizers}})
+	metadata := map[string]any{"resourceVersion": m.ResourceVersion, "finalizers": finalizers}
+	if len(labels) > 0 {
+		metadata["labels"] = labels
+	}
+	return json.Marshal(map[string]any{"metadata": metadata})
 }

@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -56,14 +55,16 @@ func isLost(err error) bool {
 	return errors.As(err, &lost)
 }
 
-// recordsOf returns where the records of a component are. A cluster-scoped component has no namespace of its own, and those that its
+// secretResource is the resource of Secrets.
+var secretResource = corev1.SchemeGroupVersion.WithResource("secrets")
+
+// recordNamespace returns where the records of a component are. A cluster-scoped component has no namespace of its own, and those that its
 // dependents are in may be dependents themselves.
-func (r *Reconciler[T]) recordsOf(component T) (dynamic.ResourceInterface, string) {
-	namespace := component.GetNamespace()
-	if namespace == "" {
-		namespace = r.options.RecordNamespace
+func (r *Reconciler[T]) recordNamespace(owner manifests.Owner) string {
+	if owner.Namespace == "" {
+		return r.options.RecordNamespace
 	}
-	return r.local.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace), namespace
+	return owner.Namespace
 }
 
 func phaseSecretName(ownerID, digest string, part int) string {
@@ -71,12 +72,13 @@ func phaseSecretName(ownerID, digest string, part int) string {
 }
 
 // writePhases writes a record. That it exists already is fine: a crash kept the status from naming it.
-func (r *Reconciler[T]) writePhases(ctx context.Context, component T, owner manifests.Owner, record phaseRecord) error {
+func (r *Reconciler[T]) writePhases(ctx context.Context, owner manifests.Owner, record phaseRecord) error {
 	parts, err := encodePhases(r.unmarked(record.objects))
 	if err != nil {
 		return err
 	}
-	secrets, namespace := r.recordsOf(component)
+	namespace := r.recordNamespace(owner)
+	secrets := r.local.dynamic.Resource(secretResource).Namespace(namespace)
 	now := r.clock.Now().UTC().Format(timeFormat)
 	for i, part := range parts {
 		secret := &unstructured.Unstructured{Object: map[string]any{
@@ -131,12 +133,9 @@ func decodePhases(data []byte) ([]*unstructured.Unstructured, error) {
 }
 
 // readPhases reads a record.
-func (r *Reconciler[T]) readPhases(ctx context.Context, component T, digest string) ([]*unstructured.Unstructured, error) {
-	owner, err := r.owner(ctx, component)
-	if err != nil {
-		return nil, err
-	}
-	secrets, namespace := r.recordsOf(component)
+func (r *Reconciler[T]) readPhases(ctx context.Context, owner manifests.Owner, digest string) ([]*unstructured.Unstructured, error) {
+	namespace := r.recordNamespace(owner)
+	secrets := r.local.dynamic.Resource(secretResource).Namespace(namespace)
 	var data []byte
 	for i, parts := 0, 1; i < parts; i++ {
 		name := phaseSecretName(owner.ID(), digest, i)

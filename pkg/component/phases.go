@@ -41,7 +41,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 		return err
 	}
 	if wanted == "" {
-		return r.endPhases(ctx, component)
+		return r.endPhases(ctx, component, owner)
 	}
 	if last == phasePending && r.wrotePhases(component, wanted) {
 		// An earlier pass wrote it, and ended before it came to a status.
@@ -51,7 +51,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if err := r.announcePhases(ctx, component); err != nil {
 		return err
 	}
-	if err := r.writePhases(ctx, component, owner, phaseRecord{digest: wanted, objects: phases}); err != nil {
+	if err := r.writePhases(ctx, owner, phaseRecord{digest: wanted, objects: phases}); err != nil {
 		return phaseProblem("record", err)
 	}
 	r.mu.Lock()
@@ -65,7 +65,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if err := r.writeStatus(ctx, component, status.Inventory); err != nil {
 		return err
 	}
-	return r.dropPhases(ctx, component, wanted)
+	return r.dropPhases(ctx, owner, wanted)
 }
 
 // announcePhases makes sure, before there is a record, that a deletion waits for us, and looks for one.
@@ -82,11 +82,15 @@ func (r *Reconciler[T]) announcePhases(ctx context.Context, component T) error {
 }
 
 // endPhases drops the record of a component that has no phases any more.
-func (r *Reconciler[T]) endPhases(ctx context.Context, component T) error {
-	if err := r.dropPhases(ctx, component, ""); err != nil {
+func (r *Reconciler[T]) endPhases(ctx context.Context, component T, owner manifests.Owner) error {
+	status := component.GetStatus()
+	if status.PhaseRecord == "" {
+		return nil
+	}
+	if err := r.dropPhases(ctx, owner, ""); err != nil {
 		return err
 	}
-	component.GetStatus().PhaseRecord = ""
+	status.PhaseRecord = ""
 	return nil
 }
 
@@ -129,7 +133,7 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	if len(pass.Inventory) == 0 && status.AppliedDigest == "" {
 		return nil, nil, nil
 	}
-	bodies, err := r.readPhases(ctx, component, status.PhaseRecord)
+	bodies, err := r.readPhases(ctx, pass.Owner, status.PhaseRecord)
 	if isLost(err) {
 		r.reportLost(component, pass, err)
 		// Once is enough.

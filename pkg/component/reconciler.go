@@ -49,7 +49,8 @@ type Reconciler[T Component] struct {
 	rendered map[types.NamespacedName]rendering
 	contents map[types.NamespacedName]map[observe.Reference]content
 	// phases are the digests of the records of phases that this process wrote.
-	phases map[types.NamespacedName]string
+	phases     map[types.NamespacedName]string
+	belongings map[types.NamespacedName]belongings
 }
 
 // NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is unique in the
@@ -66,6 +67,8 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		rendered: map[types.NamespacedName]rendering{},
 		contents: map[types.NamespacedName]map[observe.Reference]content{},
 		phases:   map[types.NamespacedName]string{},
+
+		belongings: map[types.NamespacedName]belongings{},
 	}
 }
 
@@ -86,6 +89,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	loaded := component.GetStatus().DeepCopy()
 	outcome, err := r.pass(ctx, component)
+	r.noteBelongings(component)
 	if gone := err == nil && !component.GetDeletionTimestamp().IsZero() && outcome.Done(); gone {
 		err = r.release(ctx, component)
 		if err == nil {
@@ -111,6 +115,9 @@ func interrupted(err error) bool {
 
 // pass does what can be done now. Errors are problems to report, except for those that interrupt it.
 func (r *Reconciler[T]) pass(ctx context.Context, component T) (Outcome, error) {
+	if err := r.letGo(ctx, client.ObjectKeyFromObject(component), component.GetUID()); err != nil {
+		return Outcome{}, err
+	}
 	if err := r.call(ctx, "PostRead", r.hooks.PostRead, component); err != nil {
 		return Outcome{}, err
 	}
@@ -177,6 +184,7 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	delete(r.rendered, name)
 	delete(r.contents, name)
 	delete(r.phases, name)
+	delete(r.belongings, name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.inputs.Release(name.String())
 	r.local.Forget(r.ownerIn(r.cluster, name))

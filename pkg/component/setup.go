@@ -66,6 +66,7 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 		return NewEngine(ctx, r.name, remote, options)
 	})
 	r.inputs = observe.NewReferences(ctx, r.local.metadata)
+	go r.sweep(ctx)
 	r.listen(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 	return nil
 }

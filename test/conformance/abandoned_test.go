@@ -1,0 +1,99 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("A component that somebody took the finalizer off", func() {
+	// ready makes a component with a held kubeconfig, which leads to the component's own cluster, and a record of phases.
+	ready := func(ctx context.Context, namespace, operator string) *gadget.Gadget {
+		GinkgoHelper()
+		kubeconfig, err := os.ReadFile(cluster.Kubeconfig())
+		Expect(err).NotTo(HaveOccurred())
+		near := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "near"}, Data: map[string][]byte{"value": kubeconfig}}
+		Expect(k8s.Create(ctx, near)).To(Succeed())
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), inCluster("near"), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(records(ctx, namespace)).To(HaveLen(1))
+		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers()).To(HaveLen(1))
+		return g
+	}
+	// giveUp deletes a component, and takes all finalizers off before the operator may touch anything.
+	giveUp := func(ctx context.Context, g *gadget.Gadget) {
+		GinkgoHelper()
+		change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
+		remove(ctx, g)
+		letGo(ctx, g)
+		expectGone(ctx, g)
+	}
+	expectLetGo := func(ctx context.Context, namespace string) {
+		GinkgoHelper()
+		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(BeEmpty())
+		Eventually(ctx, func() []string { return mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers() }).Should(BeEmpty())
+		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetLabels()).To(BeEmpty())
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetDeletionTimestamp()).To(BeNil())
+	}
+
+	It("leaves no finalizer on Secrets, only its dependents", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		giveUp(ctx, ready(ctx, namespace, operator))
+		expectLetGo(ctx, namespace)
+	})
+
+	It("leaves none either where no operator ran then, and the Secrets of others stay as they are", func(ctx SpecContext) {
+		namespace, other, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := ready(ctx, namespace, operator)
+		kept := ready(ctx, other, operator)
+		before := append(records(ctx, other), secretNamed(ctx, other, "near"))
+		stop()
+		giveUp(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectLetGo(ctx, namespace)
+		requestPass(ctx, kept, operator)
+		settle(ctx, operator)
+		Expect(append(records(ctx, other), secretNamed(ctx, other, "near"))).To(Equal(before))
+	})
+
+	It("leaves none to its successor of the same name", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		giveUp(ctx, ready(ctx, namespace, operator))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		expectLetGo(ctx, namespace)
+	})
+
+	It("is not taken for one that only left the operator's view", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		g := ready(ctx, namespace, operator)
+		before := passes(operator)
+		change(ctx, g, servedBy("nobody.test.fairlead.io"))
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+		settle(ctx, operator)
+		Expect(records(ctx, namespace)).To(HaveLen(1))
+		Expect(secretNamed(ctx, namespace, "near").Finalizers).To(HaveLen(1))
+		change(ctx, g, servedBy(operator))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})
+
+// secretNamed reads a Secret.
+func secretNamed(ctx context.Context, namespace, name string) corev1.Secret {
+	GinkgoHelper()
+	var secret corev1.Secret
+	Expect(k8s.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret)).To(Succeed())
+	return secret
+}
