@@ -16,6 +16,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/program"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -141,7 +142,7 @@ func (w *world) areGone(ctx context.Context, entries []metav1alpha1.InventoryEnt
 // operatorEvents returns what the API server has logged of the operator's requests.
 func (w *world) operatorEvents(ctx context.Context) (testcluster.Events, error) {
 	events, err := w.cluster.AuditEvents(ctx)
-	return events.User(operatorUser), err
+	return events.User(program.OperatorUser), err
 }
 
 // cameInWaves checks in the audit log that no object was created before those of the waves before it.

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 const sources = "test/e2e/demo/"
@@ -132,7 +134,7 @@ func (w *world) grantBackups(ctx context.Context) error {
 		return err
 	}
 	return w.becomes(ctx, "the operator's ClusterRole has the rules of "+role.Name, func(ctx context.Context) error {
-		allowed, err := may(ctx, w.admin, operatorUser, authorizationv1.ResourceAttributes{Verb: "create", Group: "ops.example.com", Resource: "backups"})
+		allowed, err := may(ctx, w.admin, program.OperatorUser, authorizationv1.ResourceAttributes{Verb: "create", Group: "ops.example.com", Resource: "backups"})
 		if err == nil && !allowed {
 			err = errors.New("the operator may not create backups yet")
 		}

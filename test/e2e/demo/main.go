@@ -9,12 +9,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
-	"time"
+
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 // The exit codes besides 0.
@@ -22,9 +20,6 @@ const (
 	exitFailed      = 1
 	exitInterrupted = 130 // as shells have it
 )
-
-// errInterrupted ends the demo when its user, or whoever started it, ends it.
-var errInterrupted = errors.New("interrupted")
 
 // The operator is told to end with the thread that started it. The main thread lasts as long as the program.
 func init() { runtime.LockOSThread() }
@@ -36,10 +31,8 @@ func main() {
 }
 
 func run(dev bool) int {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := program.Interruptible(context.Background())
 	defer cancel(nil)
-	endOnSignal(cancel)
-	go endWithParent(ctx, cancel)
 
 	n := newNarrator(os.Stdout)
 	walk := demonstrate
@@ -48,7 +41,7 @@ func run(dev bool) int {
 	}
 	err := stage(ctx, n, walk)
 	switch {
-	case errors.Is(err, errInterrupted):
+	case errors.Is(err, program.ErrInterrupted):
 		n.say("Interrupted; nothing is left running.")
 		return exitInterrupted
 	case err != nil:
@@ -58,28 +51,4 @@ func run(dev bool) int {
 		n.say("Ended; nothing is left running.")
 	}
 	return 0
-}
-
-// endOnSignal cancels at the first signal, for an orderly end. The second one ends the program at once.
-func endOnSignal(cancel context.CancelCauseFunc) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		<-signals
-		signal.Stop(signals)
-		cancel(errInterrupted)
-	}()
-}
-
-// endWithParent cancels when the program that started this one is gone: "go run" passes no SIGTERM on.
-func endWithParent(ctx context.Context, cancel context.CancelCauseFunc) {
-	parent := os.Getppid()
-	for os.Getppid() == parent {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
-	cancel(fmt.Errorf("%w: process %d, which started this one, is gone", errInterrupted, parent))
 }

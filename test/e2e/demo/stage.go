@@ -18,6 +18,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/test/program"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -42,7 +43,7 @@ type world struct {
 
 // stage sets the stage, plays on it, and clears it, whatever happens. Of a failure it keeps the logs and shows the end of the operator's.
 func stage(ctx context.Context, n *narrator, play func(context.Context, *world) error) (err error) {
-	if _, err := os.Stat(operatorBinary); err != nil {
+	if _, err := os.Stat(program.OperatorBinary); err != nil {
 		return fmt.Errorf("%w; run 'make build', and this from the project's root", err)
 	}
 	// Only the dev cluster has nodes.
@@ -51,40 +52,32 @@ func stage(ctx context.Context, n *narrator, play func(context.Context, *world) 
 	}
 	cluster, err := bootCluster(ctx, n)
 	if err != nil {
-		return causeOf(ctx, err)
+		return program.CauseOf(ctx, err)
 	}
 	log := filepath.Join(filepath.Dir(cluster.Kubeconfig()), operatorLog)
 	defer func() {
-		if err != nil && !errors.Is(err, errInterrupted) {
+		if err != nil && !errors.Is(err, program.ErrInterrupted) {
 			n.say("Logs are in %s; the operator's ends with:", cluster.KeepLogs())
-			tail(log, n.output())
+			program.Tail(log, n.output())
 		}
 		err = errors.Join(err, cluster.Stop())
 	}()
 	admin, err := install(ctx, n, cluster)
 	if err != nil {
-		return causeOf(ctx, err)
+		return program.CauseOf(ctx, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	operator, err := startOperator(ctx, n, operatorSettings{cluster: cluster, admin: admin, log: log, ended: cancel})
 	if err != nil {
-		return causeOf(ctx, err)
+		return program.CauseOf(ctx, err)
 	}
-	defer func() { err = errors.Join(err, operator.stop()) }()
+	defer func() { err = errors.Join(err, operator.Stop()) }()
 	developer, err := welcomeDeveloper(ctx, cluster, admin)
 	if err != nil {
-		return causeOf(ctx, err)
+		return program.CauseOf(ctx, err)
 	}
-	return causeOf(ctx, play(ctx, &world{narrator: n, cluster: cluster, admin: admin, developer: developer}))
-}
-
-// causeOf returns why the context ended rather than what failed for that.
-func causeOf(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return program.CauseOf(ctx, play(ctx, &world{narrator: n, cluster: cluster, admin: admin, developer: developer}))
 }
 
 func bootCluster(ctx context.Context, n *narrator) (*testcluster.Cluster, error) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 // step is a part of the walk. What it shows, it checks; the first that fails ends the demo.
@@ -53,7 +55,7 @@ func idle(ctx context.Context, w *world) error {
 	w.printf("\n")
 	w.say("The operator logs to %s.", filepath.Join(filepath.Dir(w.cluster.Kubeconfig()), operatorLog))
 	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, errInterrupted) {
+	if err := context.Cause(ctx); !errors.Is(err, program.ErrInterrupted) {
 		return err
 	}
 	return nil // That is how it ends well.
