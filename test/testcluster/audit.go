@@ -29,8 +29,10 @@ const (
 
 // Event is a request that the API server answered; a watch is there from its start.
 type Event struct {
-	ID        string
-	Time      time.Time // when the request arrived
+	ID   string
+	Time time.Time // when the request arrived
+	// Answered is when its answer was sent; of a watch when it started.
+	Answered  time.Time
 	UserAgent string
 	User      string
 	// ImpersonatedUser is empty unless User acted as another.
@@ -142,6 +144,7 @@ func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) 
 type auditLine struct {
 	AuditID                  string
 	RequestReceivedTimestamp time.Time
+	StageTimestamp           time.Time
 	UserAgent                string
 	RequestURI               string
 	Verb                     string
@@ -171,6 +174,7 @@ func (l auditLine) event() Event {
 	return Event{
 		ID:               l.AuditID,
 		Time:             l.RequestReceivedTimestamp,
+		Answered:         l.StageTimestamp,
 		UserAgent:        l.UserAgent,
 		User:             l.User.Username,
 		ImpersonatedUser: l.ImpersonatedUser.Username,

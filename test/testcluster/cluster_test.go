@@ -65,6 +65,11 @@ func TestClusterServesAndCountsRequests(t *testing.T) {
 	if len(created) != count {
 		t.Errorf("%d creates, got %d", count, len(created))
 	}
+	for _, event := range created {
+		if !event.Answered.After(event.Time) {
+			t.Errorf("arrived at %s, answered at %s", event.Time, event.Answered)
+		}
+	}
 	if len(events.UserAgent("testcluster-marker")) != 0 {
 		t.Error("the helper's own requests are among the events")
 	}
