@@ -15,6 +15,7 @@ import (
 type options struct {
 	metricsAddress          string
 	probeAddress            string
+	profilingAddress        string
 	leaderElect             bool
 	leaderElectionNamespace string
 	maxConcurrentReconciles int
@@ -30,6 +31,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.SetOutput(io.Discard) // errors are reported in one line, by the caller
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 turns it off")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.profilingAddress, "pprof-bind-address", "0", "address of /debug/pprof, which shows memory and must not be public; 0 turns it off")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the Lease, so that one of several replicas does")
 	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; that of the pod by default")
 	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "how many components are worked on at once")

@@ -37,10 +37,12 @@ func answers(url string) func() (int, error) {
 }
 
 var _ = Describe("The process", func() {
-	It("answers probes and serves metrics while it waits for the Lease, and ends when told to", func(SpecContext) {
-		probes, metrics := freeAddress(), freeAddress()
-		stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics)
-		for _, url := range []string{"http://" + probes + "/healthz", "http://" + probes + "/readyz", "http://" + metrics + "/metrics"} {
+	It("answers probes and serves metrics and profiles while it waits for the Lease, and ends when told to", func(SpecContext) {
+		probes, metrics, profiles := freeAddress(), freeAddress(), freeAddress()
+		stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--pprof-bind-address="+profiles)
+		for _, url := range []string{
+			"http://" + probes + "/healthz", "http://" + probes + "/readyz", "http://" + metrics + "/metrics", "http://" + profiles + "/debug/pprof/heap",
+		} {
 			Eventually(answers(url)).WithTimeout(20*time.Second).Should(Equal(http.StatusOK), url)
 		}
 		started := time.Now()

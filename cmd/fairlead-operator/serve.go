@@ -64,6 +64,7 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		Scheme:                        scheme,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.probeAddress,
+		PprofBindAddress:              o.profilingAddress,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.leaderElectionNamespace,
