@@ -16,6 +16,13 @@ type Options struct {
 	// AnnotationPrefix is the reconciler's name, the prefix of the annotations that are settings. It is needed for charts with hooks; see
 	// the package's documentation.
 	AnnotationPrefix string
+	// Raw renders what helm template prints: hooks are left as they are, also those that are no part of an apply, and no settings are
+	// written.
+	Raw bool
+	// SkipCRDs leaves out the folders crds.
+	SkipCRDs bool
+	// Limits bound each rendering.
+	Limits generator.Limits
 }
 
 // Generator renders a chart. It is safe for concurrent use.
@@ -33,12 +40,13 @@ func New(source fs.FS, options Options) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
+	options.Limits = options.Limits.WithDefaults()
 	return &Generator{charts: charts, options: options}, nil
 }
 
 // Generate renders the chart for a request. Errors name the file and line of the template, or the path of the value.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
-	return rendering.Detached(ctx, func() ([]client.Object, error) {
+	return rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		parsed, err := g.charts.For(req)
 		if err != nil {
 			return nil, err

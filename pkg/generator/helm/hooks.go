@@ -19,14 +19,16 @@ const (
 	postHookOrder = 1000
 )
 
+// legacyTest is what Helm 2 called a test, and Helm 3 still knows.
+const legacyTest release.HookEvent = "test-success"
+
 // hookEvents are the events of a hook that matter to an apply.
 type hookEvents struct {
 	install, upgrade, pre bool
 }
 
-// eventsOf reads the annotation of a hook. Other events than install and upgrade are left out, as are unknown ones.
-func eventsOf(annotation string) hookEvents {
-	var events hookEvents
+// eventsOf reads the annotation of a hook. As in Helm, a hook with an event that is not known is none at all.
+func eventsOf(annotation string) (events hookEvents, known bool) {
 	for event := range strings.SplitSeq(annotation, ",") {
 		switch release.HookEvent(strings.ToLower(strings.TrimSpace(event))) {
 		case release.HookPreInstall:
@@ -37,31 +39,33 @@ func eventsOf(annotation string) hookEvents {
 			events.upgrade, events.pre = true, true
 		case release.HookPostUpgrade:
 			events.upgrade = true
-		case release.HookPreDelete, release.HookPostDelete, release.HookPreRollback, release.HookPostRollback, release.HookTest:
+		case release.HookPreDelete, release.HookPostDelete, release.HookPreRollback, release.HookPostRollback, release.HookTest, legacyTest:
+		default:
+			return hookEvents{}, false
 		}
 	}
-	return events
+	return events, true
 }
 
 // runs says whether the hook is part of the dependents of a revision. A hook for the installation stays, or it would be pruned.
 func (e hookEvents) runs(revision int64) bool { return e.install || e.upgrade && revision > 1 }
 
 // placeHooks makes ordinary dependents of the hooks among the objects of a template, and drops those that do not matter to an apply.
-func placeHooks(file string, objects []*unstructured.Unstructured, revision int64, prefix string) ([]*unstructured.Unstructured, error) {
+func placeHooks(file string, objects []*unstructured.Unstructured, revision int64, options Options) ([]*unstructured.Unstructured, error) {
 	var kept []*unstructured.Unstructured
 	var errs []error
 	for _, object := range objects {
 		annotation, isHook := object.GetAnnotations()[release.HookAnnotation]
-		events := eventsOf(annotation)
+		events, known := eventsOf(annotation)
 		switch {
-		case !isHook:
+		case !isHook, options.Raw && known:
 			kept = append(kept, object)
-		case !events.install && !events.upgrade:
-		case prefix == "":
+		case !known, !events.install && !events.upgrade:
+		case options.AnnotationPrefix == "":
 			errs = append(errs, fmt.Errorf("%s: %s %s is a hook (%s), and the generator has no annotation prefix to order it by: set Options.AnnotationPrefix",
 				file, object.GetKind(), object.GetName(), annotation))
 		case events.runs(revision):
-			placeHook(object, events, prefix)
+			placeHook(object, events, options.AnnotationPrefix)
 			kept = append(kept, object)
 		}
 	}

@@ -37,18 +37,23 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 	if err != nil {
 		return nil, err
 	}
-	objects, err := decodeDefinitions(working)
-	errs := []error{err}
+	decoder := &manifests.Decoder{MaxObjects: options.Limits.Objects, MaxAliasBytes: options.Limits.AliasBytes}
+	var objects []*unstructured.Unstructured
+	var errs []error
+	if !options.SkipCRDs {
+		objects, err = decodeDefinitions(working, decoder)
+		errs = append(errs, err)
+	}
 	for _, file := range slices.Sorted(maps.Keys(rendered)) {
 		if strings.HasSuffix(file, notesFile) {
 			continue
 		}
-		decoded, err := manifests.Decode(file+" (rendered)", []byte(rendered[file]))
+		decoded, err := decoder.Decode(file+" (rendered)", []byte(rendered[file]))
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		kept, err := placeHooks(file, decoded, req.Revision, options.AnnotationPrefix)
+		kept, err := placeHooks(file, decoded, req.Revision, options)
 		errs = append(errs, err)
 		objects = append(objects, kept...)
 	}
@@ -56,11 +61,11 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 }
 
 // decodeDefinitions returns what the folders crds hold. They are no templates.
-func decodeDefinitions(c *chart.Chart) ([]*unstructured.Unstructured, error) {
+func decodeDefinitions(c *chart.Chart, decoder *manifests.Decoder) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, definition := range c.CRDObjects() {
-		decoded, err := manifests.Decode(definition.Filename, definition.File.Data)
+		decoded, err := decoder.Decode(definition.Filename, definition.File.Data)
 		errs = append(errs, err)
 		objects = append(objects, decoded...)
 	}

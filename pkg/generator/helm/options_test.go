@@ -1,0 +1,92 @@
+package helm_test
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+)
+
+func generate(t *testing.T, source fs.FS, options helm.Options, req generator.Request) []client.Object {
+	t.Helper()
+	g, err := helm.New(source, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := g.Generate(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func namesOf(objects []client.Object) []string {
+	names := make([]string, 0, len(objects))
+	for _, object := range objects {
+		names = append(names, object.GetName())
+	}
+	return names
+}
+
+func TestRawKeepsHooksAsHelmPrintsThem(t *testing.T) {
+	files := map[string]string{"crds/a.yaml": strings.Replace(configMap, "name: a", "name: definition", 1)}
+	for _, hook := range []string{"pre-install", "post-upgrade", "pre-delete", "post-rollback", "test", "test-success", "Pre-Install, test"} {
+		name := strings.ToLower(strings.ReplaceAll(hook, ", ", "-and-"))
+		files["templates/"+name+".yaml"] = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: " + name + "\n  annotations: {helm.sh/hook: '" + hook + "'}\n"
+	}
+	files["templates/unknown.yaml"] = strings.Replace(files["templates/test.yaml"], "'test'", "'pre-install,crd-install'", 1)
+	objects := generate(t, chartOf(files), helm.Options{Raw: true, AnnotationPrefix: "demo.example.io"}, generator.Request{Revision: 1})
+	want := []string{"definition", "post-rollback", "post-upgrade", "pre-delete", "pre-install-and-test", "pre-install", "test-success", "test"}
+	if got := namesOf(objects); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	for _, object := range objects[1:] {
+		if annotations := object.GetAnnotations(); len(annotations) != 1 {
+			t.Errorf("%s: got annotations %v", object.GetName(), annotations)
+		}
+	}
+}
+
+func TestSkipCRDsLeavesOutTheFolderCRDs(t *testing.T) {
+	files := map[string]string{"crds/a.yaml": strings.Replace(configMap, "name: a", "name: definition", 1), "templates/a.yaml": configMap}
+	if got := namesOf(generate(t, chartOf(files), helm.Options{}, generator.Request{})); !slices.Equal(got, []string{"definition", "a"}) {
+		t.Errorf("by default: got %q", got)
+	}
+	if got := namesOf(generate(t, chartOf(files), helm.Options{SkipCRDs: true}, generator.Request{})); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	many := map[string]string{"templates/a.yaml": `{{ range until 4 }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a-{{ . }}}
+{{ end }}`}
+	aliases := map[string]string{"templates/a.yaml": configMap + "x: [&a [a, a, a, a], *a, *a, *a, *a]\n"}
+	cases := map[string]struct {
+		files  map[string]string
+		limits generator.Limits
+		want   string
+	}{
+		"objects":        {many, generator.Limits{Objects: 3}, "the limit of 3 objects is exceeded"},
+		"aliases":        {aliases, generator.Limits{AliasBytes: 8}, "demo/templates/a.yaml (rendered)"},
+		"time":           {many, generator.Limits{Duration: time.Nanosecond}, "longer than the limit of 1ns"},
+		"enough of each": {many, generator.Limits{}, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := renderOnce(t, chartOf(c.files), helm.Options{Limits: c.limits}, generator.Request{})
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("want %q, got %v", c.want, err)
+			}
+		})
+	}
+}
