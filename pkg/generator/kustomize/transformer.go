@@ -1,0 +1,154 @@
+package kustomize
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+)
+
+// Changes are the parts of a kustomization that change objects which something else rendered. They have the meaning, and the order, that they
+// have in a kustomization: patches, namespace, images.
+type Changes struct {
+	// Patches are applied one after the other.
+	Patches []Patch
+	// Namespace is that of all namespaced objects, and of what refers to it, as a kustomization's field namespace has it.
+	Namespace string
+	// Images replaces names, tags and digests of images.
+	Images []Image
+}
+
+// Patch is a strategic merge patch, or a list of JSON patch operations.
+type Patch struct {
+	// Patch is the text, as YAML or JSON.
+	Patch string
+	// Target says which objects are patched; nil means the one that a strategic merge patch names itself.
+	Target *Target
+}
+
+// Target selects objects. All fields that are set must match. Those but for the selectors are regular expressions that match the whole.
+type Target struct {
+	Group, Version, Kind, Namespace, Name string
+	LabelSelector, AnnotationSelector     string
+}
+
+// Image replaces an image by another.
+type Image struct {
+	// Name of the image, without tag and digest.
+	Name string
+	// NewName, NewTag and Digest replace what they name; a digest replaces the tag.
+	NewName, NewTag, Digest string
+}
+
+// NewTransformer returns a transformer that makes the changes. An error names the field, such as patches[1]. Objects that no change is about
+// come out as they went in, and all in the order in which they went in.
+func NewTransformer(changes Changes) (generator.Transformer, error) {
+	version, err := json.Marshal(changes)
+	if err != nil {
+		return nil, err
+	}
+	t := &transformer{version: "kustomize " + string(version), kustomization: types.Kustomization{
+		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Resources: []string{objectsFile},
+		Namespace: changes.Namespace,
+	}}
+	var errs []error
+	for i, patch := range changes.Patches {
+		compiled, err := patch.compile()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("patches[%d]: %w", i, err))
+		}
+		t.kustomization.Patches = append(t.kustomization.Patches, compiled)
+	}
+	for i, image := range changes.Images {
+		if image.Name == "" {
+			errs = append(errs, fmt.Errorf("images[%d]: no name: want that of the image to replace, without its tag", i))
+		}
+		t.kustomization.Images = append(t.kustomization.Images, types.Image{
+			Name: image.Name, NewName: image.NewName, NewTag: image.NewTag, Digest: image.Digest,
+		})
+	}
+	return t, errors.Join(errs...)
+}
+
+// objectsFile holds the objects in the kustomization that changes them.
+const objectsFile = "objects.yaml"
+
+type transformer struct {
+	kustomization types.Kustomization
+	version       string
+}
+
+var _ generator.Versioner = (*transformer)(nil)
+
+// Version tells the changes.
+func (t *transformer) Version() string { return t.version }
+
+// Transform builds a kustomization of the objects and the changes. An error names the patch.
+func (t *transformer) Transform(ctx context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if len(objects) == 0 {
+		return objects, nil
+	}
+	stream, err := streamOf(objects)
+	if err != nil {
+		return nil, err
+	}
+	var changed []*unstructured.Unstructured
+	_, err = rendering.Detached(ctx, func() (_ []client.Object, err error) {
+		changed, err = t.build(ctx, stream)
+		return nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// build changes the objects; if that fails, it finds out which patch it is that fails after those before it.
+func (t *transformer) build(ctx context.Context, stream []byte) ([]*unstructured.Unstructured, error) {
+	changed, err := buildWith(ctx, t.kustomization, stream)
+	if err == nil {
+		return changed, nil
+	}
+	fewer := t.kustomization
+	for i := range t.kustomization.Patches {
+		fewer.Patches = t.kustomization.Patches[:i+1]
+		if _, err := buildWith(ctx, fewer, stream); err != nil {
+			return nil, fmt.Errorf("patches[%d]: %w", i, err)
+		}
+	}
+	return nil, err
+}
+
+func buildWith(ctx context.Context, kustomization types.Kustomization, stream []byte) ([]*unstructured.Unstructured, error) {
+	text, err := yaml.Marshal(kustomization)
+	if err != nil {
+		return nil, err
+	}
+	source := &checkedSource{files: newFiles([]rendering.File{{Name: "kustomization.yaml", Data: text}, {Name: objectsFile, Data: stream}})}
+	return source.build(ctx)
+}
+
+// streamOf returns objects as a stream of documents.
+func streamOf(objects []*unstructured.Unstructured) ([]byte, error) {
+	var stream bytes.Buffer
+	for _, object := range objects {
+		text, err := json.Marshal(object.Object)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		stream.WriteString("---\n")
+		stream.Write(text)
+		stream.WriteString("\n")
+	}
+	return stream.Bytes(), nil
+}
