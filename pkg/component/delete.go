@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // delete takes the dependents of a component away. It needs no rendering, and no inputs: what was recorded is enough.
@@ -91,20 +90,19 @@ func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
 	return slices.DeleteFunc(slices.Clone(component.GetFinalizers()), func(f string) bool { return f == r.Finalizer() })
 }
 
-// leaveTarget lets the Secret of the target go. Without it nobody gets to the target any more, so it is recorded before that nothing is left
-// there: a crash in between must not make the next pass look for it.
-func (r *Reconciler[T]) leaveTarget(ctx context.Context, component T, owner manifests.Owner) error {
+// settle records that nothing is left, before the Secrets go that lead there: the kubeconfig of the target, and the record of phases. A crash
+// in between must not make the next pass look for them.
+func (r *Reconciler[T]) settle(ctx context.Context, component T) error {
 	status := component.GetStatus()
-	if recorded := status.Inventory; status.TargetSecret != "" && len(recorded) > 0 {
-		if err := setInventory(status, nil); err != nil {
-			return err
-		}
-		status.AppliedDigest = ""
-		if err := r.writeStatus(ctx, component, recorded); err != nil {
-			return err
-		}
+	recorded := status.Inventory
+	if len(recorded) == 0 || status.TargetSecret == "" && status.PhaseRecord == "" {
+		return nil
 	}
-	return r.freeTarget(ctx, component, owner)
+	if err := setInventory(status, nil); err != nil {
+		return err
+	}
+	status.AppliedDigest = ""
+	return r.writeStatus(ctx, component, recorded)
 }
 
 // release lets the component go: its dependents are gone.
@@ -113,7 +111,10 @@ func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	if err != nil {
 		return err
 	}
-	if err := r.leaveTarget(ctx, component, owner); err != nil {
+	if err := r.settle(ctx, component); err != nil {
+		return err
+	}
+	if err := r.freeTarget(ctx, component, owner); err != nil {
 		return err
 	}
 	if err := r.endPhases(ctx, component, owner); err != nil {

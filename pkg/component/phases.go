@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -131,11 +130,12 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 		return nil, nil, nil
 	}
 	if len(pass.Inventory) == 0 && status.AppliedDigest == "" {
+		// Nothing was ever applied, or all is done; see settle.
 		return nil, nil, nil
 	}
 	bodies, err := r.readPhases(ctx, pass.Owner, status.PhaseRecord)
 	if isLost(err) {
-		r.reportLost(component, pass, err)
+		r.reportLost(component, err)
 		// Once is enough.
 		status.PhaseRecord = phasePending
 		return nil, nil, nil
@@ -151,22 +151,10 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	return pre, post, nil
 }
 
-// reportLost tells that phases cannot be applied, unless they were: a crash may have come between the end of their record and ours.
-func (r *Reconciler[T]) reportLost(component T, pass Pass, cause error) {
-	if !allGone(pass.Inventory) {
-		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s",
-			truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote))
-	}
-}
-
-// allGone says of a record that is not empty that only objects of phases are left in it, which did their work and are gone.
-func allGone(inventory []metav1alpha1.InventoryEntry) bool {
-	for _, e := range inventory {
-		if !plan.IsGone(e) {
-			return false
-		}
-	}
-	return len(inventory) > 0
+// reportLost tells that phases cannot be applied.
+func (r *Reconciler[T]) reportLost(component T, cause error) {
+	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s",
+		truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote))
 }
 
 // unmarked returns the manifests of objects as they are recorded.

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,10 +18,7 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 	// ready makes a component with a held kubeconfig, which leads to the component's own cluster, and a record of phases.
 	ready := func(ctx context.Context, namespace, operator string) *gadget.Gadget {
 		GinkgoHelper()
-		kubeconfig, err := os.ReadFile(cluster.Kubeconfig())
-		Expect(err).NotTo(HaveOccurred())
-		near := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "near"}, Data: map[string][]byte{"value": kubeconfig}}
-		Expect(k8s.Create(ctx, near)).To(Succeed())
+		keepOwnKubeconfig(ctx, namespace)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), inCluster("near"), servedBy(operator))
 		expectReady(ctx, g)
 		Expect(records(ctx, namespace)).To(HaveLen(1))
@@ -55,14 +53,14 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		stop := runOperator(operator, operatorOptions{})
 		g := ready(ctx, namespace, operator)
 		kept := ready(ctx, other, operator)
-		before := append(records(ctx, other), secretNamed(ctx, other, "near"))
+		before := append(records(ctx, other), ownKubeconfig(ctx, other))
 		stop()
 		giveUp(ctx, g)
 		runOperator(operator, operatorOptions{})
 		expectLetGo(ctx, namespace)
 		requestPass(ctx, kept, operator)
 		settle(ctx, operator)
-		Expect(append(records(ctx, other), secretNamed(ctx, other, "near"))).To(Equal(before))
+		Expect(append(records(ctx, other), ownKubeconfig(ctx, other))).To(Equal(before))
 	})
 
 	It("leaves none to its successor of the same name", func(ctx SpecContext) {
@@ -83,17 +81,53 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 		settle(ctx, operator)
 		Expect(records(ctx, namespace)).To(HaveLen(1))
-		Expect(secretNamed(ctx, namespace, "near").Finalizers).To(HaveLen(1))
+		Expect(ownKubeconfig(ctx, namespace).Finalizers).To(HaveLen(1))
 		change(ctx, g, servedBy(operator))
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
 })
 
-// secretNamed reads a Secret.
-func secretNamed(ctx context.Context, namespace, name string) corev1.Secret {
+var _ = Describe("A deletion through a kubeconfig that is cut off at its end", func() {
+	for resource, writes := range map[string][]int64{"configmaps": {1}, "gadgets": {1, 2, 3}, "secrets": {1}} {
+		for _, after := range writes {
+			It(fmt.Sprintf("goes on, although the kubeconfig went with the last finalizer, after %d writes to %s", after, resource), func(ctx SpecContext) {
+				namespace, operator := newNamespace(ctx), newOperatorName()
+				keepOwnKubeconfig(ctx, namespace)
+				stop := runOperator(operator, operatorOptions{})
+				g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("near"), servedBy(operator))
+				expectReady(ctx, g)
+				stop()
+				// Held by us alone, it goes in the moment that it is let go.
+				near := ownKubeconfig(ctx, namespace)
+				remove(ctx, &near)
+				remove(ctx, g)
+				c := &crash{counts: writesTo(namespace, resource), after: after, unanswered: true}
+				stop = runOperator(operator, operatorOptions{transport: c.wrap})
+				Eventually(ctx, func() bool { return c.crashed.Load() || isGone(ctx, g) }).Should(BeTrue())
+				stop()
+				runOperator(operator, operatorOptions{})
+				expectGone(ctx, g)
+				expectGone(ctx, &near)
+				Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+			})
+		}
+	}
+})
+
+// keepOwnKubeconfig makes a Secret with a kubeconfig that leads to the component's own cluster.
+func keepOwnKubeconfig(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	kubeconfig, err := os.ReadFile(cluster.Kubeconfig())
+	Expect(err).NotTo(HaveOccurred())
+	near := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "near"}, Data: map[string][]byte{"value": kubeconfig}}
+	Expect(k8s.Create(ctx, near)).To(Succeed())
+}
+
+// ownKubeconfig reads the Secret that keepOwnKubeconfig made.
+func ownKubeconfig(ctx context.Context, namespace string) corev1.Secret {
 	GinkgoHelper()
 	var secret corev1.Secret
-	Expect(k8s.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret)).To(Succeed())
+	Expect(k8s.Get(ctx, types.NamespacedName{Namespace: namespace, Name: "near"}, &secret)).To(Succeed())
 	return secret
 }

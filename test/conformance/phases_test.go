@@ -205,6 +205,28 @@ var _ = Describe("The deletion of a component with phases", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
+	It("waits while the type of what follows it is not served, and loses none of it", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		definition := create(ctx, widgetDefinition(group))[0]
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), strings.Replace(widget(group, "told"), "{name:", "{annotations: {"+postDelete(operatorName)+"}, name:", 1)),
+			func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		expectReady(ctx, g)
+		remove(ctx, definition)
+		expectGone(ctx, definition)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("phase post-delete"), ContainSubstring("Widget."+group)))
+		Expect(records(ctx, namespace)).To(HaveLen(1))
+		create(ctx, widgetDefinition(group))
+		DeferCleanup(func(ctx SpecContext) {
+			remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", definition.GetName()))
+		})
+		expectGone(ctx, g)
+		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool { return strings.Contains(s, " secrets/") })
+		Expect(told).To(Equal([]string{"delete configmaps/settings", "patch widgets/told", "delete widgets/told"}))
+		Expect(lostPhases(ctx, namespace)).To(BeEmpty())
+	})
+
 	It("goes on without what was recorded where the record was taken away, and says so", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
@@ -216,11 +238,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
-		Eventually(ctx, func() []eventsv1.Event {
-			events := &eventsv1.EventList{}
-			Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
-			return events.Items
-		}).Should(ContainElement(And(HaveField("Reason", "PhasesLost"), HaveField("Note", ContainSubstring(found[0].Name)))))
+		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).Should(ConsistOf(ContainSubstring(found[0].Name)))
 	})
 
 	It("keeps its record while somebody deletes it, because our finalizer holds it", func(ctx SpecContext) {
@@ -337,7 +355,7 @@ var _ = Describe("An operator that crashes over phases", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
 	})
 
-	for resource, writes := range map[string][]int64{"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2}} {
+	for resource, writes := range map[string][]int64{"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2, 3, 4, 5}, "secrets": {1, 2}} {
 		for _, after := range writes {
 			It(fmt.Sprintf("runs each Job once when it is cut off in a deletion after %d writes to %s", after, resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
@@ -357,10 +375,24 @@ var _ = Describe("An operator that crashes over phases", func() {
 				Expect(created).To(Equal([]string{"patch jobs/clean", "patch jobs/tell"}))
 				Expect(records(ctx, namespace)).To(BeEmpty())
 				Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+				Expect(lostPhases(ctx, namespace)).To(BeEmpty())
 			})
 		}
 	}
 })
+
+// lostPhases returns what events tell of records of phases that are lost.
+func lostPhases(ctx context.Context, namespace string) (notes []string) {
+	GinkgoHelper()
+	events := &eventsv1.EventList{}
+	Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
+	for _, e := range events.Items {
+		if e.Reason == "PhasesLost" {
+			notes = append(notes, e.Note)
+		}
+	}
+	return notes
+}
 
 // isGone says that an object does not exist.
 func isGone(ctx context.Context, g *gadget.Gadget) bool {

@@ -92,14 +92,14 @@ func (p *Plan) forget(e metav1alpha1.InventoryEntry) {
 	p.Inventory[KeyOf(e)] = e
 }
 
-// IsGone says of a recorded object of a phase that it did its work and is gone.
-func IsGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
+// isGone says of a recorded object of a phase that it did its work and is gone.
+func isGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
 
 // living returns the recorded objects of some phases that may exist.
 func (p *Plan) living(of func(manifests.Phase) bool) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, e := range p.Inventory {
-		if !IsGone(e) && of(manifests.Phase(e.Phase)) {
+		if !isGone(e) && of(manifests.Phase(e.Phase)) {
 			found = append(found, e)
 		}
 	}
