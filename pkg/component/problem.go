@@ -56,14 +56,20 @@ func problemOf(err error) *problem {
 	return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error()}
 }
 
-// authored returns the problem that an error of an author's code is. The error itself may say whether it goes away; if it does not, terminal
-// says so. A terminal problem has the given reason.
+// authored returns the problem that an error of an author's code is. The error itself may say whether it goes away, or an API server that is
+// at the bottom of it; if neither does, terminal says so. A terminal problem has the given reason.
 func authored(err error, reason string, terminal bool) *problem {
 	var retry interface{ RetryAfter() time.Duration }
-	switch {
-	case errors.As(err, &retry):
+	if errors.As(err, &retry) {
 		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: max(0, retry.RetryAfter())}
-	case terminal, errors.Is(err, reconcile.TerminalError(nil)):
+	}
+	if errors.Is(err, reconcile.TerminalError(nil)) {
+		return &problem{reason: reason, message: err.Error(), terminal: true}
+	}
+	if after, ok := goesAway(err); ok {
+		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: after}
+	}
+	if terminal {
 		return &problem{reason: reason, message: err.Error(), terminal: true}
 	}
 	return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error()}

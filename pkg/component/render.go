@@ -115,7 +115,10 @@ func (r *Reconciler[T]) callGenerator(ctx context.Context, req generator.Request
 			err = fmt.Errorf("the generator panicked: %v", cause)
 		}
 	}()
-	return r.generator.Generate(ctx, req)
+	var lookups lookupFailures
+	req.Target, req.Local = lookups.watch(req.Target), lookups.watch(req.Local)
+	objects, err = r.generator.Generate(ctx, req)
+	return objects, lookups.explain(err)
 }
 
 // generate renders the manifests.

@@ -263,20 +263,26 @@ func writesTo(namespace, resource string) func(*http.Request) bool {
 // succeededNot tells the requests that the API server refused.
 func succeededNot(e testcluster.Event) bool { return e.Code >= 300 }
 
-// refusal answers requests as an API server does that forbids them, while it is on.
+// refusal answers requests as an API server does that forbids them, or is in trouble, while it is on.
 type refusal struct {
 	path, method string
-	on           atomic.Bool
+	// code is http.StatusForbidden by default.
+	code int
+	on   atomic.Bool
 }
 
 func (f *refusal) wrap(next http.RoundTripper) http.RoundTripper {
+	code, reason := http.StatusForbidden, metav1.StatusReasonForbidden
+	if f.code != 0 {
+		code, reason = f.code, metav1.StatusReasonUnknown
+	}
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if !f.on.Load() || r.Method != f.method || r.URL.Path != "/api/v1"+f.path {
 			return next.RoundTrip(r)
 		}
-		status := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not today","code":403}`
+		status := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"not today","code":%d}`, reason, code)
 		return &http.Response{
-			StatusCode: http.StatusForbidden, Status: "403 Forbidden", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)),
 		}, nil
 	})

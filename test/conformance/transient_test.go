@@ -3,13 +3,17 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
 var _ = Describe("What is not there yet", func() {
@@ -146,5 +150,39 @@ var _ = Describe("A component among the dependents of another", func() {
 		expectGone(ctx, g)
 		_, err := get(ctx, "v1", "ConfigMap", namespace, "settings")
 		Expect(err).To(HaveOccurred())
+	})
+})
+
+var _ = Describe("A look-up that fails while a component is rendered", func() {
+	chart := fstest.MapFS{
+		"Chart.yaml": {Data: []byte("apiVersion: v2\nname: app\nversion: 1.0.0\n")},
+		"templates/copy.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copy}\n" +
+			`data: {value: {{ (lookup "v1" "ConfigMap" .Release.Namespace "where").data.value }}}`)},
+	}
+	// render runs an operator whose look-up is answered with a code until it is told otherwise.
+	render := func(ctx context.Context, namespace string, code int) (*gadget.Gadget, *refusal) {
+		GinkgoHelper()
+		generated, err := helm.New(chart, helm.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		failing := &refusal{method: http.MethodGet, path: "/namespaces/" + namespace + "/configmaps/where", code: code}
+		failing.on.Store(true)
+		create(ctx, strings.Replace(configMap("where", "a"), "  name:", "  namespace: "+namespace+"\n  name:", 1))
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{generate: generated, transport: failing.wrap})
+		return newGadget(ctx, namespace, "app", "", servedBy(operator)), failing
+	}
+
+	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
+		It(fmt.Sprintf("with %d is made again by itself, although the engine keeps no more than words of it", code), func(ctx SpecContext) {
+			g, failing := render(ctx, newNamespace(ctx), code)
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("not today")))
+			failing.on.Store(false)
+			expectReady(ctx, g)
+		})
+	}
+
+	It("because it is forbidden is up to people", func(ctx SpecContext) {
+		g, _ := render(ctx, newNamespace(ctx), 0)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True GenerateFailed"), ContainSubstring("not today")))
 	})
 })
