@@ -71,14 +71,15 @@ func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
 	return d.Duration
 }
 
-// References returns the Secrets and ConfigMaps that the component reads, each once: the source, and the values. What is needed in one
-// place is not optional, although it is in another.
+// References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and what a function gets and
+// is reached with. What is needed in one place is not optional, although it is in another, and what is rendered with is more than a credential.
 func (c *Component) References() []metav1alpha1.Reference {
 	var refs []metav1alpha1.Reference
 	add := func(ref metav1alpha1.Reference) {
 		for i := range refs {
 			if refs[i].Kind == ref.Kind && refs[i].Name == ref.Name {
 				refs[i].Optional = refs[i].Optional && ref.Optional
+				refs[i].Credential = refs[i].Credential && ref.Credential
 				return
 			}
 		}
@@ -89,6 +90,9 @@ func (c *Component) References() []metav1alpha1.Reference {
 	}
 	for _, v := range c.Spec.ValuesFrom {
 		add(metav1alpha1.Reference{Kind: v.Kind, Name: v.Name, Optional: v.Optional})
+	}
+	for _, ref := range c.Spec.Function.references() {
+		add(ref)
 	}
 	return refs
 }
@@ -109,12 +113,15 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 }
 
 // RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which policies to
-// reconcile is no part of it, nor is as whom and where, so that it makes no revision.
+// reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is reached is none, either.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
 	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy, spec.AllowEmpty = "", "", "", "", false
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
+	if f := spec.Function; f != nil {
+		f.CARef, f.TokenRef, f.ClientCertificateRef, f.Timeout = nil, nil, nil, nil
+	}
 	return spec
 }
 
@@ -141,7 +148,7 @@ func (c *Component) unsupported() []error {
 		set   bool
 	}{
 		{"source.http", s.Source.HTTP != nil},
-		{"postRenderers", len(s.PostRenderers) > 0},
+		{"function", s.Function != nil},
 	} {
 		if f.set {
 			errs = append(errs, fmt.Errorf("spec.%s is not supported by this version of the operator; remove it", f.field))

@@ -76,6 +76,42 @@ var _ = Describe("A Component", func() {
 		}))
 	})
 
+	It("needs what its function gets, and what that is reached with", func() {
+		c := component(v1alpha1.ComponentSpec{
+			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: "Secret", Name: "both"}},
+			Function: &v1alpha1.FunctionGenerator{
+				Items:                []v1alpha1.FunctionItem{{Kind: "ConfigMap", Name: "zones", Optional: true}},
+				CARef:                &v1alpha1.CAReference{Name: "ca"},
+				TokenRef:             &v1alpha1.TokenReference{Name: "token"},
+				ClientCertificateRef: &v1alpha1.SecretReference{Name: "both"},
+			},
+		})
+		Expect(c.References()).To(Equal([]metav1alpha1.Reference{
+			{Kind: "Secret", Name: "both"},
+			{Kind: "ConfigMap", Name: "zones", Optional: true},
+			{Kind: "Secret", Name: "ca", Credential: true},
+			{Kind: "Secret", Name: "token", Credential: true},
+		}))
+		c.Spec.Function.CARef.Kind = "ConfigMap"
+		Expect(c.References()).To(ContainElement(metav1alpha1.Reference{Kind: "ConfigMap", Name: "ca", Credential: true}))
+	})
+
+	It("makes no revision of how its function is reached", func() {
+		before := component(v1alpha1.ComponentSpec{Function: &v1alpha1.FunctionGenerator{URL: "https://a"}})
+		same := before.DeepCopy()
+		same.Spec.Function.CARef, same.Spec.Function.TokenRef = &v1alpha1.CAReference{}, &v1alpha1.TokenReference{}
+		same.Spec.Function.ClientCertificateRef, same.Spec.Function.Timeout = &v1alpha1.SecretReference{}, &metav1.Duration{}
+		Expect(same.RenderInputs()).To(Equal(before.RenderInputs()))
+		for _, change := range []func(*v1alpha1.FunctionGenerator){
+			func(f *v1alpha1.FunctionGenerator) { f.URL = "https://b" },
+			func(f *v1alpha1.FunctionGenerator) { f.Items = []v1alpha1.FunctionItem{{}} },
+		} {
+			other := before.DeepCopy()
+			change(other.Spec.Function)
+			Expect(other.RenderInputs()).NotTo(Equal(before.RenderInputs()))
+		}
+	})
+
 	It("is rendered again for what is rendered alone", func() {
 		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"a": "b"}}}})
 		same := before.DeepCopy()
@@ -89,6 +125,7 @@ var _ = Describe("A Component", func() {
 			func(s *v1alpha1.ComponentSpec) { s.Source.Inline.Files["a"] = "c" },
 			func(s *v1alpha1.ComponentSpec) { s.Path = "charts" },
 			func(s *v1alpha1.ComponentSpec) { s.Generator = "Helm" },
+			func(s *v1alpha1.ComponentSpec) { s.PostRenderers = []v1alpha1.PostRenderer{{}} },
 			func(s *v1alpha1.ComponentSpec) {
 				s.AdditionalManagedTypes = []metav1alpha1.TypePattern{{Group: "*", Kind: "Widget"}}
 			},
@@ -105,14 +142,13 @@ var _ = Describe("A Component", func() {
 			Expect(component(spec).Validate()).To(MatchError("spec." + field + " is not supported by this version of the operator; remove it"))
 		},
 		Entry(nil, v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}}, "source.http"),
-		Entry(nil, v1alpha1.ComponentSpec{PostRenderers: []v1alpha1.PostRenderer{{}}}, "postRenderers"),
 	)
 
 	It("is rejected with all its mistakes at once", func() {
-		err := component(v1alpha1.ComponentSpec{PostRenderers: []v1alpha1.PostRenderer{{}}, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
+		err := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
 		Expect(strings.Split(err.Error(), "\n")).To(Equal([]string{
 			"spec.timeout: -1s is negative; use a duration such as 10m",
-			"spec.postRenderers is not supported by this version of the operator; remove it",
+			"spec.source.http is not supported by this version of the operator; remove it",
 		}))
 	})
 })

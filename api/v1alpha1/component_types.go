@@ -37,9 +37,14 @@ type ComponentList struct {
 
 // ComponentSpec says what to render, with which values, and how to apply it. Durations are validated down to their range: one that
 // clients cannot decode would end every watch on components.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="generator: Function and function go together"
+// +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="want a source, or generator: Function, which needs none"
+// +kubebuilder:validation:XValidation:rule="!has(self.function) || !has(self.path)",message="path is that of a folder in the source, which a function does not have"
 type ComponentSpec struct {
-	// Source holds the chart, kustomization or templates.
-	Source Source `json:"source"`
+	// Source holds the chart, kustomization or templates; a function needs none.
+	// +optional
+	Source Source `json:"source,omitempty,omitzero"`
 
 	// Path is the folder inside the source that is rendered; the root by default.
 	// +optional
@@ -47,9 +52,13 @@ type ComponentSpec struct {
 	Path string `json:"path,omitempty"`
 
 	// Generator renders the source. By default it is detected: Helm where there is a Chart.yaml, Kustomize where there is a
-	// kustomization.yaml, GoTemplate otherwise.
+	// kustomization.yaml, GoTemplate otherwise. Function is a service of your own.
 	// +optional
 	Generator GeneratorName `json:"generator,omitempty"`
+
+	// Function is the service that renders where Generator is Function.
+	// +optional
+	Function *FunctionGenerator `json:"function,omitempty"`
 
 	// TargetNamespace is where dependents without namespace go; the component's namespace by default. It cannot change while
 	// dependents exist.
@@ -77,9 +86,10 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	ValuesFrom []metav1alpha1.ValuesReference `json:"valuesFrom,omitempty"`
 
-	// PostRenderers change the rendered objects. This version rejects it.
+	// PostRenderers change the rendered objects, one after the other.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty"`
 
 	// ServiceAccountName is the service account of the component's namespace as which dependents are written and adopted, and as which
@@ -150,7 +160,7 @@ type ComponentSpec struct {
 }
 
 // GeneratorName names a generator of the operator.
-// +kubebuilder:validation:Enum=Helm;Kustomize;GoTemplate
+// +kubebuilder:validation:Enum=Helm;Kustomize;GoTemplate;Function
 type GeneratorName string
 
 // Source is where the files come from; exactly one of its fields is set.
@@ -195,18 +205,6 @@ type HTTPSource struct {
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	SHA256 string `json:"sha256"`
 }
-
-// PostRenderer is one change of the rendered objects.
-type PostRenderer struct {
-	// Kustomize changes them as a kustomization would.
-	// +optional
-	Kustomize *KustomizePostRenderer `json:"kustomize,omitempty"`
-}
-
-// KustomizePostRenderer holds the parts of a kustomization that change objects.
-//
-// +kubebuilder:pruning:PreserveUnknownFields
-type KustomizePostRenderer struct{}
 
 // KubeConfig refers to the kubeconfig of another cluster.
 type KubeConfig struct {

@@ -28,7 +28,7 @@ var _ = Describe("The operator under its own identity", func() {
 				components = append(components, component)
 			}
 		}
-		Expect(components).To(HaveLen(4))
+		Expect(components).To(HaveLen(5))
 		for _, component := range components {
 			Eventually(status(ctx, component)).WithTimeout(30*time.Second).Should(HavePrefix("Ready Ready: "), component.Name)
 		}

@@ -39,36 +39,47 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 	if !ok {
 		return nil, fmt.Errorf("%T is not a Component", req.Component)
 	}
-	folder, err := g.archives.folderFor(component, req.References)
-	if err != nil {
-		return nil, err
-	}
 	values, err := valuesOf(component, req.References)
 	if err != nil {
 		return nil, err
 	}
-	name, err := engineFor(component, folder)
+	engine, folder, err := g.engineFor(component, req.References)
 	if err != nil {
 		return nil, err
 	}
-	engine, ok := g.engines[name]
-	if !ok {
-		return nil, fmt.Errorf("spec.generator: this operator has no engine %q", name)
-	}
-	if name == generator.EngineKustomize {
-		if folder, err = folder.withSurroundings(); err != nil {
-			return nil, err
-		}
+	transformers, err := postRenderers(component)
+	if err != nil {
+		return nil, err
 	}
 	req.Source, req.SourceDigest, req.Parameters = folder.files, folder.digest, values
-	objects, err := engine.Generate(ctx, req)
+	objects, err := generator.Chain(engine, transformers...).Generate(ctx, req)
 	if err != nil {
 		return nil, redact(err, secretTexts(component, req.References))
 	}
 	return objects, nil
 }
 
-func engineFor(component *v1alpha1.Component, folder folder) (generator.Engine, error) {
+// engineFor returns the engine of a component, and the folder that it renders.
+func (g *componentGenerator) engineFor(component *v1alpha1.Component, references generator.References) (generator.Generator, folder, error) {
+	source, err := g.archives.folderFor(component, references)
+	if err != nil {
+		return nil, folder{}, err
+	}
+	name, err := engineName(component, source)
+	if err != nil {
+		return nil, folder{}, err
+	}
+	engine, ok := g.engines[name]
+	if !ok {
+		return nil, folder{}, fmt.Errorf("spec.generator: this operator has no engine %q", name)
+	}
+	if name == generator.EngineKustomize {
+		source, err = source.withSurroundings()
+	}
+	return engine, source, err
+}
+
+func engineName(component *v1alpha1.Component, folder folder) (generator.Engine, error) {
 	if component.Spec.Generator != "" {
 		return generator.Engine(component.Spec.Generator), nil
 	}

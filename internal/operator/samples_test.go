@@ -72,6 +72,7 @@ var _ = Describe("The samples", func() {
 		},
 		Entry("a chart", "helm.yaml", "ConfigMap/helm-sample-page", "Deployment/helm-sample", "Service/helm-sample"),
 		Entry("a kustomization", "kustomize.yaml", "ConfigMap/prod-settings-k4b9tgf9m9", "Deployment/prod-worker"),
+		Entry("a chart with changes", "postrenderers.yaml", "Deployment/postrenderers-sample"),
 		Entry("templates", "gotemplate.yaml", "ConfigMap/gotemplate-sample-blue", "ConfigMap/gotemplate-sample-green", "Job/gotemplate-sample-announce"),
 		Entry("a type and its instance", "types.yaml", "CustomResourceDefinition/berths.samples.fairlead.io", "ClusterRole/fairlead-operator-berths", "Berth/north"),
 	)

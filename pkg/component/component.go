@@ -52,8 +52,8 @@ type TypeHolder interface {
 	AdditionalManagedTypes() []metav1alpha1.TypePattern
 }
 
-// ReferenceHolder lists the Secrets and ConfigMaps of its own namespace whose content is an input of the rendering. The generator gets
-// their data; a change wakes the component.
+// ReferenceHolder lists the Secrets and ConfigMaps of its own namespace whose content is an input of the rendering, or a credential that it
+// needs. The generator gets their data; a change wakes the component.
 type ReferenceHolder interface {
 	References() []metav1alpha1.Reference
 }

@@ -42,6 +42,8 @@ type reference struct {
 	watched observe.Reference
 	content content
 	data    map[string][]byte
+	// credential says that the content is no input of the rendering.
+	credential bool
 }
 
 // content identifies the content of a referenced object in a resource version.
@@ -99,7 +101,7 @@ func (r *Reconciler[T]) readReferences(ctx context.Context, component T, t targe
 		case version != "":
 			ref := reference{
 				Reference: generator.Reference{Kind: w.Kind, Namespace: name.Namespace, Name: w.Name},
-				watched:   watched[i], content: content{version: version},
+				watched:   watched[i], content: content{version: version}, credential: w.Credential,
 			}
 			refs = append(refs, ref)
 		}
@@ -213,7 +215,9 @@ func (r *Reconciler[T]) inputDigest(component T, in inputs) (string, error) {
 	}
 	parts := []any{in.namespace, in.name, in.parameters, spec}
 	for _, ref := range in.references {
-		parts = append(parts, ref.Reference, ref.content.digest)
+		if !ref.credential {
+			parts = append(parts, ref.Reference, ref.content.digest)
+		}
 	}
 	for _, t := range in.managed {
 		parts = append(parts, t.String())

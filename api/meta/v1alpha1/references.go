@@ -35,6 +35,9 @@ type Reference struct {
 	Name string `json:"name"`
 	// Optional says that a missing object is no error.
 	Optional bool `json:"optional,omitempty"`
+	// Credential says that the content gives access to something, and does not matter to what is rendered: a change of it wakes the component,
+	// but makes no revision, and renders nothing again that was rendered well.
+	Credential bool `json:"credential,omitempty"`
 }
 
 // DefaultKubeConfigKey is the key that holds a kubeconfig where a reference names none.

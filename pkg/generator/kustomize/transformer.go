@@ -37,8 +37,7 @@ type Patch struct {
 
 // Target selects objects. All fields that are set must match. Those but for the selectors are regular expressions that match the whole.
 type Target struct {
-	Group, Version, Kind, Namespace, Name string
-	LabelSelector, AnnotationSelector     string
+	Group, Version, Kind, Namespace, Name, LabelSelector, AnnotationSelector string
 }
 
 // Image replaces an image by another.
