@@ -67,6 +67,7 @@ type NormaliseOptions struct {
 // applied. The manifests themselves are not changed. All errors are joined, each naming its object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
+	bodies = inPhases(o.Reconciler, bodies)
 	n := normaliser{
 		NormaliseOptions: o, defined: map[schema.GroupKind]Scope{}, statuses: map[schema.GroupVersionKind]bool{}, managed: slices.Clone(o.Managed),
 	}
@@ -180,7 +181,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		Settings:  settings,
 		Stage:     n.types.StageOf(gvk.GroupKind()),
 		Types:     ManagedTypes(body),
-		Ephemeral: IsEphemeral(body) || settings.Phase != PhaseApply && runsOnce(gvk.GroupKind()),
+		Ephemeral: IsEphemeral(body) || doesWork(body, settings),
 		Digest:    digest,
 		Body:      body,
 	}, nil
@@ -195,11 +196,16 @@ func (n normaliser) scope(gvk schema.GroupVersionKind) (Scope, error) {
 }
 
 func duplicates(objects []Object) []error {
-	seen := map[Key]int{}
+	type place struct {
+		key   Key
+		phase Phase
+	}
+	seen := map[place]int{}
 	var errs []error
 	for _, o := range objects {
-		seen[o.Key]++
-		if seen[o.Key] == 2 {
+		at := place{o.Key, o.Settings.Phase}
+		seen[at]++
+		if seen[at] == 2 {
 			errs = append(errs, fmt.Errorf("%s: rendered more than once; names are unique in a component", o.Key))
 		}
 	}

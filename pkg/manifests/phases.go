@@ -1,6 +1,8 @@
 package manifests
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,9 +24,69 @@ func (p *settingsParser) checkPhase(s Settings) {
 	refuse(AnnotationReconcilePolicy, s.ReconcilePolicy != "" && s.ReconcilePolicy != metav1alpha1.ReconcileOnObjectChange)
 }
 
-// runsOnce says of a type that its objects do their work once. In a phase they are not run again when they are gone after that.
-func runsOnce(gk schema.GroupKind) bool {
-	return gk == schema.GroupKind{Group: "batch", Kind: "Job"} || gk == schema.GroupKind{Kind: "Pod"}
+// inPhases returns a manifest for each phase that a manifest names: an object of several phases has a life in each of them. They share all
+// other settings but for the order, which phase-order replaces in the phases of the deletion, and what says nothing there.
+func inPhases(reconciler string, bodies []*unstructured.Unstructured) []*unstructured.Unstructured {
+	expanded := make([]*unstructured.Unstructured, 0, len(bodies))
+	for _, body := range bodies {
+		named := body.GetAnnotations()[reconciler+"/"+AnnotationPhase]
+		if named == "" {
+			expanded = append(expanded, body)
+			continue
+		}
+		phases := strings.Split(named, ",")
+		for _, phase := range phases {
+			expanded = append(expanded, inPhase(reconciler, body, strings.TrimSpace(phase), len(phases) > 1))
+		}
+	}
+	return expanded
+}
+
+func inPhase(reconciler string, body *unstructured.Unstructured, phase string, shared bool) *unstructured.Unstructured {
+	body = body.DeepCopy()
+	annotations := body.GetAnnotations()
+	order, ordered := annotations[reconciler+"/"+AnnotationPhaseOrder]
+	annotations[reconciler+"/"+AnnotationPhase] = phase
+	switch phase {
+	case "apply":
+		if shared {
+			delete(annotations, reconciler+"/"+AnnotationPhaseOrder)
+		}
+	default:
+		delete(annotations, reconciler+"/"+AnnotationPhaseOrder)
+		if ordered {
+			delete(annotations, reconciler+"/"+AnnotationApplyOrder)
+			annotations[reconciler+"/"+AnnotationOrder] = order
+		}
+		if shared {
+			delete(annotations, reconciler+"/"+AnnotationPurgeOrder)
+			delete(annotations, reconciler+"/"+AnnotationReapplyInterval)
+			delete(annotations, reconciler+"/"+AnnotationReconcilePolicy)
+		}
+	}
+	body.SetAnnotations(annotations)
+	return body
+}
+
+// doesWork says of an object that it exists for what it does once: a Job or a Pod of a phase, or one that is recreated when its manifest
+// changes, which runs it again. That it is gone after it finished is no drift.
+func doesWork(body *unstructured.Unstructured, s Settings) bool {
+	if s.Phase == PhaseApply && s.UpdatePolicy != metav1alpha1.UpdateRecreate {
+		return false
+	}
+	gk := body.GroupVersionKind().GroupKind()
+	return gk == job || gk == pod && runsToCompletion(body)
+}
+
+var (
+	job = schema.GroupKind{Group: "batch", Kind: "Job"}
+	pod = schema.GroupKind{Kind: "Pod"}
+)
+
+// runsToCompletion says of a Pod that it is not started again when it succeeds.
+func runsToCompletion(body *unstructured.Unstructured) bool {
+	policy, _, _ := unstructured.NestedString(body.Object, "spec", "restartPolicy")
+	return policy == "Never" || policy == "OnFailure"
 }
 
 // Unmarked returns the manifest without the label and the annotations of the reconciler that are no settings: as it was before Normalise, but

@@ -24,6 +24,7 @@ const (
 	AnnotationReapplyInterval = "reapply-interval"
 	AnnotationStatusHint      = "status-hint"
 	AnnotationPhase           = "phase"
+	AnnotationPhaseOrder      = "phase-order"
 )
 
 // The names below, with the reconciler's prefix, are written by the reconciler; manifests must not carry them.
@@ -38,7 +39,7 @@ const (
 var marks = []string{
 	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationDeleteOrder,
 	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy, AnnotationReapplyInterval,
-	AnnotationStatusHint, AnnotationPhase,
+	AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
 }
 
 // IsMark says of the key of a label or an annotation that it makes the object a dependent of a reconciler, or tells how to treat it.
@@ -114,6 +115,9 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 	}
 	if s.PurgeOrder != nil && *s.PurgeOrder < s.Order {
 		p.fail(AnnotationPurgeOrder, "%d is before order %d: it would be purged before it is applied", *s.PurgeOrder, s.Order)
+	}
+	if p.order(AnnotationPhaseOrder) != nil {
+		p.fail(AnnotationPhaseOrder, "is the order in a phase of the deletion, and %s names none; use %s", AnnotationPhase, AnnotationOrder)
 	}
 	p.checkPhase(s)
 	p.refuseUnknown()

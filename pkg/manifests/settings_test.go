@@ -104,6 +104,7 @@ func TestSettingsErrors(t *testing.T) {
 		{"an unknown reconcile policy", map[string]string{"reconcile-policy": "x"}, `reconcile-policy: "x" ` + notOne + "on-object-change, on-object-or-component-change, once"},
 		{"an unknown delete policy", map[string]string{"delete-policy": "keep"}, `delete-policy: "keep" ` + notOne + "delete, orphan, orphan-on-apply, orphan-on-delete"},
 		{"an unknown phase", map[string]string{"phase": "test"}, `phase: "test" ` + notOne + "apply, pre-delete, post-delete"},
+		{"an order in a phase of what has none", map[string]string{"phase-order": "1"}, "phase-order: is the order in a phase of the deletion, and phase names none; use order"},
 		{"a purge order before the own order", map[string]string{"order": "2", "purge-order": "1"}, "purge-order: 1 is before order 2: it would be purged before it is applied"},
 		{"a reapply interval without unit", map[string]string{"reapply-interval": "10"}, `reapply-interval: "10" is no duration such as 30m, nor 0, which turns it off`},
 		{"a negative reapply interval", map[string]string{"reapply-interval": "-1h"}, `reapply-interval: "-1h" is no duration such as 30m, nor 0, which turns it off`},
@@ -113,7 +114,7 @@ func TestSettingsErrors(t *testing.T) {
 		{
 			"an unknown name",
 			map[string]string{"oder": "1"},
-			"oder: is no setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase",
+			"oder: is no setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase, phase-order",
 		},
 		{"what the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler writes", map[string]string{"digest": "x"}, "digest: is written by the reconciler; remove it from the manifest"},

@@ -150,6 +150,11 @@ var stories = []story{
 		c.purged(migration)
 		c.purged(other)
 	}},
+	{"purge-in-turn", "What is purged goes one after the other, as the waves say, also where these apply nothing.", func(c *component) {
+		first := purgedAt(3, desiredObject(0, manifests.StageWorkloads, "first"))
+		second := purgedAt(2, desiredObject(1, manifests.StageWorkloads, "second"))
+		c.desired = []manifests.Object{first, second, desiredObject(4, manifests.StageWorkloads, "front")}
+	}},
 	{"purge-after-a-crash", "Two objects were recorded as completed; one was deleted before the crash, the other was not.", func(c *component) {
 		other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
 		c.desired = []manifests.Object{migration, other}
@@ -180,6 +185,13 @@ var stories = []story{
 	{"deletion-phases", "A Job that takes time prepares the deletion, another one follows it, and is held by finalizers for a while.", func(c *component) {
 		prepare(c)
 		c.world.slow[preJob.Key], c.world.slow[postJob.Key], c.world.held[postJob.Key], c.world.held[controller.Key] = true, true, true, true
+	}},
+	{"deletion-phases-shared", "One Job is an ordinary dependent, prepares the deletion, and follows it.", func(c *component) {
+		inPre, inPost := phased(manifests.PhasePreDelete, "job"), phased(manifests.PhasePostDelete, "job")
+		ordinary := phased(manifests.PhaseApply, "job")
+		c.applied(settings)
+		c.purged(ordinary)
+		c.deleting, c.preDelete, c.postDelete = true, []manifests.Object{inPre}, []manifests.Object{inPost}
 	}},
 	{"deletion-phases-after-a-crash", "The Job that prepares the deletion was created, but the answer was not recorded; the one that follows it was deleted.", func(c *component) {
 		prepare(c)

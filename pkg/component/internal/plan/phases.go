@@ -25,9 +25,10 @@ func (p *Plan) formerDependents(f Facts) []metav1alpha1.InventoryEntry {
 // runPhase applies the objects of a phase, wave by wave, until all of them are ready. It says whether there is anything left to do, or to
 // wait for. That it is over is recorded before anything else happens.
 func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Object) bool {
-	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !p.Inventory[o.Key].Completed }) {
+	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !over(p.Inventory[o.Key], phase) }) {
 		return false
 	}
+	p.leavePhase(phase, objects)
 	p.Phase, p.Desired = phase, len(objects)
 	// What runs once is neither applied again nor left alone half done, whatever the component says of its dependents.
 	f.Defaults.Reconcile, f.Defaults.Reapply = metav1alpha1.ReconcileOnObjectChange, 0
@@ -42,12 +43,30 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 		return true
 	}
 	for _, o := range objects {
-		e := p.Inventory[o.Key]
-		e.Completed = true
-		p.Inventory[o.Key] = e
+		if e := p.Inventory[o.Key]; e.Phase == string(phase) {
+			e.Completed = true
+			p.Inventory[o.Key] = e
+		}
 	}
 	p.Phase, p.Record = manifests.PhaseApply, true
 	return false
+}
+
+// over says of a recorded object that a phase is over for it. An object may have a place in both.
+func over(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
+	if phase == manifests.PhasePreDelete && manifests.Phase(e.Phase) == manifests.PhasePostDelete {
+		return true
+	}
+	return e.Completed && e.Phase == string(phase)
+}
+
+// leavePhase forgets of the objects of a phase what they did in the one before, after which they were deleted.
+func (p *Plan) leavePhase(phase manifests.Phase, objects []manifests.Object) {
+	for _, o := range objects {
+		if e := p.Inventory[o.Key]; e.Phase != string(phase) && IsGone(e) {
+			delete(p.Inventory, o.Key)
+		}
+	}
 }
 
 // ruleSkipped passes over what cannot be created any more, and what was passed over before.

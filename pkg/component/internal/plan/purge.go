@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -15,7 +18,7 @@ func purges(o *manifests.Object) bool {
 	return o.Settings.PurgeOrder != nil && len(o.Types) == 0 && !IsNamespace(o.Key)
 }
 
-// purgesOf returns the objects that are purged.
+// purgesOf returns the objects that are purged, those of lower waves first.
 func purgesOf(desired []manifests.Object) []*manifests.Object {
 	var found []*manifests.Object
 	for i := range desired {
@@ -23,18 +26,34 @@ func purgesOf(desired []manifests.Object) []*manifests.Object {
 			found = append(found, &desired[i])
 		}
 	}
+	slices.SortStableFunc(found, func(a, b *manifests.Object) int { return cmp.Compare(*a.Settings.PurgeOrder, *b.Settings.PurgeOrder) })
 	return found
 }
 
-// purge deletes what is to be gone at the end of a wave, all of which is ready. It says whether nothing is left to do and to wait for.
-// Before an object is deleted, it is recorded as completed: a crash in between must not run it again. When it is confirmed gone, or belongs
-// to somebody else, its UID is dropped from the record, and nobody looks at it any more.
+// purge deletes what is to be gone at the end of a wave, all of which is ready, and of the waves before it: of a wave when that of the one
+// before is gone, also where these waves apply nothing. It says whether nothing is left to do and to wait for.
 func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) {
+	for start := 0; start < len(purges) && *purges[start].Settings.PurgeOrder <= wave; {
+		end := start + 1
+		for end < len(purges) && *purges[end].Settings.PurgeOrder == *purges[start].Settings.PurgeOrder {
+			end++
+		}
+		if !p.purgeWave(f, purges[start:end]) {
+			return false
+		}
+		start = end
+	}
+	return true
+}
+
+// purgeWave deletes what is to be gone at the end of one wave. Before an object is deleted, it is recorded as completed: a crash in between must not run it again. When it is confirmed gone, or belongs
+// to somebody else, its UID is dropped from the record, and nobody looks at it any more.
+func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	var actions []Action
 	done = true
 	for _, o := range purges {
 		e := p.Inventory[o.Key]
-		if *o.Settings.PurgeOrder > wave || e.Completed && e.UID == "" {
+		if e.Completed && e.UID == "" {
 			continue
 		}
 		v := newVictim(f, e, ReasonPurged)

@@ -51,6 +51,9 @@ var conventions = map[schema.GroupKind]Hints{
 // that its controller set for an older generation says nothing of this one. The object is only read.
 func Of(obj *unstructured.Unstructured, hints Hints) Result {
 	r := byKstatus(obj)
+	if runsToCompletion(obj) && r.State != Terminating {
+		r = ofRun(obj)
+	}
 	if message := outdated(obj); message != "" && r.State != Terminating {
 		return Result{State: InProgress, Message: message}
 	}
@@ -66,6 +69,27 @@ func Of(obj *unstructured.Unstructured, hints Hints) Result {
 		}
 	}
 	return r
+}
+
+var pod = schema.GroupKind{Kind: "Pod"}
+
+// runsToCompletion says of a Pod that it is not started again when it succeeds.
+func runsToCompletion(obj *unstructured.Unstructured) bool {
+	policy, _, _ := unstructured.NestedString(obj.Object, "spec", "restartPolicy")
+	return obj.GroupVersionKind().GroupKind() == pod && (policy == "Never" || policy == "OnFailure")
+}
+
+// ofRun computes the readiness of a Pod that runs to completion. kstatus takes it for current while it runs, but like that of a Job its
+// work is what the next wave waits for.
+func ofRun(obj *unstructured.Unstructured) Result {
+	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
+	switch phase {
+	case "Succeeded":
+		return Result{State: Ready}
+	case "Failed":
+		return Result{State: Failed, Message: "the pod failed"}
+	}
+	return Result{State: InProgress, Message: "the pod has not completed"}
 }
 
 func byKstatus(obj *unstructured.Unstructured) Result {

@@ -1,6 +1,7 @@
 package ready_test
 
 import (
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,6 +57,31 @@ func TestAnAPIServiceIsReadyWhenItIsAvailable(t *testing.T) {
 			}
 			if got := ready.Of(service, ready.Hints{}); got != c.want {
 				t.Errorf("want %v, got %v", c.want, got)
+			}
+		})
+	}
+}
+
+func TestAPodThatRunsToCompletionIsReadyWhenItIs(t *testing.T) {
+	const running = "{phase: %s, conditions: [{type: Ready, status: 'True'}]}"
+	for _, c := range []struct {
+		restart, phase string
+		want           ready.State
+	}{
+		{"Always", "Running", ready.Ready},
+		{"Never", "Running", ready.InProgress},
+		{"OnFailure", "Running", ready.InProgress},
+		{"Never", "Succeeded", ready.Ready},
+		{"Never", "Failed", ready.Failed},
+	} {
+		t.Run(c.restart+" "+c.phase, func(t *testing.T) {
+			obj := &unstructured.Unstructured{}
+			text := "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {restartPolicy: " + c.restart + "}, status: " + fmt.Sprintf(running, c.phase) + "}"
+			if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+				t.Fatal(err)
+			}
+			if got := ready.Of(obj, ready.Hints{}); got.State != c.want {
+				t.Errorf("got %+v", got)
 			}
 		})
 	}
