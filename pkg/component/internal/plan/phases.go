@@ -63,7 +63,7 @@ func over(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
 // leavePhase forgets of the objects of a phase what they did in the one before, after which they were deleted.
 func (p *Plan) leavePhase(phase manifests.Phase, objects []manifests.Object) {
 	for _, o := range objects {
-		if e := p.Inventory[o.Key]; e.Phase != string(phase) && IsGone(e) {
+		if e := p.Inventory[o.Key]; e.Phase != string(phase) && isGone(e) {
 			delete(p.Inventory, o.Key)
 		}
 	}
