@@ -1,10 +1,14 @@
-// Package gotemplate renders the dependents of a component from Go templates.
+// Package gotemplate renders the dependents of a component from Go templates; docs/generators/gotemplate.md describes them for their
+// authors.
 //
 // # Files
 //
 // Every file of the source that ends in .yaml, .yml, .json, .tpl or .gotmpl, in sub-folders too, is a template, named by its path. Each gives manifests,
 // YAML or JSON, except those whose name begins with an underscore, which only define templates for others. Files and folders whose name begins with a dot
 // are left out. A plain manifest is a template without actions.
+//
+// All templates of a source see each other. Where several define one of the same name, a file gets that of its own folder, else of the
+// closest folder above, else of the last path.
 //
 // # Data
 //
@@ -24,15 +28,6 @@
 //
 // # Functions
 //
-// The functions of text/template and of sprig (without env, expandenv and getHostByName, which would read from the operator's machine), and
-//
-//	include NAME DATA     the output of a template, for pipelines
-//	tpl TEXT DATA         the output of a text that is a template
-//	required MESSAGE V    V, or an error where it is nil or an empty string
-//	toYaml, fromYaml      and toJson, fromJson; what cannot be converted is an error
-//	lookup VERSION KIND NAMESPACE NAME
-//	                      an object of the target, or the list of all where NAME is empty; an empty map where there is none, where the
-//	                      kind is not served, or where there is no target
-//	name, namespace, revision, digest
-//	                      what the dot of a file has, for templates that get another dot
+// Those of text/template, those of sprig without env, expandenv and getHostByName, and those of docs/generators/functions.md: include, tpl,
+// required, look-ups, files, YAML, JSON and TOML, IP addresses, and what the request tells. Options.Functions adds more.
 package gotemplate

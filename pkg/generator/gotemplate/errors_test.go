@@ -60,14 +60,14 @@ func TestErrors(t *testing.T) {
 		},
 		"more output than allowed": {
 			files:   map[string]string{"a.yaml": `{{ range until 1000 }}0123456789{{ end }}`},
-			options: gotemplate.Options{MaxOutputBytes: 5000},
+			options: gotemplate.Options{Limits: generator.Limits{OutputBytes: 5000}},
 			want:    []string{"render template: a.yaml: the templates write more than 5000 bytes"},
 		},
 		"more output than allowed, in what is included and dropped": {
 			files: map[string]string{
 				"a.yaml": `{{ define "x" }}{{ repeat 1000 "0" }}{{ end }}{{ range until 10 }}{{ $x := include "x" . }}{{ end }}`,
 			},
-			options: gotemplate.Options{MaxOutputBytes: 5000},
+			options: gotemplate.Options{Limits: generator.Limits{OutputBytes: 5000}},
 			want:    []string{"a.yaml: the templates write more than 5000 bytes"},
 		},
 		"rendered text that is no YAML, and a manifest without a name": {

@@ -3,6 +3,7 @@ package gotemplate
 import (
 	"context"
 	"io/fs"
+	"text/template"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,21 +22,22 @@ const (
 	MissingKeysEmpty MissingKeys = "Empty"
 )
 
-// defaultMaxOutputBytes is far beyond any sensible set of manifests, and bearable for the operator.
-const defaultMaxOutputBytes = 64 << 20
-
 // Options configures a Generator. The zero value is usable.
 type Options struct {
 	// MissingKeys says what happens when a template reads a key that does not exist; MissingKeysFail by default.
 	MissingKeys MissingKeys
-	// MaxOutputBytes bounds what the templates of one rendering write, included templates counted each time; 64 MiB by default.
-	MaxOutputBytes int
+	// LeftDelimiter and RightDelimiter enclose the actions of templates; {{ and }} by default.
+	LeftDelimiter, RightDelimiter string
+	// Functions are added to those that every template has, and win over them. They must be deterministic, quick, and safe for concurrent use.
+	Functions template.FuncMap
+	// Limits bound each rendering.
+	Limits generator.Limits
 }
 
 // Generator renders templates. It is safe for concurrent use.
 type Generator struct {
 	templates *rendering.Parsed[*parsedTemplates]
-	options   Options
+	limits    generator.Limits
 }
 
 var _ generator.Generator = (*Generator)(nil)
@@ -43,24 +45,21 @@ var _ generator.Generator = (*Generator)(nil)
 // New returns a generator for the templates in source. They are parsed here; an error names file and line. With a nil source the templates
 // are those of each request.
 func New(source fs.FS, options Options) (*Generator, error) {
-	if options.MaxOutputBytes == 0 {
-		options.MaxOutputBytes = defaultMaxOutputBytes
-	}
-	templates, err := rendering.NewParsed(source, parseTemplates)
+	templates, err := rendering.NewParsed(source, func(source fs.FS) (*parsedTemplates, error) { return parseTemplates(source, options) })
 	if err != nil {
 		return nil, err
 	}
-	return &Generator{templates: templates, options: options}, nil
+	return &Generator{templates: templates, limits: options.Limits.WithDefaults()}, nil
 }
 
 // Generate renders the templates for a request. Errors name the template and the line in it, or the line in what it rendered.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
-	return rendering.Detached(ctx, func() ([]client.Object, error) {
+	return rendering.Within(ctx, g.limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		templates, err := g.templates.For(req)
 		if err != nil {
 			return nil, err
 		}
-		objects, err := templates.render(ctx, req, g.options)
+		objects, err := templates.render(ctx, req, g.limits)
 		if err != nil {
 			return nil, err
 		}

@@ -1,44 +1,83 @@
 package gotemplate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
-	"text/template"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parsedTemplates is a group of templates that see each other. Renderings clone the group, because they bind functions.
+// parsedTemplates are the templates of a source, which renderings share.
 type parsedTemplates struct {
-	group *template.Template
+	set *templating.Set
+	// files are what templates can read.
+	files templating.Files
 	// outputs are the names of the templates that give manifests, in order.
 	outputs []string
 }
 
-// parseTemplates parses all templates of a source. Where two define the same name, the later path wins.
-func parseTemplates(source fs.FS) (*parsedTemplates, error) {
+// parseTemplates parses all templates of a source.
+func parseTemplates(source fs.FS, options Options) (*parsedTemplates, error) {
+	switch options.MissingKeys {
+	case "", MissingKeysFail, MissingKeysEmpty:
+	default:
+		return nil, fmt.Errorf("option MissingKeys: %q is neither %s nor %s", options.MissingKeys, MissingKeysFail, MissingKeysEmpty)
+	}
 	files, err := rendering.ReadFiles(source, isHidden)
 	if err != nil {
 		return nil, err
 	}
-	parsed := &parsedTemplates{group: template.New("").Funcs(pureFunctions()).Funcs((*rendition)(nil).functions())}
-	var errs []error
+	parsed := &parsedTemplates{files: templating.NewFiles(files)}
+	var templates []rendering.File
 	for _, file := range files {
 		if !isTemplate(file.Name) {
 			continue
 		}
-		if _, err := parsed.group.New(file.Name).Parse(string(file.Data)); err != nil {
-			errs = append(errs, fmt.Errorf("parse %w", err))
-			continue
-		}
+		templates = append(templates, file)
 		if !strings.HasPrefix(path.Base(file.Name), "_") {
 			parsed.outputs = append(parsed.outputs, file.Name)
 		}
 	}
-	return parsed, errors.Join(errs...)
+	parsed.set, err = templating.Parse(templates, templating.Options{
+		Delimiters:       templating.Delimiters{Left: options.LeftDelimiter, Right: options.RightDelimiter},
+		EmptyMissingKeys: options.MissingKeys == MissingKeysEmpty,
+		Functions:        options.Functions,
+	})
+	return parsed, err
+}
+
+// render returns the manifests that all templates give, in the order of their paths.
+func (p *parsedTemplates) render(ctx context.Context, req generator.Request, limits generator.Limits) ([]*unstructured.Unstructured, error) {
+	rendered, err := p.set.Render(templating.Input{
+		Request: req,
+		Values:  templating.ValuesOf(req.Parameters, nil),
+		Files:   p.files,
+		Budget:  templating.NewBudget(ctx, limits),
+	}, p.outputs)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	errs := []error{err}
+	decoder := manifests.Decoder{MaxObjects: limits.Objects, MaxAliasBytes: limits.AliasBytes}
+	var objects []*unstructured.Unstructured
+	for _, file := range rendered {
+		decoded, err := decoder.Decode(file.Name+" (rendered)", file.Data)
+		errs = append(errs, err)
+		objects = append(objects, decoded...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return objects, nil
 }
 
 func isHidden(name string, _ fs.FileInfo) bool { return strings.HasPrefix(path.Base(name), ".") }

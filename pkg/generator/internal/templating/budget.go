@@ -1,0 +1,145 @@
+package templating
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// What a rendering pays, in bytes: for a call of a function or a turn of a loop, and for an element of a list or a map.
+const (
+	callCost    = 64
+	elementCost = 4
+)
+
+// maxNesting bounds how deep maps and lists nest that are written out. Deeper ones contain themselves.
+const maxNesting = 1000
+
+// Budget is what remains of the limits of one rendering. It serves one goroutine.
+type Budget struct {
+	ctx    context.Context
+	limits generator.Limits
+	spent  int
+	depth  int
+}
+
+// NewBudget returns the budget of a rendering that ends when ctx is done.
+func NewBudget(ctx context.Context, limits generator.Limits) *Budget {
+	return &Budget{ctx: ctx, limits: limits.WithDefaults()}
+}
+
+// limitError says that a rendering went beyond a bound.
+type limitError struct{ message string }
+
+// Error returns the message.
+func (e *limitError) Error() string { return e.message }
+
+// spend takes bytes from the budget. It also notices that nobody waits for the rendering any longer.
+func (b *Budget) spend(bytes int) error {
+	if err := b.ctx.Err(); err != nil {
+		return err
+	}
+	if bytes < 0 || bytes > b.limits.OutputBytes-b.spent {
+		b.spent = b.limits.OutputBytes
+		return &limitError{fmt.Sprintf("the templates write more than %d bytes, what they include and what functions make counted, too", b.limits.OutputBytes)}
+	}
+	b.spent += bytes
+	return nil
+}
+
+// spendProduct spends a number of bytes so many times.
+func (b *Budget) spendProduct(times, bytes int) error {
+	if times > 0 && bytes > b.limits.OutputBytes/times {
+		return b.spend(b.limits.OutputBytes + 1)
+	}
+	return b.spend(max(times, 0) * bytes)
+}
+
+// spendWritten spends what values take that are about to be written out. Other than their memory, that has no bound: templates
+// can put a map into itself, or a list into the next one twice, and so on.
+func (b *Budget) spendWritten(values ...any) error {
+	total := callCost
+	for _, value := range values {
+		switch value := value.(type) {
+		case nil, bool, int, int64, float64:
+			total += elementCost
+		case string:
+			total += len(value)
+		default:
+			size, err := written(reflect.ValueOf(value), b.limits.OutputBytes-b.spent-total, 0)
+			if err != nil {
+				return err
+			}
+			total += size
+		}
+	}
+	return b.spend(total)
+}
+
+// written returns the size of a value that is written out, or something above limit.
+func written(value reflect.Value, limit, depth int) (int, error) {
+	if depth > maxNesting {
+		return 0, &limitError{fmt.Sprintf("maps and lists nest more than %d deep: one of them may contain itself", maxNesting)}
+	}
+	kind := value.Kind()
+	if kind == reflect.Interface {
+		return written(value.Elem(), limit, depth)
+	}
+	if kind == reflect.String {
+		return value.Len() + elementCost, nil
+	}
+	if kind == reflect.Slice && value.Type().Elem().Kind() == reflect.Uint8 {
+		return value.Len(), nil
+	}
+	if kind == reflect.Slice || kind == reflect.Array || kind == reflect.Map {
+		return writtenElements(value.Seq2(), limit, depth)
+	}
+	return elementCost, nil
+}
+
+// writtenElements ends early above the limit: there may be more elements than anybody could count.
+func writtenElements(elements func(yield func(key, element reflect.Value) bool), limit, depth int) (int, error) {
+	total := elementCost
+	for key, element := range elements {
+		for _, part := range []reflect.Value{key, element} {
+			size, err := written(part, limit-total, depth+1)
+			if err != nil {
+				return 0, err
+			}
+			total += size
+		}
+		if total > limit {
+			return total, nil
+		}
+	}
+	return total, nil
+}
+
+// counted takes the result of a function from the budget, and returns it. Templates call it.
+func (b *Budget) counted(result reflect.Value) (reflect.Value, error) {
+	value := result
+	for value.Kind() == reflect.Interface {
+		value = value.Elem()
+	}
+	cost := callCost
+	if kind := value.Kind(); kind == reflect.String {
+		cost += value.Len()
+	} else if kind == reflect.Slice || kind == reflect.Map {
+		cost += value.Len() * elementCost
+	}
+	return result, b.spend(cost)
+}
+
+// printable takes what an action is about to write from the budget, and returns it. Templates call it.
+func (b *Budget) printable(value reflect.Value) (reflect.Value, error) {
+	inner := value
+	for inner.Kind() == reflect.Interface || inner.Kind() == reflect.Pointer {
+		inner = inner.Elem()
+	}
+	if kind := inner.Kind(); kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array {
+		return value, b.spendWritten(inner.Interface())
+	}
+	return value, nil
+}

@@ -1,0 +1,101 @@
+package templating
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+)
+
+// dataOf returns the dot of the files.
+func dataOf(req generator.Request, values map[string]any) map[string]any {
+	return map[string]any{
+		"Values":    values,
+		"Name":      req.Name,
+		"Namespace": req.Namespace,
+		"Revision":  req.Revision,
+		"Digest":    req.Digest,
+		"Capabilities": map[string]any{
+			"KubeVersion": kubeVersionOf(req.Capabilities),
+			"APIVersions": apiVersions(req.Capabilities.APIVersions),
+		},
+	}
+}
+
+// ValuesOf returns a copy of parameters over defaults: maps are merged, anything else is replaced, and a null removes the default.
+func ValuesOf(parameters, defaults map[string]any) map[string]any {
+	return overlaid(rendering.CopyValues(defaults, nil), rendering.CopyValues(parameters, nil))
+}
+
+func overlaid(base, over map[string]any) map[string]any {
+	for key, value := range over {
+		below, hasDefault := base[key]
+		inner, isMap := value.(map[string]any)
+		defaults, mergeable := below.(map[string]any)
+		switch {
+		case hasDefault && value == nil:
+			delete(base, key)
+		case isMap && mergeable:
+			base[key] = overlaid(defaults, inner)
+		default:
+			base[key] = value
+		}
+	}
+	return base
+}
+
+// kubeVersion is the version of the target as templates see it.
+type kubeVersion struct{ Version, Major, Minor string }
+
+// String returns the whole version.
+func (v kubeVersion) String() string { return v.Version }
+
+func kubeVersionOf(target generator.Capabilities) kubeVersion {
+	return kubeVersion{Version: target.Version.GitVersion, Major: target.Version.Major, Minor: target.Version.Minor}
+}
+
+// apiVersions are the served API versions.
+type apiVersions []string
+
+// Has says whether a group/version, or a group/version/Kind, is served.
+func (v apiVersions) Has(version string) bool { return slices.Contains(v, version) }
+
+// apiResources returns the kinds that the target serves, in order.
+func apiResources(target generator.Capabilities) []any {
+	var resources []any
+	for _, served := range slices.Sorted(slices.Values(target.APIVersions)) {
+		parts := strings.Split(served, "/")
+		kind := parts[len(parts)-1]
+		if len(parts) == 1 || kind == "" || strings.ToUpper(kind[:1]) != kind[:1] {
+			// A version without a kind.
+			continue
+		}
+		version, group := parts[len(parts)-2], ""
+		if len(parts) > 2 {
+			group = parts[0]
+		}
+		resources = append(resources, map[string]any{
+			"apiVersion": strings.TrimSuffix(served, "/"+kind), "group": group, "version": version, "kind": kind,
+		})
+	}
+	return resources
+}
+
+// sortedKeys and sortedValues replace those of sprig, whose order is another one each time.
+func sortedKeys(dicts ...map[string]any) []string {
+	var keys []string
+	for _, dict := range dicts {
+		keys = append(keys, slices.Sorted(maps.Keys(dict))...)
+	}
+	return keys
+}
+
+func sortedValues(dict map[string]any) []any {
+	values := make([]any, 0, len(dict))
+	for _, key := range slices.Sorted(maps.Keys(dict)) {
+		values = append(values, dict[key])
+	}
+	return values
+}

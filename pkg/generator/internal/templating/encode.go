@@ -1,0 +1,131 @@
+package templating
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"text/template"
+
+	"github.com/BurntSushi/toml"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// parsedCost is what a byte of a text pays that is parsed: maps and lists take more memory than their text.
+const parsedCost = 4
+
+// encodings are the functions from and to YAML, JSON and TOML. What cannot be converted is an error; those that begin with must are the
+// same, for templates from elsewhere.
+func (s *session) encodings() template.FuncMap {
+	functions := template.FuncMap{
+		"fromYamlArray": s.array(s.fromYAML),
+		"fromJsonArray": s.array(s.fromJSON),
+		"fromYaml":      s.fromYAML,
+		"fromJson":      s.fromJSON,
+		"fromToml":      s.fromTOML,
+		"toYaml":        s.encoder(toYAML),
+		"toJson":        s.encoder(toJSON),
+		"toPrettyJson":  s.encoder(toPrettyJSON),
+		"toRawJson":     s.encoder(toRawJSON),
+		"toToml":        s.encoder(toTOML),
+	}
+	for name, function := range maps.Clone(functions) {
+		functions["must"+strings.ToUpper(name[:1])+name[1:]] = function
+	}
+	return functions
+}
+
+// encoder returns encode with its price.
+func (s *session) encoder(encode func(any) (string, error)) any {
+	return func(value any) (string, error) {
+		if err := s.Budget.spendWritten(value); err != nil {
+			return "", err
+		}
+		return encode(value)
+	}
+}
+
+// toYAML has no line break at the end, so that the template decides.
+func toYAML(value any) (string, error) {
+	text, err := yaml.Marshal(value)
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
+func toJSON(value any) (string, error) {
+	text, err := json.Marshal(value)
+	return string(text), err
+}
+
+func toPrettyJSON(value any) (string, error) {
+	text, err := json.MarshalIndent(value, "", "  ")
+	return string(text), err
+}
+
+// toRawJSON leaves <, > and & as they are.
+func toRawJSON(value any) (string, error) {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n"), err
+}
+
+func toTOML(value any) (string, error) {
+	if _, ok := value.(map[string]any); !ok {
+		return "", fmt.Errorf("a document of TOML is a map, and this is a %T", value)
+	}
+	var text bytes.Buffer
+	err := toml.NewEncoder(&text).Encode(value)
+	return strings.TrimSuffix(text.String(), "\n"), err
+}
+
+func (s *session) fromYAML(text string) (any, error) {
+	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+		return nil, err
+	}
+	if err := manifests.CheckAliases([]byte(text), s.Budget.limits.AliasBytes); err != nil {
+		return nil, err
+	}
+	asJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return s.fromJSON(string(asJSON))
+}
+
+// fromJSON keeps whole numbers whole, as the parameters have them.
+func (s *session) fromJSON(text string) (any, error) {
+	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+		return nil, err
+	}
+	var value any
+	return value, utiljson.Unmarshal([]byte(text), &value)
+}
+
+func (s *session) fromTOML(text string) (map[string]any, error) {
+	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+		return nil, err
+	}
+	value := map[string]any{}
+	_, err := toml.Decode(text, &value)
+	return value, err
+}
+
+// array returns decode for a text that must be a list.
+func (s *session) array(decode func(string) (any, error)) func(string) ([]any, error) {
+	return func(text string) ([]any, error) {
+		value, err := decode(text)
+		if err != nil || value == nil {
+			return nil, err
+		}
+		list, ok := value.([]any)
+		if !ok {
+			return nil, fmt.Errorf("want a list, and this is a %T", value)
+		}
+		return list, nil
+	}
+}

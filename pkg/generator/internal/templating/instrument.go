@@ -1,0 +1,171 @@
+package templating
+
+import (
+	"reflect"
+	"slices"
+	"text/template"
+	"text/template/parse"
+)
+
+// The functions that only instrumented templates call. A call by hand does no harm.
+const (
+	countedFunction   = "_counted"
+	printableFunction = "_printable"
+)
+
+// parse parses a text and instruments what it defines.
+func (i instrument) parse(name, text string, d Delimiters) (map[string]*parse.Tree, error) {
+	trees, err := parse.Parse(name, text, d.Left, d.Right, i.functions, builtins)
+	if err != nil {
+		return nil, err
+	}
+	for _, tree := range trees {
+		i.list(tree.Root)
+	}
+	return trees, nil
+}
+
+// builtins are the functions of text/template that the table does not replace. Only their names matter, to the parser.
+var builtins = map[string]any{
+	"and": true, "or": true, "not": true, "call": true, "index": true, "slice": true, "len": true,
+	"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
+}
+
+// instrument parses templates and rewrites their nodes.
+type instrument struct {
+	// functions are all that templates can call; only names and types matter.
+	functions template.FuncMap
+	// paying are the names of those that pay themselves.
+	paying map[string]bool
+}
+
+func newInstrument(own template.FuncMap) instrument {
+	i := instrument{functions: tableOf(own, nil), paying: map[string]bool{}}
+	for name := range (*session)(nil).payingFunctions() {
+		_, replaced := own[name]
+		i.paying[name] = !replaced
+	}
+	return i
+}
+
+func (i instrument) list(list *parse.ListNode) {
+	if list == nil {
+		return
+	}
+	for at, node := range list.Nodes {
+		if call, ok := node.(*parse.TemplateNode); ok {
+			node = includeOf(call)
+			list.Nodes[at] = node
+		}
+		i.node(node)
+	}
+}
+
+func (i instrument) node(node parse.Node) {
+	switch node := node.(type) {
+	case *parse.ActionNode:
+		i.pipe(node.Pipe)
+		i.print(node.Pipe)
+	case *parse.IfNode:
+		i.branch(&node.BranchNode)
+	case *parse.WithNode:
+		i.branch(&node.BranchNode)
+	case *parse.RangeNode:
+		i.branch(&node.BranchNode)
+		// Writing nothing is how a turn goes by the output, and thereby by the budget.
+		turn := &parse.TextNode{NodeType: parse.NodeText, Pos: node.Pos}
+		node.List.Nodes = append([]parse.Node{turn}, node.List.Nodes...)
+	}
+}
+
+func (i instrument) branch(branch *parse.BranchNode) {
+	i.pipe(branch.Pipe)
+	i.list(branch.List)
+	i.list(branch.ElseList)
+}
+
+// includeOf returns {{ include NAME DATA }} for {{ template NAME DATA }}.
+func includeOf(call *parse.TemplateNode) *parse.ActionNode {
+	name := &parse.StringNode{NodeType: parse.NodeString, Pos: call.Pos, Quoted: `"` + call.Name + `"`, Text: call.Name}
+	command := &parse.CommandNode{NodeType: parse.NodeCommand, Pos: call.Pos, Args: []parse.Node{identifier(call.Pos, "include"), name}}
+	pipe := &parse.PipeNode{NodeType: parse.NodePipe, Pos: call.Pos, Line: call.Line, Cmds: []*parse.CommandNode{command}}
+	if call.Pipe == nil {
+		command.Args = append(command.Args, &parse.NilNode{NodeType: parse.NodeNil, Pos: call.Pos})
+	} else {
+		command.Args = append(command.Args, call.Pipe)
+	}
+	return &parse.ActionNode{NodeType: parse.NodeAction, Pos: call.Pos, Line: call.Line, Pipe: pipe}
+}
+
+func identifier(pos parse.Pos, name string) *parse.IdentifierNode {
+	return &parse.IdentifierNode{NodeType: parse.NodeIdentifier, Pos: pos, Ident: name}
+}
+
+// pipe lets the result of each function in a pipeline be counted.
+func (i instrument) pipe(pipe *parse.PipeNode) {
+	if pipe == nil {
+		return
+	}
+	commands := make([]*parse.CommandNode, 0, 2*len(pipe.Cmds))
+	for _, command := range pipe.Cmds {
+		for _, argument := range command.Args {
+			i.argument(argument)
+		}
+		commands = append(commands, command)
+		if i.makesSomething(command) {
+			commands = append(commands, call(command.Pos, countedFunction))
+		}
+	}
+	pipe.Cmds = commands
+}
+
+func call(pos parse.Pos, function string) *parse.CommandNode {
+	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: []parse.Node{identifier(pos, function)}}
+}
+
+func (i instrument) argument(argument parse.Node) {
+	switch argument := argument.(type) {
+	case *parse.PipeNode:
+		i.pipe(argument)
+	case *parse.ChainNode:
+		i.argument(argument.Node)
+	}
+}
+
+// makesSomething says whether a command calls a function whose result may need memory.
+func (i instrument) makesSomething(command *parse.CommandNode) bool {
+	function, ok := command.Args[0].(*parse.IdentifierNode)
+	if !ok || i.paying[function.Ident] {
+		return false
+	}
+	small := []reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64}
+	return !slices.Contains(small, i.resultOf(function.Ident))
+}
+
+// resultOf returns the kind of what a function returns; Interface where that is not known.
+func (i instrument) resultOf(function string) reflect.Kind {
+	if implementation, known := i.functions[function]; known {
+		return reflect.TypeOf(implementation).Out(0).Kind()
+	}
+	switch function {
+	case "not", "eq", "ne", "lt", "le", "gt", "ge":
+		return reflect.Bool
+	case "len":
+		return reflect.Int
+	default:
+		return reflect.Interface
+	}
+}
+
+// print lets the budget see what an action writes, unless that is known to be a string, which was counted when it was made.
+func (i instrument) print(pipe *parse.PipeNode) {
+	if len(pipe.Decl) > 0 {
+		return
+	}
+	for _, command := range pipe.Cmds[max(0, len(pipe.Cmds)-2):] {
+		if function, ok := command.Args[0].(*parse.IdentifierNode); ok && i.resultOf(function.Ident) == reflect.String {
+			return
+		}
+	}
+	pipe.Cmds = append(pipe.Cmds, call(pipe.Pos, printableFunction))
+}

@@ -1,0 +1,102 @@
+package templating
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// errNoCluster is why nothing can be read in an offline rendering.
+var errNoCluster = errors.New("there is no cluster to read from")
+
+// cluster reads from the target, or from where the component lives, for one session.
+type cluster struct {
+	session *session
+	of      func(generator.Request) generator.Lookup
+}
+
+// lookup returns an object, or the list of all where name is empty, as Helm does. What does not exist is an empty map; a kind that is not
+// served has no objects, because its definition may be a dependent of this very rendering.
+func (c cluster) lookup(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	content, err := c.read(apiVersion, kind, namespace, name)
+	if isMissing(err) {
+		return map[string]any{}, nil
+	}
+	return content, err
+}
+
+// mustLookup returns an object that must exist.
+func (c cluster) mustLookup(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	if name == "" {
+		return nil, fmt.Errorf("%s: no name: use lookupList for lists", kind)
+	}
+	return c.read(apiVersion, kind, namespace, name)
+}
+
+// lookupList returns the objects whose labels match, in the order of namespace and name.
+func (c cluster) lookupList(apiVersion, kind, namespace, labelSelector string) ([]any, error) {
+	selector, err := labels.Parse(labelSelector)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	content, err := c.read(apiVersion, kind, namespace, "")
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	items, _ := content["items"].([]any)
+	var objects []*unstructured.Unstructured
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		object := &unstructured.Unstructured{Object: fields}
+		if selector.Matches(labels.Set(object.GetLabels())) {
+			objects = append(objects, object)
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	found := make([]any, 0, len(objects))
+	for _, object := range objects {
+		found = append(found, object.Object)
+	}
+	return found, nil
+}
+
+func isMissing(err error) bool {
+	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || errors.Is(err, errNoCluster)
+}
+
+// read returns a copy, because templates can change what they get.
+func (c cluster) read(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	budget := c.session.Budget
+	if err := budget.ctx.Err(); err != nil {
+		return nil, err
+	}
+	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
+	wrapped := func(err error) error { return fmt.Errorf("%s %s: %w", gvk.GroupKind(), name, err) }
+	lookup := c.of(c.session.Request)
+	if lookup == nil {
+		return nil, wrapped(errNoCluster)
+	}
+	if name == "" {
+		list, err := lookup.List(budget.ctx, gvk, namespace)
+		if err != nil {
+			return nil, wrapped(err)
+		}
+		return list.DeepCopy().UnstructuredContent(), nil
+	}
+	object, err := lookup.Get(budget.ctx, gvk, namespace, name)
+	if err != nil {
+		return nil, wrapped(err)
+	}
+	return object.DeepCopy().UnstructuredContent(), nil
+}

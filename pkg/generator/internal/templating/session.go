@@ -1,0 +1,195 @@
+package templating
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"text/template"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+)
+
+// noValue is what text/template prints for a missing key.
+const noValue = "<no value>"
+
+// Input is what a rendering depends on, beside the templates.
+type Input struct {
+	Request generator.Request
+	// Values is what templates see as .Values. They may change it.
+	Values map[string]any
+	// Files is what readFile and its like see.
+	Files Files
+	// Budget bounds the rendering. Several sets can share one.
+	Budget *Budget
+}
+
+// Render executes the templates of files, given by their paths, and returns what they write, in the same order. The error joins those of
+// all files; each names the file and the line, and those of the templates that were included on the way.
+func (s *Set) Render(in Input, names []string) ([]rendering.File, error) {
+	session := s.session()
+	session.Input = in
+	files, err := session.render(names)
+	// What one component's rendering knew is not to stay in memory, nor within reach of the next one.
+	session.Input, session.group = Input{}, nil
+	select {
+	case s.idle <- session:
+	default:
+	}
+	return files, err
+}
+
+func (s *Set) session() *session {
+	select {
+	case idle := <-s.idle:
+		return idle
+	default:
+		return newSession(s)
+	}
+}
+
+// session is a copy of the templates whose functions are bound to the one rendering that it serves at a time.
+type session struct {
+	Input
+	set       *Set
+	functions template.FuncMap
+	groups    map[*template.Template]*template.Template
+	// group is that of the file which is being rendered.
+	group *template.Template
+}
+
+func newSession(set *Set) *session {
+	s := &session{set: set, groups: map[*template.Template]*template.Template{}}
+	s.functions = tableOf(set.options.Functions, s)
+	return s
+}
+
+func (s *session) render(names []string) ([]rendering.File, error) {
+	data := dataOf(s.Request, s.Values)
+	files := make([]rendering.File, 0, len(names))
+	var errs []error
+	for _, name := range names {
+		group, err := s.bound(s.set.groups[path.Dir(name)])
+		if err != nil {
+			return nil, err
+		}
+		s.group = group
+		text, err := s.execute(group.Lookup(name), data)
+		if ended := s.Budget.ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		if err != nil {
+			errs = append(errs, renderError(name, err))
+			continue
+		}
+		files = append(files, rendering.File{Name: name, Data: []byte(text)})
+	}
+	return files, errors.Join(errs...)
+}
+
+// bound returns the copy of a group that belongs to this session.
+func (s *session) bound(group *template.Template) (*template.Template, error) {
+	if known := s.groups[group]; known != nil {
+		return known, nil
+	}
+	if group == nil {
+		return nil, errors.New("no templates were parsed for this folder")
+	}
+	clone, err := s.clone(group)
+	if err == nil {
+		s.groups[group] = clone
+	}
+	return clone, err
+}
+
+// clone copies a group. A copy loses its options.
+func (s *session) clone(group *template.Template) (*template.Template, error) {
+	clone, err := group.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("clone the templates: %w", err)
+	}
+	clone.Funcs(s.functions)
+	if s.set.options.EmptyMissingKeys {
+		return clone.Option("missingkey=zero"), nil
+	}
+	return clone.Option("missingkey=error"), nil
+}
+
+// renderError wraps the error of a file's template. text/template names the file and line of each template on the way; at a bound the
+// way is too long to read.
+func renderError(file string, err error) error {
+	if limit, ok := errors.AsType[*limitError](err); ok {
+		return fmt.Errorf("render template: %s: %w", file, limit)
+	}
+	return fmt.Errorf("render %w", err)
+}
+
+func (s *session) include(name string, data any) (string, error) {
+	included := s.group.Lookup(name)
+	if included == nil {
+		return "", fmt.Errorf("no template %q", name)
+	}
+	return s.execute(included, data)
+}
+
+// tpl executes a text. What it defines stays with it.
+func (s *session) tpl(text string, data any) (string, error) {
+	trees, err := s.set.parser.parse("tpl", text, s.set.options.Delimiters)
+	if err != nil {
+		return "", err
+	}
+	outer := s.group
+	defer func() { s.group = outer }()
+	if len(trees) > 1 {
+		if s.group, err = s.clone(outer); err != nil {
+			return "", err
+		}
+		for name, tree := range trees {
+			if _, err := s.group.AddParseTree(name, tree); err != nil {
+				return "", err
+			}
+		}
+	}
+	unnamed := s.group.New("tpl")
+	unnamed.Tree = trees["tpl"]
+	if unnamed.Tree == nil {
+		return "", nil
+	}
+	return s.execute(unnamed, data)
+}
+
+// execute returns the output of a template, within the budget.
+func (s *session) execute(t *template.Template, data any) (string, error) {
+	if t == nil {
+		return "", errors.New("the template does not exist")
+	}
+	if s.Budget.depth == s.Budget.limits.Depth {
+		return "", &limitError{fmt.Sprintf("templates include each other more than %d deep: end the recursion", s.Budget.limits.Depth)}
+	}
+	s.Budget.depth++
+	defer func() { s.Budget.depth-- }()
+	output := &output{budget: s.Budget}
+	if err := t.Execute(output, data); err != nil {
+		return "", err
+	}
+	text := output.String()
+	if s.set.options.EmptyMissingKeys {
+		text = strings.ReplaceAll(text, noValue, "")
+	}
+	return text, nil
+}
+
+// output collects what a template writes. Its errors stop the template.
+type output struct {
+	strings.Builder
+	budget *Budget
+}
+
+// Write implements io.Writer.
+func (o *output) Write(text []byte) (int, error) {
+	if err := o.budget.spend(len(text)); err != nil {
+		return 0, err
+	}
+	return o.Builder.Write(text)
+}

@@ -1,0 +1,75 @@
+package templating
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// tableOf returns the functions of a session; docs/generators/functions.md describes them. The table of a nil session is there for the
+// parser, which needs names and types. The caller's own functions win.
+func tableOf(own template.FuncMap, s *session) template.FuncMap {
+	functions := sprig.TxtFuncMap()
+	// They read from the machine and the network of the operator.
+	for _, name := range []string{"env", "expandenv", "getHostByName"} {
+		delete(functions, name)
+	}
+	functions["required"] = required
+	functions["keys"], functions["values"] = sortedKeys, sortedValues
+	maps.Copy(functions, addressFunctions())
+	maps.Copy(functions, s.clockFunctions())
+	maps.Copy(functions, s.requestFunctions())
+	maps.Copy(functions, s.payingFunctions())
+	maps.Copy(functions, own)
+	return functions
+}
+
+// payingFunctions are those that take from the budget what their result costs, before they make it. Those of others are counted afterwards.
+func (s *session) payingFunctions() template.FuncMap {
+	functions := template.FuncMap{"include": s.include, "tpl": s.tpl}
+	maps.Copy(functions, s.encodings())
+	maps.Copy(functions, s.growing())
+	maps.Copy(functions, s.writing())
+	maps.Copy(functions, s.copying())
+	return functions
+}
+
+// requestFunctions are those that tell about the request, and read what it gives access to.
+func (s *session) requestFunctions() template.FuncMap {
+	target := cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Target }}
+	local := cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Local }}
+	return template.FuncMap{
+		countedFunction:   func(v reflect.Value) (reflect.Value, error) { return s.Budget.counted(v) },
+		printableFunction: func(v reflect.Value) (reflect.Value, error) { return s.Budget.printable(v) },
+
+		"lookup":          target.lookup,
+		"mustLookup":      target.mustLookup,
+		"lookupList":      target.lookupList,
+		"localLookup":     local.lookup,
+		"mustLocalLookup": local.mustLookup,
+		"localLookupList": local.lookupList,
+
+		"readFile":   func(name string) (string, error) { return s.Files.read(name) },
+		"existsFile": func(name string) (bool, error) { return s.Files.exists(name) },
+		"listFiles":  func(pattern string) ([]string, error) { return s.Files.list(pattern) },
+
+		"name":              func() string { return s.Request.Name },
+		"namespace":         func() string { return s.Request.Namespace },
+		"revision":          func() int64 { return s.Request.Revision },
+		"digest":            func() string { return s.Request.Digest },
+		"kubernetesVersion": func() kubeVersion { return kubeVersionOf(s.Request.Capabilities) },
+		"apiResources":      func() []any { return apiResources(s.Request.Capabilities) },
+	}
+}
+
+func required(message string, value any) (any, error) {
+	if value == nil || value == "" {
+		return nil, errors.New(message)
+	}
+	return value, nil
+}

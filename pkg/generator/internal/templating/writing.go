@@ -1,0 +1,128 @@
+package templating
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"text/template"
+)
+
+// writing are the functions that write out whatever they get, maps and lists, too.
+func (s *session) writing() template.FuncMap {
+	many := func(f func(...any) string) any {
+		return func(values ...any) (string, error) {
+			if err := s.Budget.spendWritten(values...); err != nil {
+				return "", err
+			}
+			return f(values...), nil
+		}
+	}
+	functions := template.FuncMap{
+		"print":    many(fmt.Sprint),
+		"println":  many(fmt.Sprintln),
+		"html":     many(template.HTMLEscaper),
+		"js":       many(template.JSEscaper),
+		"urlquery": many(template.URLQueryEscaper),
+		"printf": func(format string, values ...any) (string, error) {
+			if err := s.Budget.spendWritten(values...); err != nil {
+				return "", err
+			}
+			return fmt.Sprintf(format, values...), nil
+		},
+	}
+	maps.Copy(functions, around(many, "cat", "quote", "squote"))
+	maps.Copy(functions, around(func(f func(any) string) any {
+		return func(value any) (string, error) {
+			if err := s.Budget.spendWritten(value); err != nil {
+				return "", err
+			}
+			return f(value), nil
+		}
+	}, "toString"))
+	maps.Copy(functions, around(func(f func(any) []string) any {
+		return func(list any) ([]string, error) {
+			if err := s.Budget.spendWritten(list); err != nil {
+				return nil, err
+			}
+			return f(list), nil
+		}
+	}, "toStrings", "sortAlpha"))
+	maps.Copy(functions, around(func(f func(string, any) string) any {
+		return func(separator string, list any) (string, error) {
+			if err := s.spendJoined(separator, list); err != nil {
+				return "", err
+			}
+			return f(separator, list), nil
+		}
+	}, "join"))
+	return functions
+}
+
+// spendJoined pays for the elements of a list with separators between them.
+func (s *session) spendJoined(separator string, list any) error {
+	before := s.Budget.spent
+	if err := s.Budget.spendWritten(list); err != nil {
+		return err
+	}
+	// Each element costs elementCost at least.
+	return s.Budget.spendProduct((s.Budget.spent-before)/elementCost, len(separator))
+}
+
+// copying are the functions that go through maps and lists to copy them.
+func (s *session) copying() template.FuncMap {
+	functions := around(func(f func(any) any) any {
+		return func(value any) (any, error) {
+			if err := s.Budget.spendWritten(value); err != nil {
+				return nil, err
+			}
+			return f(value), nil
+		}
+	}, "deepCopy")
+	maps.Copy(functions, around(func(f func(any) (any, error)) any {
+		return func(value any) (any, error) {
+			if err := s.Budget.spendWritten(value); err != nil {
+				return nil, err
+			}
+			return f(value)
+		}
+	}, "mustDeepCopy"))
+	maps.Copy(functions, around(func(f func(map[string]any, ...map[string]any) any) any {
+		return func(over map[string]any, more ...map[string]any) (any, error) {
+			if err := s.spendMerged(over, more); err != nil {
+				return nil, err
+			}
+			return f(over, more...), nil
+		}
+	}, "merge", "mergeOverwrite"))
+	maps.Copy(functions, around(func(f func(map[string]any, ...map[string]any) (any, error)) any {
+		return func(over map[string]any, more ...map[string]any) (any, error) {
+			if err := s.spendMerged(over, more); err != nil {
+				return nil, err
+			}
+			return f(over, more...)
+		}
+	}, "mustMerge", "mustMergeOverwrite"))
+	maps.Copy(functions, around(func(f func(...any) any) any {
+		return func(lists ...any) (any, error) {
+			for _, list := range lists {
+				if _, err := s.Budget.counted(reflect.ValueOf(list)); err != nil {
+					return nil, err
+				}
+			}
+			return f(lists...), nil
+		}
+	}, "concat"))
+	return functions
+}
+
+func (s *session) spendMerged(over map[string]any, more []map[string]any) error {
+	if err := s.Budget.spendWritten(over); err != nil {
+		return err
+	}
+	for _, dict := range more {
+		if err := s.Budget.spendWritten(dict); err != nil {
+			return err
+		}
+	}
+	return nil
+}
