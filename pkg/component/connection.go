@@ -27,13 +27,15 @@ type connection struct {
 	defaults Policies
 	// predecessors are the managers that leave their fields to us.
 	predecessors []string
-	config       *rest.Config
-	client       *http.Client
-	mapper       *forgetfulMapper
-	discovery    *discovery.DiscoveryClient
-	watching     dynamic.Interface
-	metadata     metadata.Interface
-	observer     *observe.Observer
+	// incidental are the objects that hold up no deletion of their namespace.
+	incidental []Incidental
+	config     *rest.Config
+	client     *http.Client
+	mapper     *forgetfulMapper
+	discovery  *discovery.DiscoveryClient
+	watching   dynamic.Interface
+	metadata   metadata.Interface
+	observer   *observe.Observer
 	// namespaces are those that dependents could not be created in.
 	namespaces *observe.References
 	// checking makes the reads that must see everything, whatever a component may see.
@@ -56,6 +58,9 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	c := &connection{
 		name: name, defaults: o.Policies.Or(defaultPolicies), predecessors: slices.Concat(plan.Predecessors, o.Predecessors),
 		config: config, client: client, mapper: mapper,
+	}
+	if c.incidental, err = incidentals(o.Incidental); err != nil {
+		return nil, err
 	}
 	if c.watching, err = dynamic.NewForConfigAndClient(config, client); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (e *Engine) contents(ctx context.Context, f plan.Facts, namespace string) p
 		}
 		var instances []inspect.Instance
 		for i := range list.Items {
-			if !goesByItself(r, &list.Items[i]) {
+			if !e.goesByItself(r, &list.Items[i]) {
 				instances = append(instances, inspect.InstanceOf(r.gk(), &list.Items[i]))
 			}
 		}
@@ -66,25 +66,16 @@ var bookkeeping = map[schema.GroupResource]bool{
 	{Group: "coordination.k8s.io", Resource: "leases"}:      true,
 }
 
-// goesByItself says of an object that it is there in every namespace, that it follows another one that counts itself, or that it is being
-// deleted anyway.
-func goesByItself(r resource, m *metav1.PartialObjectMetadata) bool {
-	switch {
-	case m.DeletionTimestamp != nil, metav1.GetControllerOfNoCopy(m) != nil:
+// goesByItself says of an object that a controller puts one into namespaces by itself, that it follows another one that counts itself, or
+// that it is being deleted anyway.
+func (e *Engine) goesByItself(r resource, m *metav1.PartialObjectMetadata) bool {
+	if m.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(m) != nil {
 		return true
-	case r.gvr.Group != "":
-		return false
 	}
-	_, token := m.Annotations["kubernetes.io/service-account.name"]
-	switch r.kind {
-	case "ConfigMap":
-		return m.Name == "kube-root-ca.crt"
-	case "ServiceAccount":
-		return m.Name == "default"
-	case "Secret":
-		return token
+	if _, token := m.Annotations["kubernetes.io/service-account.name"]; token && r.gk() == (schema.GroupKind{Kind: "Secret"}) {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(e.incidental, func(i Incidental) bool { return i.matches(r.gk(), m) })
 }
 
 // resource is a type as the API server serves it.

@@ -28,6 +28,8 @@ type EngineOptions struct {
 	Policies Policies
 	// Predecessors are what they are in Options.
 	Predecessors []string
+	// Incidental are what they are in Options.
+	Incidental []Incidental
 	// Writers bounds the requests under way; 16 by default.
 	Writers int
 	// CacheFull are the kinds whose dependents are kept whole in memory; see Options.CacheFull.

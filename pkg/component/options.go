@@ -35,6 +35,9 @@ type Options struct {
 	// CacheFull are the kinds whose dependents are kept whole in memory, as the API server sends them. Of all others only facts are kept. Hooks
 	// read them without a request; see DependentReader.
 	CacheFull []schema.GroupKind
+	// Incidental are objects that controllers of the cluster put into namespaces by themselves, besides those of Kubernetes, Istio and
+	// OpenShift, which are known: they hold up no deletion of a namespace that is a dependent, and go with it.
+	Incidental []Incidental
 	// MinInterval is the rate limit of each component: at least this long between the end of a pass and the begin of the next. What happens
 	// meanwhile is seen by one pass at its end. It wins over retries and delays that errors ask for. Off by default.
 	MinInterval time.Duration

@@ -37,6 +37,9 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if errs := validation.IsDNS1123Subdomain(r.name); len(errs) > 0 {
 		return fmt.Errorf("reconciler name %q: %s", r.name, strings.Join(errs, "; "))
 	}
+	if _, err := incidentals(r.options.Incidental); err != nil {
+		return err
+	}
 	prototype, err := newComponent[T]()
 	if err != nil {
 		return err
@@ -53,6 +56,7 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 	var err error
 	options := EngineOptions{
 		Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers, CacheFull: r.options.CacheFull,
+		Incidental: r.options.Incidental,
 	}
 	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
 		return err

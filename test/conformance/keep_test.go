@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -53,6 +54,23 @@ var _ = Describe("A namespace that is a dependent", func() {
 		expectGone(ctx, g)
 		_, err := get(ctx, "v1", "Namespace", "", inner)
 		Expect(err).To(MatchError(ContainSubstring("not found")))
+	})
+
+	It("goes with what controllers put into every namespace, as far as that is known or configured", func(ctx SpecContext) {
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{component: component.Options{Incidental: []component.Incidental{
+			{Kind: "Secret", Labels: map[string]string{"example.com/copied-to": "all"}},
+		}}})
+		g := newGadget(ctx, home, "app", namespaceManifest(inner), retrySoon, servedBy(operator))
+		expectReady(ctx, g)
+		secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: %s\n  labels: {example.com/copied-to: %s}"
+		create(ctx, together(within(inner, configMap("istio-ca-root-cert", "a")), within(inner, fmt.Sprintf(secret, "pull", "all"))))
+		theirs := create(ctx, within(inner, fmt.Sprintf(secret, "theirs", "some")))[0]
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+			ContainSubstring("Secret "+inner+"/theirs"), Not(ContainSubstring("istio-ca-root-cert")), Not(ContainSubstring(inner+"/pull"))))
+		remove(ctx, theirs)
+		expectGone(ctx, g)
 	})
 
 	It("is not pruned while it holds objects of others", func(ctx SpecContext) {
