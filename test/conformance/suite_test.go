@@ -42,6 +42,7 @@ func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")
 	}
+	defer share(t)()
 	RegisterFailHandler(Fail)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyTimeout(40 * time.Second)
