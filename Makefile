@@ -69,6 +69,17 @@ faults: cluster ## Let go wrong what can, SEEDS times: 300; test-long does, too
 mutations: cluster ## Make ten mistakes in the code, chosen by SEED, and see that specs notice
 	go run ./test/mutations $(if $(SEED),-seed $(SEED))
 
+# More flags: make bench BENCH_FLAGS='-scenario 1,3 -profiles bin/profiles'; go run ./test/bench -help lists them.
+BENCH_FLAGS ?=
+
+.PHONY: bench
+bench: cluster build ## Measure the operator against its budgets: an hour, on a machine that does nothing else
+	go run ./test/bench -json bin/bench.json $(BENCH_FLAGS)
+
+.PHONY: bench-quick
+bench-quick: cluster build ## Measure small sizes, in under 3 minutes
+	go run ./test/bench -quick -json bin/bench-quick.json $(BENCH_FLAGS)
+
 .PHONY: lint
 lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go build -v ./...

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// lifecycle is what was measured of components of one size: how they come, and how they go.
+type lifecycle struct {
+	installation, removal part
+}
+
+// install measures the first apply of ConfigMaps.
+func install(ctx context.Context, b *bench, number int, s size) (outcome, error) {
+	l, err := b.lifecycleOf(ctx, number, s)
+	return outcome{Parts: []part{l.installation}}, err
+}
+
+// remove measures the deletion of what the scenarios 1 and 3 install.
+func remove(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
+	var o outcome
+	for _, of := range []struct {
+		name   string
+		number int
+	}{{partOne, 1}, {partMany, 3}} {
+		l, err := b.lifecycleOf(ctx, of.number, b.sizeOf(of.number))
+		l.removal.Name = of.name
+		o.Parts = append(o.Parts, l.removal)
+		if err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// lifecycleOf measures the floor and the operator in turns. What a scenario needed is not measured again for another.
+func (b *bench) lifecycleOf(ctx context.Context, number int, s size) (lifecycle, error) {
+	if known, ok := b.lifecycles[number]; ok {
+		return known, nil
+	}
+	empty := part{Components: s.components, Dependents: s.dependents}
+	l := lifecycle{installation: empty, removal: empty}
+	stage, err := b.onStage(ctx, fmt.Sprint(number))
+	if err != nil {
+		return l, err
+	}
+	for range s.rounds {
+		if err := l.round(ctx, b, stage, number, s); err != nil {
+			return l, err
+		}
+	}
+	b.lifecycles[number] = l
+	return l, nil
+}
+
+// round measures the floor, and then the same by the operator.
+func (l *lifecycle) round(ctx context.Context, b *bench, stage *stage, number int, s size) error {
+	creation, deletion, err := stage.floor(ctx, floorOf(s))
+	if err != nil {
+		return err
+	}
+	namespace, err := stage.newNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	w := configMapsOf(namespace, s)
+	installed, err := stage.measure(ctx, fmt.Sprintf("%d-install", number), func(ctx context.Context) error { return stage.create(ctx, w) })
+	if err != nil {
+		return err
+	}
+	b.say("install %s, floor %s", installed, creation)
+	l.installation.add(installed.sample, creation)
+	removed, err := stage.measure(ctx, fmt.Sprintf("%d-delete", number), func(ctx context.Context) error { return stage.remove(ctx, w) })
+	if err != nil {
+		return err
+	}
+	b.say("delete %s, floor %s", removed, deletion)
+	l.removal.add(removed.sample, deletion)
+	return nil
+}
+
+func (p *part) add(s sample, f ...floorTime) {
+	p.Rounds = append(p.Rounds, s)
+	p.Floor = append(p.Floor, f...)
+}
+
+// String tells what matters of a sample in one line.
+func (s sample) String() string {
+	return fmt.Sprintf("%.3f s (%s)", s.Seconds, s.Requests.byResource())
+}
+
+// String tells how fast bare writers were.
+func (f floorTime) String() string { return fmt.Sprintf("%.3f s (%d writers)", f.Seconds, f.Writers) }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"math"
+)
+
+// figure is something measured that a budget can bound. Its text is its unit, too.
+type figure string
+
+const (
+	figRequests        figure = "requests"
+	figPerComponent    figure = "requests a component"
+	figOverN           figure = "requests a component beyond one a dependent"
+	figDependentWrites figure = "writes to dependents"
+	figPerRepair       figure = "writes a repair"
+	figStatusWrites    figure = "status writes"
+	figListsOfAKind    figure = "lists of a kind"
+	figWatchesOfAKind  figure = "watches of a kind"
+	figNotReady        figure = "components not Ready"
+	figNotRepaired     figure = "edits not repaired"
+	figFloors          figure = "× floor"
+	figSeconds         figure = "s"
+	figP50             figure = "ms at p50"
+	figP99             figure = "ms at p99"
+	figCores           figure = "% of a core"
+	figPeak            figure = "MiB of RSS"
+	figHeapPerObject   figure = "KiB of live heap an object"
+	figTimesSmall      figure = "× the time of a tenth"
+	figTimesAlone      figure = "× its time alone"
+)
+
+// limit bounds a figure of a part of a scenario; without a part, of the only one.
+type limit struct {
+	part   string
+	figure figure
+	most   float64
+	// below demands less than most, not at most that.
+	below bool
+}
+
+// check is a limit and what was measured.
+type check struct {
+	Part   string  `json:"part,omitempty"`
+	Figure figure  `json:"figure"`
+	Limit  float64 `json:"limit"`
+	// Got is nil where nothing was measured, because the scenario failed.
+	Got *float64 `json:"got"`
+	Met bool     `json:"met"`
+}
+
+// judge compares what was measured with the limits. What was not measured misses its limit.
+func judge(limits []limit, parts []part) []check {
+	checks := make([]check, 0, len(limits))
+	for _, l := range limits {
+		c := check{Part: l.part, Figure: l.figure, Limit: l.most}
+		if got, ok := valueOf(parts, l); ok && !math.IsNaN(got) && !math.IsInf(got, 0) {
+			c.Got = &got
+			c.Met = got < l.most || !l.below && got == l.most
+		}
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+func valueOf(parts []part, l limit) (float64, bool) {
+	for _, p := range parts {
+		if p.Name == l.part {
+			return p.value(l.figure)
+		}
+	}
+	return 0, false
+}
+
+// String tells verdict, figure and limit: "MISSED 1,100 requests (at most 1,004)".
+func (c check) String() string {
+	text := "not measured: " + string(c.Figure)
+	if c.Got != nil {
+		text = fmt.Sprintf("%s %s", number(*c.Got), c.Figure)
+	}
+	if c.Part != "" {
+		text = c.Part + ": " + text
+	}
+	verdict := "met"
+	if !c.Met {
+		verdict = "MISSED"
+	}
+	return fmt.Sprintf("%s %s (budget %s)", verdict, text, number(c.Limit))
+}
+
+// number prints as many digits as matter.
+func number(value float64) string {
+	switch {
+	case value == math.Trunc(value):
+		return fmt.Sprintf("%.0f", value)
+	case math.Abs(value) < 10:
+		return fmt.Sprintf("%.2f", value)
+	case math.Abs(value) < 100:
+		return fmt.Sprintf("%.1f", value)
+	}
+	return fmt.Sprintf("%.0f", value)
+}

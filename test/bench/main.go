@@ -1,0 +1,158 @@
+// Command bench measures the operator against budgets, next to the least that the API server allows: the floor, the same writes by a bare
+// client. It boots clusters of its own, runs the operator's real program, and prints a table.
+//
+//	go run ./test/bench                    everything, about an hour
+//	go run ./test/bench -quick             everything in a small size
+//	go run ./test/bench -scenario 1,2      some of it
+//
+// It is run from the project's root, after "make cluster build"; "make bench" does that. Its exit code is 0 also where a budget is missed,
+// unless -strict is given.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/discovery"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/fairlead-io/fairlead/test/program"
+)
+
+// The exit codes besides 0.
+const (
+	exitFailed      = 1
+	exitBadUsage    = 2
+	exitInterrupted = 130 // as shells have it
+)
+
+// The operator is told to end with the thread that started it. The main thread lasts as long as the program.
+func init() { runtime.LockOSThread() }
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	scenario := flag.String("scenario", "", "numbers of the scenarios to run, such as 1,2; all by default")
+	quick := flag.Bool("quick", false, "run small sizes, once each")
+	strict := flag.Bool("strict", false, "exit with 1 where a budget is missed")
+	list := flag.Bool("list", false, "print the scenarios and their budgets, and run none")
+	profiles := flag.String("profiles", "", "folder for CPU and heap profiles of the operator; taking them costs time")
+	jsonFile := flag.String("json", "", "file for everything that was measured")
+	flag.Parse()
+	numbers, err := parseNumbers(*scenario)
+	if err != nil || flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "bench: %v; want no arguments but flags, -help lists them\n", errors.Join(err, unexpected(flag.Args())))
+		return exitBadUsage
+	}
+	if *list {
+		printScenarios()
+		return 0
+	}
+	ctrl.SetLogger(logr.Discard()) // What its client libraries log is nothing for people.
+	ctx, cancel := program.Interruptible(context.Background())
+	defer cancel(nil)
+	b := &bench{
+		settings:   settings{numbers: numbers, quick: *quick, profiles: *profiles, out: os.Stderr},
+		scenarios:  scenarios,
+		lifecycles: map[int]lifecycle{},
+	}
+	r, err := b.report(ctx)
+	if len(r.Results) > 0 {
+		err = errors.Join(err, r.write(os.Stdout))
+		if *jsonFile != "" {
+			err = errors.Join(err, writeFile(*jsonFile, r.writeJSON))
+		}
+	}
+	return exitCode(r, err, *strict)
+}
+
+func exitCode(r report, err error, strict bool) int {
+	switch {
+	case errors.Is(err, program.ErrInterrupted):
+		fmt.Fprintln(os.Stderr, "Interrupted; nothing is left running.")
+		return exitInterrupted
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		return exitFailed
+	}
+	for _, result := range r.Results {
+		if strict && !result.met() {
+			return exitFailed
+		}
+	}
+	return 0
+}
+
+// report runs, and returns what there is, also where it was interrupted.
+func (b *bench) report(ctx context.Context) (report, error) {
+	if _, err := os.Stat(program.OperatorBinary); err != nil {
+		return report{}, fmt.Errorf("%w; run 'make build', and this from the project's root", err)
+	}
+	// Scenarios need the controllers of the dev cluster, and figures are those of its version.
+	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
+		return report{}, err
+	}
+	r := report{Time: time.Now(), Quick: b.quick, Machine: machine{CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version()}}
+	version, err := exec.CommandContext(ctx, program.OperatorBinary, "--version").Output()
+	if err != nil {
+		return r, err
+	}
+	r.Machine.Operator = strings.TrimSpace(string(version))
+	r.Results, err = b.run(ctx)
+	r.Machine.Kubernetes = b.kubernetes
+	return r, err
+}
+
+// serverVersion asks the cluster.
+func serverVersion(s *stage) (string, error) {
+	c, err := discovery.NewDiscoveryClientForConfig(s.as(stageAgent))
+	if err != nil {
+		return "", err
+	}
+	version, err := c.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return version.GitVersion, nil
+}
+
+func parseNumbers(text string) ([]int, error) {
+	var numbers []int
+	for word := range strings.SplitSeq(text, ",") {
+		if word == "" {
+			continue
+		}
+		number, err := strconv.Atoi(word)
+		if _, known := numbered(scenarios, number); err != nil || !known {
+			return nil, fmt.Errorf("there is no scenario %q", word)
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers, nil
+}
+
+func unexpected(arguments []string) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q", arguments[0])
+}
+
+func printScenarios() {
+	rows := [][]string{{"#", "scenario", "budget"}}
+	for _, s := range scenarios {
+		rows = append(rows, []string{fmt.Sprint(s.number), s.title, s.budget})
+	}
+	writeTable(os.Stdout, rows)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+const (
+	// operatorAgent begins the user agent of the operator's requests, those as a component's identity among them.
+	operatorAgent = "fairlead-operator"
+	// quietTime without a request means that the operator is done; quietPatience is how long that may take.
+	quietTime     = time.Second
+	quietPatience = 30 * time.Second
+	glance        = 250 * time.Millisecond
+)
+
+// measurement is a sample, and the requests of everybody that it was made from.
+type measurement struct {
+	sample
+	events testcluster.Events
+}
+
+// measure runs work, which returns when what is measured is reached, and tells what it cost the operator until it was quiet again. It is
+// quiet before. Work may restart the operator; then what the new one used counts.
+func (s *stage) measure(ctx context.Context, name string, work func(context.Context) error) (measurement, error) {
+	from, err := s.quiet(ctx)
+	if err != nil {
+		return measurement{}, err
+	}
+	if err := s.operator.forgetPeak(); err != nil {
+		return measurement{}, err
+	}
+	before, err := s.operator.usage(ctx)
+	if err != nil {
+		return measurement{}, err
+	}
+	finishProfile := s.startProfile(ctx, name)
+	begin := time.Now()
+	err = work(ctx)
+	seconds := time.Since(begin).Seconds()
+	if err != nil {
+		return measurement{}, errors.Join(err, finishProfile())
+	}
+	to, err := s.quiet(ctx)
+	if err = errors.Join(err, finishProfile()); err != nil {
+		return measurement{}, err
+	}
+	after, err := s.operator.usage(ctx)
+	if err != nil {
+		return measurement{}, err
+	}
+	elapsed := time.Since(begin).Seconds()
+	if after.pid != before.pid {
+		before = usage{}
+	}
+	events := to[len(from):]
+	return measurement{events: events, sample: sample{
+		Seconds: seconds, Elapsed: elapsed,
+		CPUSeconds:  after.cpuSeconds - before.cpuSeconds,
+		PeakRSS:     after.peakRSS,
+		Passes:      after.passes - before.passes,
+		Requests:    count(events.Where(isOperators), after.passes-before.passes),
+		OtherAgents: byAgent(events.Where(func(e testcluster.Event) bool { return !isOperators(e) })),
+	}}, nil
+}
+
+func isOperators(e testcluster.Event) bool {
+	return strings.HasPrefix(e.UserAgent, operatorAgent)
+}
+
+// quiet returns all requests so far when the operator has sent none for a while, leases and watches aside.
+func (s *stage) quiet(ctx context.Context) (testcluster.Events, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, quietPatience, fmt.Errorf("the operator is not quiet within %s", quietPatience))
+	defer cancel()
+	last, since := -1, time.Now()
+	for {
+		events, err := s.cluster.AuditEvents(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sent := 0
+		for _, e := range events {
+			if c := classify(e); isOperators(e) && c != classLease && c != classWatch {
+				sent++
+			}
+		}
+		if sent != last {
+			last, since = sent, time.Now()
+		}
+		if time.Since(since) >= quietTime {
+			return events, nil
+		}
+		select {
+		case <-time.After(glance):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}

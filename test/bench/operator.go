@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
+
+	"github.com/fairlead-io/fairlead/test/program"
+)
+
+const mebibyte = 1 << 20
+
+// operator is the program under test, run as in production: elected, and with the defaults of all flags that bound its work.
+type operator struct {
+	process          *program.Operator
+	metrics, profile string // addresses
+	stopping         atomic.Bool
+	// died gets why the operator ended by itself.
+	died chan error
+}
+
+func launch(kubeconfig, log string) (*operator, error) {
+	metrics, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	profile, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	o := &operator{metrics: metrics, profile: profile, died: make(chan error, 1)}
+	o.process, err = program.StartOperator(log, []string{
+		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=" + program.OperatorNamespace,
+		"--metrics-bind-address=" + metrics, "--pprof-bind-address=" + profile, "--health-probe-bind-address=0",
+	}, func(cause error) {
+		if !o.stopping.Load() {
+			o.died <- cause
+		}
+	})
+	return o, err
+}
+
+func (o *operator) stop() error {
+	o.stopping.Store(true)
+	return o.process.Stop()
+}
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// usage is what the process has used since it started.
+type usage struct {
+	pid        int
+	cpuSeconds float64
+	peakRSS    float64 // MiB, since forgetPeak
+	passes     int
+}
+
+func (o *operator) usage(ctx context.Context) (usage, error) {
+	process, err := procfs.NewProc(o.process.PID())
+	if err != nil {
+		return usage{}, err
+	}
+	stat, err := process.Stat()
+	if err != nil {
+		return usage{}, err
+	}
+	status, err := process.NewStatus()
+	if err != nil {
+		return usage{}, err
+	}
+	work, err := o.work(ctx)
+	return usage{pid: process.PID, cpuSeconds: stat.CPUTime(), peakRSS: float64(status.VmHWM) / mebibyte, passes: work.passes}, err
+}
+
+// forgetPeak begins the measurement of the peak anew.
+func (o *operator) forgetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", o.process.PID()), []byte("5"), 0)
+}
+
+// work is how far the operator is.
+type work struct {
+	passes          int
+	waiting, active int
+}
+
+// work reads the operator's metrics.
+func (o *operator) work(ctx context.Context) (work, error) {
+	body, err := get(ctx, "http://"+o.metrics+"/metrics")
+	if err != nil {
+		return work{}, err
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(body))
+	if err != nil {
+		return work{}, fmt.Errorf("metrics of the operator: %w", err)
+	}
+	return work{
+		passes:  total(families["controller_runtime_reconcile_total"]),
+		waiting: total(families["workqueue_depth"]),
+		active:  total(families["controller_runtime_active_workers"]),
+	}, nil
+}
+
+// total sums a counter or a gauge over its labels.
+func total(family *dto.MetricFamily) int {
+	var sum float64
+	for _, metric := range family.GetMetric() {
+		sum += metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+	}
+	return int(sum)
+}
+
+// liveHeap returns the bytes that are in use after a garbage collection.
+func (o *operator) liveHeap(ctx context.Context) (float64, error) {
+	body, err := get(ctx, "http://"+o.profile+"/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(body) {
+		if value, found := strings.CutPrefix(line, "# HeapAlloc = "); found {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, errors.New("the heap profile has no line HeapAlloc")
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(response.Body)
+	if response.StatusCode != http.StatusOK {
+		err = errors.Join(err, fmt.Errorf("%s: %s", url, response.Status))
+	}
+	return string(body), errors.Join(err, response.Body.Close())
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// startProfile collects a CPU profile of the operator until the returned function is called, which writes it and one of the heap. It does
+// nothing where no profiles are wanted. While it runs, everything takes a little longer.
+func (s *stage) startProfile(ctx context.Context, name string) (finish func() error) {
+	if s.profiles == "" {
+		return func() error { return nil }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	o := s.operator
+	var second []*profile.Profile
+	stop, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		// Profiles of a second each: one that is interrupted is lost, and nobody knows before how long work takes.
+		for {
+			p, err := fetchProfile(ctx, "http://"+o.profile+"/debug/pprof/profile?seconds=1")
+			if err == nil {
+				second = append(second, p)
+			}
+			select {
+			case <-stop:
+				done <- err
+				return
+			default:
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	return func() error {
+		defer cancel()
+		close(stop)
+		if err := <-done; err != nil && len(second) == 0 {
+			return fmt.Errorf("profile the operator: %w", err)
+		}
+		cpu, err := profile.Merge(second)
+		if err != nil {
+			return fmt.Errorf("profile the operator: %w", err)
+		}
+		heap, err := fetchProfile(ctx, "http://"+s.operator.profile+"/debug/pprof/heap?gc=1")
+		if err != nil {
+			return fmt.Errorf("profile the operator's heap: %w", err)
+		}
+		return errors.Join(s.writeProfile(name+"-cpu", cpu), s.writeProfile(name+"-heap", heap))
+	}
+}
+
+func fetchProfile(ctx context.Context, url string) (*profile.Profile, error) {
+	body, err := get(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return profile.Parse(strings.NewReader(body))
+}
+
+func (s *stage) writeProfile(name string, p *profile.Profile) error {
+	if err := os.MkdirAll(s.profiles, 0o755); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(s.profiles, name+".pb.gz"), p.Write)
+}
+
+// writeFile replaces a file by what write writes.
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// report is a whole run.
+type report struct {
+	Time    time.Time `json:"time"`
+	Machine machine   `json:"machine"`
+	// Quick says that the sizes were those of the quick run.
+	Quick   bool     `json:"quick"`
+	Results []result `json:"results"`
+}
+
+// machine is what figures depend on.
+type machine struct {
+	CPU        string `json:"cpu"`
+	Cores      int    `json:"cores"`
+	Go         string `json:"go"`
+	Kubernetes string `json:"kubernetes"`
+	Operator   string `json:"operator"`
+}
+
+func (m machine) String() string {
+	return fmt.Sprintf("%d × %s; %s, Kubernetes %s, operator %s", m.Cores, m.CPU, m.Go, m.Kubernetes, m.Operator)
+}
+
+// result is a scenario with what became of its budget.
+type result struct {
+	Number   int      `json:"number"`
+	Scenario string   `json:"scenario"`
+	Budget   string   `json:"budget"`
+	Parts    []part   `json:"parts,omitempty"`
+	Checks   []check  `json:"checks"`
+	Notes    []string `json:"notes,omitempty"`
+	// Failure is why the scenario did not come to its end.
+	Failure string `json:"failure,omitempty"`
+}
+
+func (r result) met() bool {
+	return r.Failure == "" && !slices.ContainsFunc(r.Checks, func(c check) bool { return !c.Met })
+}
+
+func (r result) verdict() string {
+	if r.met() {
+		return "met"
+	}
+	return "MISSED"
+}
+
+// verdicts tell in words what became of the budget.
+func (r result) verdicts() []string {
+	var lines []string
+	for _, c := range r.Checks {
+		lines = append(lines, c.String())
+	}
+	if r.Failure != "" {
+		lines = append(lines, "FAILED: "+r.Failure)
+	}
+	return append(lines, r.Notes...)
+}
+
+// write prints the table, and below it what became of each budget.
+func (r report) write(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	_, _ = fmt.Fprintf(w, "%s\n", r.Machine)
+	if r.Quick {
+		_, _ = fmt.Fprintln(w, "A quick run: sizes are smaller than the scenarios say, and budgets of requests with them.")
+	}
+	_, _ = fmt.Fprintln(w)
+	writeTable(w, r.rows())
+	_, _ = fmt.Fprintln(w)
+	for _, result := range r.Results {
+		_, _ = fmt.Fprintf(w, "%d. %s: %s\n", result.Number, result.Scenario, result.verdict())
+		for _, line := range result.verdicts() {
+			_, _ = fmt.Fprintf(w, "   - %s\n", line)
+		}
+		for _, p := range result.Parts {
+			_, _ = fmt.Fprintf(w, "   - %s\n", p.requestsInWords())
+		}
+	}
+	return w.Flush()
+}
+
+var columns = []string{"#", "scenario", "budget", "s, median (spread)", "floor, s (writers)", "× floor", "requests", "CPU s", "peak MiB", "verdict"}
+
+func (r report) rows() [][]string {
+	rows := [][]string{columns}
+	for _, result := range r.Results {
+		first := []string{fmt.Sprint(result.Number), result.Scenario, result.Budget}
+		if len(result.Parts) == 0 {
+			rows = append(rows, append(first, "", "", "", "", "", "", result.verdict()))
+		}
+		for i, p := range result.Parts {
+			verdict := ""
+			if i == 0 {
+				verdict = result.verdict()
+			} else {
+				first = []string{"", "", ""}
+			}
+			if p.Name != "" {
+				first[1] = strings.TrimPrefix(first[1]+": "+p.Name, ": ")
+			}
+			rows = append(rows, slices.Concat(first, p.cells(), []string{verdict}))
+		}
+	}
+	return rows
+}
+
+// cells are the columns of what was measured.
+func (p part) cells() []string {
+	if len(p.Rounds) == 0 {
+		return []string{"", "", "", "", "", ""}
+	}
+	floor, ratio := "", ""
+	if times, ok := p.value(figFloors); ok {
+		floor = fmt.Sprintf("%s (%s)", spread(p.floorSeconds()), p.fastestWriters())
+		ratio = fmt.Sprintf("%.2f", times)
+	}
+	return []string{
+		spread(p.seconds()), floor, ratio, p.worst().Requests.byVerb(),
+		fmt.Sprintf("%.2f", median(p.each(func(s sample) float64 { return s.CPUSeconds }))),
+		fmt.Sprintf("%.0f", largest(p.each(func(s sample) float64 { return s.PeakRSS }))),
+	}
+}
+
+// worst is the round with the most requests.
+func (p part) worst() sample {
+	return slices.MaxFunc(p.Rounds, func(a, b sample) int { return a.Requests.sum(classCounted) - b.Requests.sum(classCounted) })
+}
+
+// fastestWriters lists the numbers of writers that were the fastest in a round.
+func (p part) fastestWriters() string {
+	var numbers []int
+	for _, f := range p.Floor {
+		numbers = append(numbers, f.Writers)
+	}
+	slices.Sort(numbers)
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(slices.Compact(numbers)), " ", ", "), "[]")
+}
+
+// requestsInWords tells all requests of the round with the most of them.
+func (p part) requestsInWords() string {
+	if len(p.Rounds) == 0 {
+		return "no request was measured"
+	}
+	worst := p.worst().Requests
+	text := fmt.Sprintf("%d requests", worst.sum(classCounted))
+	if p.Name != "" {
+		text = p.Name + ": " + text
+	}
+	if detail := worst.byResource(); detail != "" {
+		text += " (" + detail + ")"
+	}
+	var free []string
+	for _, c := range []class{classWatch, classList, classDiscovery, classEvent, classLease, classSpill} {
+		if n := worst.sum(c); n > 0 {
+			free = append(free, fmt.Sprintf("%d %s", n, c))
+		}
+	}
+	if len(free) > 0 {
+		text += "; not counted: " + strings.Join(free, ", ")
+	}
+	return text
+}
+
+// spread prints the median, and the extremes where there are several values.
+func spread(values []float64) string {
+	middle := fmt.Sprintf("%.3f", median(values))
+	if len(values) < 2 {
+		return middle
+	}
+	return fmt.Sprintf("%s (%.3f to %.3f)", middle, slices.Min(values), slices.Max(values))
+}
+
+// writeTable prints rows, the first of which is the header, as a Markdown table that is readable as it is.
+func writeTable(w io.Writer, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for i, row := range rows {
+		for j, cell := range row {
+			_, _ = fmt.Fprintf(w, "| %s%s ", cell, strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)))
+		}
+		_, _ = fmt.Fprintln(w, "|")
+		if i > 0 {
+			continue
+		}
+		for _, width := range widths {
+			_, _ = fmt.Fprintf(w, "|%s", strings.Repeat("-", width+2))
+		}
+		_, _ = fmt.Fprintln(w, "|")
+	}
+}
+
+// writeJSON writes everything that was measured.
+func (r report) writeJSON(out io.Writer) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// cpuName reads what the machine says of its processor.
+func cpuName() string {
+	content, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "processor unknown"
+	}
+	for line := range strings.Lines(string(content)) {
+		if name, found := strings.CutPrefix(line, "model name"); found {
+			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		}
+	}
+	return runtime.GOARCH
+}
+
+// dropUnmeasured leaves out figures that nothing was measured of: JSON has no word for them.
+func dropUnmeasured(figures map[figure]float64) map[figure]float64 {
+	for f, value := range figures {
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			delete(figures, f)
+		}
+	}
+	return figures
+}

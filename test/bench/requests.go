@@ -1,0 +1,138 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// ownPrefix begins the names of all objects that the benchmark makes, components and their dependents.
+const ownPrefix = "bench-"
+
+// class says why a request of the operator counts against budgets, or why it does not.
+type class string
+
+const (
+	classCounted   class = "counted"
+	classLease     class = "lease"
+	classWatch     class = "watch"
+	classList      class = "list of a watch"
+	classDiscovery class = "discovery"
+	classSpill     class = "spill-over Secret"
+	classEvent     class = "event of a pass"
+)
+
+// tally counts requests by class, and in it by verb and resource, such as "patch configmaps".
+type tally map[class]map[string]int
+
+// count sorts the requests of the operator. Of Events one for each pass is free; what exceeds that is counted.
+func count(events testcluster.Events, passes int) tally {
+	t := tally{}
+	free := passes
+	for _, event := range events {
+		c := classify(event)
+		if c == classEvent {
+			free--
+			if free < 0 {
+				c = classCounted
+			}
+		}
+		if t[c] == nil {
+			t[c] = map[string]int{}
+		}
+		t[c][describe(event)]++
+	}
+	return t
+}
+
+func classify(event testcluster.Event) class {
+	switch {
+	case event.Resource == "":
+		return classDiscovery
+	case event.Resource == "leases" && event.APIGroup == "coordination.k8s.io":
+		return classLease
+	case event.Verb == "watch":
+		return classWatch
+	case event.Verb == "list" && isListOfWatch(event):
+		return classList
+	case event.Resource == "events":
+		return classEvent
+	case event.Resource == "secrets" && event.Name != "" && !strings.HasPrefix(event.Name, ownPrefix):
+		return classSpill
+	}
+	return classCounted
+}
+
+// isListOfWatch tells a list that a watch begins with: it accepts a resource version, which a list that must be current never names.
+func isListOfWatch(event testcluster.Event) bool {
+	return strings.Contains(event.RequestURI, "resourceVersion=")
+}
+
+func describe(event testcluster.Event) string {
+	resource := event.Resource
+	if event.Subresource != "" {
+		resource += "/" + event.Subresource
+	}
+	return strings.TrimSuffix(event.Verb+" "+resource, " ")
+}
+
+// sum counts the requests of some classes.
+func (t tally) sum(classes ...class) int {
+	total := 0
+	for _, c := range classes {
+		for _, n := range t[c] {
+			total += n
+		}
+	}
+	return total
+}
+
+// mostOfAKind returns how often the resource with the most requests of a class was asked for.
+func (t tally) mostOfAKind(c class) int {
+	most := 0
+	for _, n := range t[c] {
+		most = max(most, n)
+	}
+	return most
+}
+
+// byVerb tells how often each verb was counted, the most frequent first: "1000 patch, 2 get".
+func (t tally) byVerb() string {
+	verbs := map[string]int{}
+	for request, n := range t[classCounted] {
+		verb, _, _ := strings.Cut(request, " ")
+		verbs[verb] += n
+	}
+	return byFrequency(verbs)
+}
+
+// byResource is byVerb with resources: "1000 patch configmaps, 2 patch components/status".
+func (t tally) byResource() string { return byFrequency(t[classCounted]) }
+
+func byFrequency(counts map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	parts := make([]string, 0, len(names))
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// byAgent counts all requests by user agent, without its version and platform, and by verb.
+func byAgent(events testcluster.Events) map[string]map[string]int {
+	agents := map[string]map[string]int{}
+	for _, event := range events {
+		agent, _, _ := strings.Cut(event.UserAgent, "/")
+		if agents[agent] == nil {
+			agents[agent] = map[string]int{}
+		}
+		agents[agent][event.Verb]++
+	}
+	return agents
+}

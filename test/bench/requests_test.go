@@ -1,0 +1,75 @@
+package main
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+func TestRequestsAreSortedIntoThoseThatCount(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		event testcluster.Event
+		want  class
+	}{
+		{"a write", testcluster.Event{Verb: "patch", Resource: "configmaps", Name: "bench-0000-1"}, classCounted},
+		{"a read", testcluster.Event{Verb: "get", Resource: "namespaces", Name: "kube-system"}, classCounted},
+		{"a list that must be current", testcluster.Event{Verb: "list", Resource: "configmaps", RequestURI: "/api/v1/configmaps?labelSelector=a%3Db"}, classCounted},
+		{"the list that a watch begins with", testcluster.Event{Verb: "list", Resource: "configmaps", RequestURI: "/api/v1/configmaps?limit=500&resourceVersion=0"}, classList},
+		{"a watch", testcluster.Event{Verb: "watch", Resource: "configmaps"}, classWatch},
+		{"a renewal of the Lease", testcluster.Event{Verb: "update", Resource: "leases", APIGroup: "coordination.k8s.io"}, classLease},
+		{"discovery", testcluster.Event{Verb: "get", RequestURI: "/apis"}, classDiscovery},
+		{"an event", testcluster.Event{Verb: "create", Resource: "events", APIGroup: "events.k8s.io"}, classEvent},
+		{"a Secret that is a dependent", testcluster.Event{Verb: "patch", Resource: "secrets", Name: "bench-0000-1"}, classCounted},
+		{"a Secret that is none", testcluster.Event{Verb: "create", Resource: "secrets", Name: "inventory-1"}, classSpill},
+		{"a list of Secrets", testcluster.Event{Verb: "list", Resource: "secrets"}, classCounted},
+	} {
+		if got := classify(c.event); got != c.want {
+			t.Errorf("%s: want %s, got %s", c.name, c.want, got)
+		}
+	}
+}
+
+func TestOneEventOfEachPassIsFree(t *testing.T) {
+	event := testcluster.Event{Verb: "create", Resource: "events", APIGroup: "events.k8s.io"}
+	tally := count(testcluster.Events{event, event, event}, 2)
+	if got := tally.sum(classCounted); got != 1 {
+		t.Errorf("of three events in two passes one counts, got %d", got)
+	}
+}
+
+func TestTallyTellsWhatWasAsked(t *testing.T) {
+	patch := testcluster.Event{Verb: "patch", Resource: "configmaps"}
+	tally := count(testcluster.Events{
+		patch, patch, patch,
+		{Verb: "patch", Resource: "components", Subresource: "status"},
+		{Verb: "get", Resource: "configmaps"},
+		{Verb: "watch", Resource: "configmaps"},
+		{Verb: "watch", Resource: "configmaps"},
+		{Verb: "watch", Resource: "secrets"},
+	}, 0)
+	for _, c := range []struct{ got, want any }{
+		{tally.byVerb(), "4 patch, 1 get"},
+		{tally.byResource(), "3 patch configmaps, 1 get configmaps, 1 patch components/status"},
+		{tally.writes("configmaps"), 3},
+		{tally.writes("components/status"), 1},
+		{tally.mostOfAKind(classWatch), 2},
+		{tally.sum(classCounted, classWatch), 8},
+	} {
+		if c.got != c.want {
+			t.Errorf("want %v, got %v", c.want, c.got)
+		}
+	}
+}
+
+func TestOtherAgentsAreCountedWithoutTheirVersions(t *testing.T) {
+	got := byAgent(testcluster.Events{
+		{UserAgent: "kube-controller-manager/v1.36.3 (linux/amd64)", Verb: "get"},
+		{UserAgent: "kube-controller-manager/v1.36.3 (linux/amd64)", Verb: "get"},
+		{UserAgent: "bench-floor", Verb: "create"},
+	})
+	if !maps.Equal(got["kube-controller-manager"], map[string]int{"get": 2}) || !maps.Equal(got["bench-floor"], map[string]int{"create": 1}) {
+		t.Errorf("got %v", got)
+	}
+}

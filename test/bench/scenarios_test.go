@@ -1,0 +1,69 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "renew the golden files")
+
+// The budgets are what everybody is measured by; a change of them must be seen.
+func TestBudgetsAreThoseThatWereSet(t *testing.T) {
+	var out strings.Builder
+	for _, s := range scenarios {
+		writeTable(&out, [][]string{{"#", "scenario", "budget"}, {number(float64(s.number)), s.title, s.budget}})
+		for _, l := range s.limits(s.full) {
+			relation := "at most"
+			if l.below {
+				relation = "less than"
+			}
+			out.WriteString(strings.TrimSpace(strings.Join([]string{l.part, relation, number(l.most), string(l.figure)}, " ")) + "\n")
+		}
+		out.WriteString("\n")
+	}
+	golden(t, "budgets.txt", out.String())
+}
+
+func TestScenariosAreNumberedInTheirOrder(t *testing.T) {
+	for i, s := range scenarios {
+		if s.number != i+1 {
+			t.Errorf("scenario %d is at place %d", s.number, i+1)
+		}
+	}
+}
+
+func TestNumbersOfScenariosAreChecked(t *testing.T) {
+	for text, want := range map[string]string{"": "", "1,12": "", "14": `there is no scenario "14"`, "one": `there is no scenario "one"`, "0": `there is no scenario "0"`} {
+		_, err := parseNumbers(text)
+		if got := message(err); got != want {
+			t.Errorf("%q: want %q, got %q", text, want, got)
+		}
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: want\n%s\ngot\n%s", path, want, got)
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/test/program"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// The user agents of the benchmark's own requests.
+const (
+	stageAgent   = "bench"
+	floorAgent   = "bench-floor"
+	foreignAgent = "bench-foreign"
+)
+
+// stage is a cluster of its own with an operator. It is used by one goroutine, that of the main thread.
+type stage struct {
+	cluster    *testcluster.Cluster
+	admin      client.Client
+	foreign    dynamic.Interface
+	bare       dynamic.Interface
+	components *tracker
+	operator   *operator
+	kubeconfig string
+	log        string
+	// profiles is the folder for profiles, empty where none are wanted.
+	profiles   string
+	namespaces int
+}
+
+// newStage boots a cluster and starts the operator. The context ends with the stage. Its caller stops it.
+func newStage(ctx context.Context, profiles string) (*stage, error) {
+	cluster, err := testcluster.Start(ctx, testcluster.Options{Audit: true})
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{cluster: cluster, profiles: profiles, log: filepath.Join(filepath.Dir(cluster.Kubeconfig()), "operator.log")}
+	if err := s.furnish(ctx); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+func (s *stage) furnish(ctx context.Context) error {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	var err error
+	if s.admin, err = client.New(s.as(stageAgent), client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if s.bare, err = dynamic.NewForConfig(s.as(floorAgent)); err != nil {
+		return err
+	}
+	if s.foreign, err = dynamic.NewForConfig(s.as(foreignAgent)); err != nil {
+		return err
+	}
+	if err := config.Install(ctx, s.admin); err != nil {
+		return err
+	}
+	identity, err := program.OperatorIdentity(ctx, s.cluster)
+	if err != nil {
+		return err
+	}
+	s.kubeconfig = identity.Kubeconfig
+	if s.components, err = track(ctx, s.as(stageAgent), scheme); err != nil {
+		return err
+	}
+	return s.startOperator(ctx)
+}
+
+// as returns the administrator's configuration, without a rate limit, under a user agent.
+func (s *stage) as(agent string) *rest.Config {
+	c := s.cluster.Config()
+	c.UserAgent = agent
+	return c
+}
+
+// startOperator returns when the operator holds the Lease.
+func (s *stage) startOperator(ctx context.Context) error {
+	o, err := launch(s.kubeconfig, s.log)
+	if err != nil {
+		return err
+	}
+	s.operator = o
+	return program.WaitForLease(ctx, s.admin)
+}
+
+// stopOperator ends the operator as kubelet does.
+func (s *stage) stopOperator() error {
+	if s.operator == nil {
+		return nil
+	}
+	o := s.operator
+	s.operator = nil
+	return o.stop()
+}
+
+func (s *stage) stop() error {
+	return errors.Join(s.stopOperator(), s.cluster.Stop())
+}
+
+// lastWords keeps the logs of a stage that failed, and tells where they are and how the operator's ends.
+func (s *stage) lastWords() string {
+	folder := s.cluster.KeepLogs()
+	if _, err := os.Stat(s.log); err != nil {
+		return "logs: " + folder
+	}
+	return fmt.Sprintf("logs: %s, the operator's is %s", folder, filepath.Base(s.log))
+}
+
+// newNamespace makes a namespace for a measurement.
+func (s *stage) newNamespace(ctx context.Context) (string, error) {
+	s.namespaces++
+	name := fmt.Sprintf("%s%d", ownPrefix, s.namespaces)
+	return name, s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}

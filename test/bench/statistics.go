@@ -1,0 +1,37 @@
+package main
+
+import (
+	"math"
+	"slices"
+)
+
+// median of at least one value; of an even number it is the mean of the two in the middle.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// percentile returns the smallest value that at least the share, from 0 to 1, of all values do not exceed.
+func percentile(values []float64, share float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	rank := int(math.Ceil(share * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// largest returns the largest of at least one value.
+func largest(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return slices.Max(values)
+}
