@@ -10,18 +10,13 @@
 // Release has the component's name and namespace and its revision; IsInstall holds for revision 1. The function lookup reads from the
 // target as the component's identity; it finds nothing where there is no target, or where the kind is not served.
 //
-// The folder crds is part of the dependents, so custom resource definitions are updated, and deleted with the component where nobody else uses
-// them. NOTES.txt is rendered, because charts validate there, and dropped.
+// The folder crds is part of the dependents, in a wave before all others, so custom resource definitions are updated, and deleted with the
+// component where nobody else uses them. NOTES.txt is rendered, because charts validate there, and dropped.
 //
 // # Hooks
 //
-// A hook is an ordinary dependent in a wave of its own, if Options.AnnotationPrefix is set, and an error otherwise:
-//
-//   - a hook for pre-install or pre-upgrade gets order -1000 plus its weight (below 0 at the most), one for post-install or post-upgrade
-//     1000 plus its weight (above 0 at the least); an order written in the chart wins;
-//   - a hook for upgrades only is left out of revision 1; a hook for the installation only is applied once;
-//   - Jobs and Pods are recreated when they change, because most of their fields cannot be updated;
-//   - hook-delete-policy is not evaluated: a hook is pruned when the chart no longer renders it.
-//
-// Hooks for test, rollback and deletion, and unknown hooks, are left out.
+// Where Options.AnnotationPrefix is set a hook is an ordinary dependent, whose settings say what Helm does with it; without it, hooks and
+// objects to be kept are errors. Each hook has a wave of its own, in Helm's order: those before the chart's objects from -20000, those after
+// them from 20000; what succeeded is purged behind them, in reverse. Hooks for the deletion have a phase. A hook is another object at each
+// revision, so that it runs once per revision. docs/generators/helm.md has the details, and where that differs from Helm.
 package helm

@@ -13,8 +13,8 @@ import (
 
 // Options configures a Generator. The zero value is usable.
 type Options struct {
-	// AnnotationPrefix is the reconciler's name, the prefix of the annotations that are settings. It is needed for charts with hooks; see
-	// the package's documentation.
+	// AnnotationPrefix is the reconciler's name, the prefix of the annotations that are settings. It is needed for charts with hooks, or
+	// with objects to be kept; see the package's documentation.
 	AnnotationPrefix string
 	// Raw renders what helm template prints: hooks are left as they are, also those that are no part of an apply, and no settings are
 	// written.

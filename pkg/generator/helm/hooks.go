@@ -1,107 +1,100 @@
 package helm
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-)
-
-// The waves of hooks with weight 0. Waves of a chart's own objects are between them.
-const (
-	preHookOrder  = -1000
-	postHookOrder = 1000
 )
 
 // legacyTest is what Helm 2 called a test, and Helm 3 still knows.
 const legacyTest release.HookEvent = "test-success"
 
-// hookEvents are the events of a hook that matter to an apply.
-type hookEvents struct {
-	install, upgrade, pre bool
+var hookEvents = []release.HookEvent{
+	release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade, release.HookPreDelete,
+	release.HookPostDelete, release.HookPreRollback, release.HookPostRollback, release.HookTest, legacyTest,
 }
 
-// eventsOf reads the annotation of a hook. As in Helm, a hook with an event that is not known is none at all.
-func eventsOf(annotation string) (events hookEvents, known bool) {
-	for event := range strings.SplitSeq(annotation, ",") {
-		switch release.HookEvent(strings.ToLower(strings.TrimSpace(event))) {
-		case release.HookPreInstall:
-			events.install, events.pre = true, true
-		case release.HookPostInstall:
-			events.install = true
-		case release.HookPreUpgrade:
-			events.upgrade, events.pre = true, true
-		case release.HookPostUpgrade:
-			events.upgrade = true
-		case release.HookPreDelete, release.HookPostDelete, release.HookPreRollback, release.HookPostRollback, release.HookTest, legacyTest:
-		default:
-			return hookEvents{}, false
+// hook is an object that Helm creates at events of a release.
+type hook struct {
+	object *unstructured.Unstructured
+	// file is the template that it is from.
+	file      string
+	events    []release.HookEvent
+	weight    int
+	succeeded bool
+}
+
+// hookOf reads the annotations of a hook as Helm does: a weight that is no whole number counts as 0, and with an event that is not known the
+// object is neither a hook nor anything else.
+func hookOf(object *unstructured.Unstructured, file string) (h hook, isHook, known bool) {
+	annotations := object.GetAnnotations()
+	named, isHook := annotations[release.HookAnnotation]
+	if !isHook {
+		return hook{}, false, true
+	}
+	h = hook{object: object, file: file}
+	for _, name := range listOf(named) {
+		event := release.HookEvent(name)
+		if !slices.Contains(hookEvents, event) {
+			return hook{}, true, false
 		}
+		h.events = append(h.events, event)
 	}
-	return events, true
+	h.weight, _ = strconv.Atoi(annotations[release.HookWeightAnnotation])
+	h.succeeded = slices.Contains(listOf(annotations[release.HookDeleteAnnotation]), string(release.HookSucceeded))
+	return h, true, true
 }
 
-// runs says whether the hook is part of the dependents of a revision. A hook for the installation stays, or it would be pruned.
-func (e hookEvents) runs(revision int64) bool { return e.install || e.upgrade && revision > 1 }
-
-// placeHooks makes ordinary dependents of the hooks among the objects of a template, and drops those that do not matter to an apply.
-func placeHooks(file string, objects []*unstructured.Unstructured, revision int64, options Options) ([]*unstructured.Unstructured, error) {
-	var kept []*unstructured.Unstructured
-	var errs []error
-	for _, object := range objects {
-		annotation, isHook := object.GetAnnotations()[release.HookAnnotation]
-		events, known := eventsOf(annotation)
-		switch {
-		case !isHook, options.Raw && known:
-			kept = append(kept, object)
-		case !known, !events.install && !events.upgrade:
-		case options.AnnotationPrefix == "":
-			errs = append(errs, fmt.Errorf("%s: %s %s is a hook (%s), and the generator has no annotation prefix to order it by: set Options.AnnotationPrefix",
-				file, object.GetKind(), object.GetName(), annotation))
-		case events.runs(revision):
-			placeHook(object, events, options.AnnotationPrefix)
-			kept = append(kept, object)
-		}
+// listOf parts the value of an annotation.
+func listOf(text string) []string {
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		parts[i] = strings.ToLower(strings.TrimSpace(part))
 	}
-	return kept, errors.Join(errs...)
+	return parts
 }
 
-// placeHook expresses a hook by settings. Settings that the chart wrote stay.
-func placeHook(hook *unstructured.Unstructured, events hookEvents, prefix string) {
-	annotations := hook.GetAnnotations()
-	set := func(setting, value string) {
-		if _, found := annotations[prefix+"/"+setting]; !found {
-			annotations[prefix+"/"+setting] = value
-		}
-	}
-	if _, found := annotations[prefix+"/apply-order"]; !found {
-		set("order", strconv.Itoa(hookOrder(annotations[release.HookWeightAnnotation], events.pre)))
-	}
-	if !events.upgrade {
-		set("reconcile-policy", string(metav1alpha1.ReconcileOnce))
-	}
-	if kind := hook.GetKind(); kind == "Job" || kind == "Pod" {
-		set("update-policy", string(metav1alpha1.UpdateRecreate))
-	}
-	hook.SetAnnotations(annotations)
+// at says that the hook runs at one of some events.
+func (h hook) at(events ...release.HookEvent) bool {
+	return slices.ContainsFunc(h.events, func(e release.HookEvent) bool { return slices.Contains(events, e) })
 }
 
-// hookOrder returns the wave of a hook. A wave before the chart's objects stays before them, and one after them after, whatever the weight.
-// As in Helm, a weight that is no whole number counts as 0.
-func hookOrder(weight string, pre bool) int {
-	offset, err := strconv.Atoi(weight)
-	if err != nil {
-		offset = 0
+// compareHooks puts hooks in the order in which Helm runs those of an event: by weight and name, and then by kind. Where all of that is equal
+// they stay as they are, in the order of their files.
+func compareHooks(a, b hook) int {
+	return cmp.Or(
+		cmp.Compare(a.weight, b.weight),
+		cmp.Compare(a.object.GetName(), b.object.GetName()),
+		compareKinds(a.object.GetKind(), b.object.GetKind()),
+	)
+}
+
+// compareKinds compares two kinds by Helm's order of installation. Those that it does not name come last, by their names.
+func compareKinds(a, b string) int {
+	return cmp.Or(cmp.Compare(installRank(a), installRank(b)), cmp.Compare(a, b))
+}
+
+func installRank(kind string) int {
+	if rank := slices.Index(releaseutil.InstallOrder, kind); rank >= 0 {
+		return rank
 	}
-	offset = min(max(offset, math.MinInt16), math.MaxInt16)
-	if pre {
-		return min(max(preHookOrder+offset, math.MinInt16), -1)
+	return math.MaxInt
+}
+
+// runs says that a hook does its work once: it is done when it completed.
+func (h hook) runs() bool { return h.object.GetKind() == "Job" || h.object.GetKind() == "Pod" }
+
+// holds says that others live in the hook, or by it. Such an object is neither recreated nor purged.
+func (h hook) holds() bool {
+	switch h.object.GetKind() {
+	case "CustomResourceDefinition", "Namespace", "APIService":
+		return true
 	}
-	return min(max(postHookOrder+offset, 1), math.MaxInt16)
+	return false
 }

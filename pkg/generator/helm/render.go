@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -38,26 +39,47 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 		return nil, err
 	}
 	decoder := &manifests.Decoder{MaxObjects: options.Limits.Objects, MaxAliasBytes: options.Limits.AliasBytes}
-	var objects []*unstructured.Unstructured
-	var errs []error
+	set := waves{prefix: options.AnnotationPrefix, revision: req.Revision, namespace: req.Namespace}
+	var definitions []*unstructured.Unstructured
+	var failed error
 	if !options.SkipCRDs {
-		objects, err = decodeDefinitions(working, decoder)
-		errs = append(errs, err)
+		definitions, failed = decodeDefinitions(working, decoder)
 	}
+	objects, hooks, err := decodeRendered(rendered, decoder, options.Raw)
+	if err := errors.Join(failed, err); err != nil {
+		return nil, err
+	}
+	if options.Raw {
+		return append(definitions, objects...), nil
+	}
+	if options.AnnotationPrefix != "" {
+		for _, definition := range definitions {
+			set.set(definition, manifests.AnnotationOrder, strconv.Itoa(definitionsOrder))
+		}
+	}
+	return set.arrange(append(definitions, objects...), hooks)
+}
+
+// decodeRendered parts the objects from the hooks, both in the order of their files. Raw objects may be hooks.
+func decodeRendered(rendered map[string]string, decoder *manifests.Decoder, raw bool) (objects []*unstructured.Unstructured, hooks []hook, err error) {
+	var errs []error
 	for _, file := range slices.Sorted(maps.Keys(rendered)) {
 		if strings.HasSuffix(file, notesFile) {
 			continue
 		}
 		decoded, err := decoder.Decode(file+" (rendered)", []byte(rendered[file]))
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		kept, err := placeHooks(file, decoded, req.Revision, options)
 		errs = append(errs, err)
-		objects = append(objects, kept...)
+		for _, object := range decoded {
+			switch h, isHook, known := hookOf(object, file); {
+			case !known:
+			case isHook && !raw:
+				hooks = append(hooks, h)
+			default:
+				objects = append(objects, object)
+			}
+		}
 	}
-	return objects, errors.Join(errs...)
+	return objects, hooks, errors.Join(errs...)
 }
 
 // decodeDefinitions returns what the folders crds hold. They are no templates.

@@ -1,0 +1,237 @@
+package helm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/release"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// The waves that a chart's hooks and definitions are in; those of its other objects are between them. Each hook has a wave of its own, because
+// Helm runs one after the other, and where it is deleted once all have succeeded, another one for that, in reverse.
+const (
+	definitionsOrder = -30_000
+	preHooksOrder    = -20_000
+	postHooksOrder   = 20_000
+	deleteHooksOrder = 26_000
+	maxHooks         = 3_000
+)
+
+// What tells Helm never to delete an object.
+const (
+	resourcePolicyAnnotation = "helm.sh/resource-policy"
+	keepPolicy               = "keep"
+)
+
+// revisionAnnotation makes a hook another one at each revision, so that it runs again.
+const revisionAnnotation = "helm.fairlead.io/revision"
+
+// waves expresses by settings what Helm does in the course of a release.
+type waves struct {
+	prefix    string
+	revision  int64
+	namespace string
+}
+
+// arrange makes ordinary dependents of hooks, drops those that matter neither to the revision nor to the deletion, and gives all objects their
+// place.
+func (w waves) arrange(objects []*unstructured.Unstructured, hooks []hook) ([]*unstructured.Unstructured, error) {
+	if err := w.check(objects, hooks); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(hooks, compareHooks)
+	if len(hooks) > maxHooks {
+		return nil, fmt.Errorf("%d hooks: more than %d are not supported", len(hooks), maxHooks)
+	}
+	var early []*unstructured.Unstructured
+	for rank, h := range hooks {
+		switch moment := w.momentOf(h); {
+		case moment == "" && !h.at(release.HookPreDelete, release.HookPostDelete):
+		case moment == kept && w.runsNow(h.object, hooks):
+		default:
+			w.place(h, moment, rank, len(hooks))
+			objects = append(objects, h.object)
+			if moment == pre {
+				early = append(early, h.object)
+			}
+		}
+	}
+	for _, object := range objects {
+		w.keep(object)
+		if w.isNeeded(object, early) {
+			w.set(object, manifests.AnnotationOrder, strconv.Itoa(definitionsOrder))
+		}
+	}
+	return objects, nil
+}
+
+// check refuses what cannot be expressed without a prefix for settings.
+func (w waves) check(objects []*unstructured.Unstructured, hooks []hook) error {
+	if w.prefix != "" {
+		return nil
+	}
+	var errs []error
+	for _, h := range hooks {
+		errs = append(errs, fmt.Errorf("%s: %s %s is a hook (%s), and the generator has no annotation prefix to order it by: set Options.AnnotationPrefix",
+			h.file, h.object.GetKind(), h.object.GetName(), h.object.GetAnnotations()[release.HookAnnotation]))
+	}
+	for _, object := range objects {
+		if isKept(object) {
+			errs = append(errs, fmt.Errorf("%s %s is to be kept (%s), and the generator has no annotation prefix to say so: set Options.AnnotationPrefix",
+				object.GetKind(), object.GetName(), resourcePolicyAnnotation))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// moment is when a hook is part of an apply.
+type moment string
+
+const (
+	pre  moment = "pre"
+	post moment = "post"
+	// kept is that of a hook of the installation which is not to be deleted by an upgrade: it may hold a password.
+	kept moment = "kept"
+)
+
+// momentOf says when a hook is part of the apply of this revision, if ever.
+func (w waves) momentOf(h hook) moment {
+	first, then := release.HookPreInstall, release.HookPostInstall
+	if w.revision > 1 {
+		first, then = release.HookPreUpgrade, release.HookPostUpgrade
+	}
+	switch {
+	case h.at(first):
+		return pre
+	case h.at(then):
+		return post
+	case w.revision > 1 && installs(h) && !h.runs():
+		return kept
+	}
+	return ""
+}
+
+// installs says that the hook is one of the installation only.
+func installs(h hook) bool {
+	return h.at(release.HookPreInstall, release.HookPostInstall) && !h.at(release.HookPreUpgrade, release.HookPostUpgrade)
+}
+
+// runsNow says that a hook of the upgrade has the same name: a chart may have one for each.
+func (w waves) runsNow(object *unstructured.Unstructured, hooks []hook) bool {
+	return slices.ContainsFunc(hooks, func(h hook) bool {
+		return h.object.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() && h.object.GetName() == object.GetName() &&
+			w.namespaceOf(h.object) == w.namespaceOf(object) && (w.momentOf(h) == pre || w.momentOf(h) == post)
+	})
+}
+
+func (w waves) namespaceOf(object *unstructured.Unstructured) string {
+	if namespace := object.GetNamespace(); namespace != "" {
+		return namespace
+	}
+	return w.namespace
+}
+
+// place gives a hook the settings for when it runs. rank is its place among all count hooks.
+func (w waves) place(h hook, m moment, rank, count int) {
+	first := postHooksOrder
+	if m == pre || m == kept && h.at(release.HookPreInstall) {
+		first = preHooksOrder
+	}
+	if m != "" {
+		purgeOrder := strconv.Itoa(first + 2*count - 1 - rank)
+		if order := w.orderOf(h.object); order != "" {
+			purgeOrder = order
+		}
+		w.set(h.object, manifests.AnnotationOrder, strconv.Itoa(first+rank))
+		if h.succeeded && !h.holds() {
+			w.set(h.object, manifests.AnnotationPurgeOrder, purgeOrder)
+		}
+	}
+	switch {
+	case m != "" && installs(h) && !h.runs():
+		w.set(h.object, manifests.AnnotationReconcilePolicy, string(metav1alpha1.ReconcileOnce))
+	case m != "":
+		annotate(h.object, revisionAnnotation, strconv.FormatInt(w.revision, 10))
+		if !h.holds() {
+			w.set(h.object, manifests.AnnotationUpdatePolicy, string(metav1alpha1.UpdateRecreate))
+		}
+	}
+	w.placeInDeletion(h, m, rank)
+}
+
+// placeInDeletion gives a hook the settings for what it does when the component is deleted.
+func (w waves) placeInDeletion(h hook, m moment, rank int) {
+	var phases []string
+	if m != "" {
+		phases = append(phases, "apply")
+	}
+	if h.at(release.HookPreDelete) {
+		phases = append(phases, string(manifests.PhasePreDelete))
+	}
+	if h.at(release.HookPostDelete) {
+		phases = append(phases, string(manifests.PhasePostDelete))
+	}
+	if m != "" && len(phases) == 1 {
+		return
+	}
+	w.set(h.object, manifests.AnnotationPhase, strings.Join(phases, ","))
+	w.set(h.object, manifests.AnnotationPhaseOrder, strconv.Itoa(deleteHooksOrder+rank))
+}
+
+// keep lets an object stay that Helm would keep.
+func (w waves) keep(object *unstructured.Unstructured) {
+	if isKept(object) {
+		w.set(object, manifests.AnnotationDeletePolicy, string(metav1alpha1.DeleteOrphan))
+	}
+}
+
+func isKept(object *unstructured.Unstructured) bool {
+	return strings.ToLower(strings.TrimSpace(object.GetAnnotations()[resourcePolicyAnnotation])) == keepPolicy
+}
+
+// isNeeded says that hooks which come before the chart's own objects cannot be created without one of these: their namespace, or the
+// definition of their type. In a release of Helm it is there from an earlier revision.
+func (w waves) isNeeded(object *unstructured.Unstructured, hooks []*unstructured.Unstructured) bool {
+	switch object.GetKind() {
+	case "Namespace":
+		return slices.ContainsFunc(hooks, func(h *unstructured.Unstructured) bool { return w.namespaceOf(h) == object.GetName() })
+	case "CustomResourceDefinition":
+		types := manifests.ManagedTypes(object)
+		return slices.ContainsFunc(hooks, func(h *unstructured.Unstructured) bool {
+			return slices.Contains(types, manifests.ManagedType{GroupKind: h.GroupVersionKind().GroupKind()})
+		})
+	}
+	return false
+}
+
+// orderOf returns the order that the chart wrote, if any.
+func (w waves) orderOf(object *unstructured.Unstructured) string {
+	annotations := object.GetAnnotations()
+	return cmp.Or(annotations[w.prefix+"/"+manifests.AnnotationOrder], annotations[w.prefix+"/"+manifests.AnnotationApplyOrder])
+}
+
+// set writes a setting, unless the chart did.
+func (w waves) set(object *unstructured.Unstructured, setting, value string) {
+	_, written := object.GetAnnotations()[w.prefix+"/"+setting]
+	if written || setting == manifests.AnnotationOrder && w.orderOf(object) != "" {
+		return
+	}
+	annotate(object, w.prefix+"/"+setting, value)
+}
+
+func annotate(object *unstructured.Unstructured, key, value string) {
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	object.SetAnnotations(annotations)
+}
