@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -41,6 +42,8 @@ type connection struct {
 	// checking makes the reads that must see everything, whatever a component may see.
 	checking *execute.Executor
 	guards   guardBook
+	// started is when the connection was made.
+	started time.Time
 }
 
 // connect returns a connection whose watches live as long as ctx.
@@ -57,7 +60,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	}
 	c := &connection{
 		name: name, defaults: o.Policies.Or(defaultPolicies), predecessors: slices.Concat(plan.Predecessors, o.Predecessors),
-		config: config, client: client, mapper: mapper,
+		config: config, client: client, mapper: mapper, started: clock.RealClock{}.Now(),
 	}
 	if c.incidental, err = incidentals(o.Incidental); err != nil {
 		return nil, err

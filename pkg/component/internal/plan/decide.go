@@ -15,7 +15,7 @@ type candidate struct {
 	predecessors []string
 	revision     int64
 	trigger      string
-	now          time.Time
+	now, started time.Time
 	sameInputs   bool
 	object       *manifests.Object
 	reconcile    metav1alpha1.ReconcilePolicy
@@ -33,7 +33,7 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, predecessors: f.Predecessors, revision: f.Revision, trigger: f.Trigger, now: f.Now, object: o,
+		owner: f.Owner, predecessors: f.Predecessors, revision: f.Revision, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy, reapply: f.Defaults.Reapply,
 		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),

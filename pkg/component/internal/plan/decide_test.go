@@ -348,18 +348,23 @@ var applyRows = []row{
 	},
 
 	// An object is applied again after its interval.
-	{"applies again what is due", edits(reapplied(60)), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
-	{"does so in place, also where changes recreate", edits(reapplied(60), recreating), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
-	{"does so where the interval is the default", edits(reapplied(60), byDefault), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
+	{"applies again what is due", edits(reapplied(66)), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
+	{"does so in place, also where changes recreate", edits(reapplied(66), recreating), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
+	{"does so where the interval is the default", edits(reapplied(66), byDefault), "Apply: its reapply interval is over (uid u1, version 7) [repair]"},
 	{"leaves alone what is not due", edits(reapplied(59)), "done"},
-	{"prefers no interval to the default", edits(reapplied(60), byDefault, func(s *scene) { s.object.Settings.ReapplyInterval = new(time.Duration(0)) }), "done"},
-	{"records when it was applied again", edits(reapplied(60), answered(VerbApply)), "done [record u=u1 d=d1 f=f1 a=10000]"},
+	{"leaves alone what was due long before anybody looked, for a moment", edits(reapplied(600), startedAgo(0)), "done"},
 	{
-		"records when a repair applied it", edits(reapplied(60), drifted, answered(VerbApply), coverage(CoverageFull)),
+		"applies again what was due before anybody looked, after that", edits(reapplied(600), startedAgo(6)),
+		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
+	},
+	{"prefers no interval to the default", edits(reapplied(66), byDefault, func(s *scene) { s.object.Settings.ReapplyInterval = new(time.Duration(0)) }), "done"},
+	{"records when it was applied again", edits(reapplied(66), answered(VerbApply)), "done [record u=u1 d=d1 f=f1 a=10000]"},
+	{
+		"records when a repair applied it", edits(reapplied(66), drifted, answered(VerbApply), coverage(CoverageFull)),
 		"done [record u=u1 d=d1 f=f2 a=10000]",
 	},
-	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(60), renderedAgain), "done"},
-	{"does not create again what is due and was purged", edits(reapplied(60), purged), "done"},
+	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(66), renderedAgain), "done"},
+	{"does not create again what is due and was purged", edits(reapplied(66), purged), "done"},
 
 	// An object in sync is ready, or waited for.
 	{"is done with what is ready", nil, "done"},

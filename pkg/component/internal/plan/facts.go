@@ -47,8 +47,8 @@ type Facts struct {
 	Guard Guard
 	// Contents say of a namespace that is about to be deleted, by its name, what would go with it.
 	Contents map[string]Contents
-	// Now is the time of the pass.
-	Now time.Time
+	// Now is the time of the pass; Started is when the process began to look, before which nobody did.
+	Now, Started time.Time
 }
 
 // Policies are those of dependents that name none. Each has a value.

@@ -36,17 +36,6 @@ func ruleTriggered(c candidate) (decision, bool) {
 	return c.again(ReasonTriggered), true
 }
 
-// ruleReapply applies what is due.
-func ruleReapply(c candidate) (decision, bool) {
-	due := dueAfter(c.entry, c.reapply)
-	if due.IsZero() || c.now.Before(due) || c.renderedAgain() {
-		return decision{}, false
-	}
-	d := c.again(ReasonReapply)
-	d.repair = d.action != nil
-	return d, true
-}
-
 // again applies in place what looks in sync, and records it once that is done.
 func (c candidate) again(reason Reason) decision {
 	if !c.written() {
@@ -125,26 +114,9 @@ func (c candidate) settled(e metav1alpha1.InventoryEntry) metav1alpha1.Inventory
 	return e
 }
 
-// due notes when an object is to be applied again.
-func (p *Plan) due(c candidate, e metav1alpha1.InventoryEntry) {
-	at := dueAfter(e, c.reapply)
-	if !at.After(c.now) || c.reconcile == metav1alpha1.ReconcileOnce || e.Completed {
-		return
-	}
-	p.dueAt(at)
-}
-
 // dueAt notes when to plan again.
 func (p *Plan) dueAt(at time.Time) {
 	if p.NextDue.IsZero() || at.Before(p.NextDue) {
 		p.NextDue = at
 	}
-}
-
-// dueAfter is when an interval since an object was applied is over; zero means never.
-func dueAfter(e metav1alpha1.InventoryEntry, interval time.Duration) time.Time {
-	if interval <= 0 || e.AppliedAt == 0 {
-		return time.Time{}
-	}
-	return time.Unix(e.AppliedAt, 0).Add(interval)
 }

@@ -17,6 +17,7 @@ const us, them = "us", "them"
 
 // scene is one object with what is known of it. A new one is desired, recorded, in sync and ready; rows of tables edit it.
 type scene struct {
+	started    time.Time
 	defaults   Policies
 	sameInputs bool
 	trigger    string
@@ -58,7 +59,7 @@ func newScene(edits []func(*scene)) scene {
 
 func (s scene) facts() Facts {
 	f := Facts{
-		Owner: us, Defaults: s.defaults, Revision: s.revision(), Trigger: s.trigger, Now: sceneTime,
+		Owner: us, Defaults: s.defaults, Revision: s.revision(), Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Live:    func(manifests.Key) Observed { return s.live },
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
@@ -189,6 +190,11 @@ func reapplied(ago int64) func(*scene) {
 		s.object.Settings.ReapplyInterval = new(time.Minute)
 		s.entry.AppliedAt = sceneTime.Unix() - ago
 	}
+}
+
+// startedAgo is a process that began to look so many seconds ago.
+func startedAgo(seconds int) func(*scene) {
+	return func(s *scene) { s.started = sceneTime.Add(-time.Duration(seconds) * time.Second) }
 }
 
 // purging is a dependent that is deleted again at the end of its wave.

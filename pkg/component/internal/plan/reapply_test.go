@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestReapplyIsSpread(t *testing.T) {
+	const interval = 24 * time.Hour
+	key := func(i int) manifests.Key {
+		return manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint("cm-", i)}
+	}
+	all := map[time.Duration]bool{}
+	for owner := range 50 {
+		times := map[time.Duration]bool{}
+		for i := range 100 {
+			late := spread(fmt.Sprint("owner-", owner), key(i), interval)
+			if late < 0 || late >= interval/10 {
+				t.Fatalf("%s late, want less than a tenth of the interval", late)
+			}
+			if again := spread(fmt.Sprint("owner-", owner), key(i), interval); again != late {
+				t.Fatalf("%s late, and then %s", late, again)
+			}
+			times[late], all[late] = true, true
+		}
+		if len(times) != spreadGroups {
+			t.Errorf("a component has %d passes, want %d", len(times), spreadGroups)
+		}
+	}
+	if len(all) < 45*spreadGroups {
+		t.Errorf("50 components are applied at %d times: they meet", len(all))
+	}
+	if late := spread("owner", key(1), 200*365*24*time.Hour); late < 0 || late > 20*365*24*time.Hour {
+		t.Errorf("%s late for a very long interval", late)
+	}
+}
