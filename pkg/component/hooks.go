@@ -2,20 +2,25 @@ package component
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Hook is an author's code at a certain point of a pass. It holds up a worker, so it must not wait. It is called again and again, and must do
-// nothing where everything is as it should be.
+// Hook is an author's code at a certain point of a pass. It holds up a worker, so it must not wait: it has 30 seconds, which its context says.
+// It is called again and again, and must do nothing where everything is as it should be.
 //
 // An error ends the pass. It goes away by itself, and is retried within seconds, unless it is a reconcile.TerminalError, which makes the
-// component Stalled with reason HookFailed; RetryAfter sets the delay.
+// component Stalled with reason HookFailed; RetryAfter sets the delay. A panic is such a terminal error.
 type Hook[T Component] func(ctx context.Context, component T, dependents DependentReader) error
 
 // Hooks are called in the passes over a component. All are optional.
@@ -51,7 +56,7 @@ func (r *Reconciler[T]) call(ctx context.Context, name string, hook Hook[T], com
 	if hook == nil {
 		return nil
 	}
-	err := hook(ctx, component, dependents[T]{r, component})
+	err := r.callHook(ctx, hook, component)
 	if err == nil || interrupted(err) {
 		return err
 	}
@@ -60,6 +65,32 @@ func (r *Reconciler[T]) call(ctx context.Context, name string, hook Hook[T], com
 		p.state = metav1alpha1.StateDeleting
 	}
 	return p
+}
+
+// maxHook is how long a hook may take: it holds up a worker.
+const maxHook = 30 * time.Second
+
+// callHook calls a hook in bounds: in time, if it honours its context, and without taking the operator down when it panics.
+func (r *Reconciler[T]) callHook(ctx context.Context, hook Hook[T], component T) (err error) {
+	bound, cancel := context.WithTimeout(ctx, maxHook)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = reconcile.TerminalError(panicked(ctx, "the hook", cause))
+		}
+	}()
+	err = hook(bound, component, dependents[T]{r, component})
+	if err != nil && ctx.Err() == nil && errors.Is(bound.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("it took longer than %s: %w", maxHook, err)
+	}
+	return err
+}
+
+// panicked logs where an author's code panicked, and returns the error that this is.
+func panicked(ctx context.Context, what string, cause any) error {
+	err := fmt.Errorf("%s panicked: %v", what, cause)
+	log.FromContext(ctx).Error(err, "recovered", "stack", string(debug.Stack()))
+	return err
 }
 
 // applyWithHooks applies between the hooks that belong to it.

@@ -3,7 +3,6 @@ package component
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -111,8 +109,7 @@ func (r *Reconciler[T]) callGenerator(ctx context.Context, req generator.Request
 	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
-			log.FromContext(ctx).Error(fmt.Errorf("panic: %v", cause), "the generator panicked", "stack", string(debug.Stack()))
-			err = fmt.Errorf("the generator panicked: %v", cause)
+			err = panicked(ctx, "the generator", cause)
 		}
 	}()
 	var lookups lookupFailures

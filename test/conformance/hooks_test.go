@@ -215,6 +215,23 @@ var _ = Describe("The hooks of a reconciler", func() {
 		expectReady(ctx, g)
 	})
 
+	It("may panic without taking the operator down", func(ctx SpecContext) {
+		operator, broken := newOperatorName(), &atomic.Bool{}
+		broken.Store(true)
+		runOperator(operator, operatorOptions{hooks: gadgetHooks{
+			PreReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error {
+				if broken.Load() {
+					panic("a bug")
+				}
+				return nil
+			},
+		}})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(300) })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True HookFailed"), ContainSubstring("the hook panicked: a bug")))
+		broken.Store(false)
+		expectReady(ctx, g)
+	})
+
 	It("read dependents of kinds that are kept whole without a request, and others from the API server", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var seen atomic.Pointer[unstructured.Unstructured]
