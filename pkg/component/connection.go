@@ -50,6 +50,7 @@ type connection struct {
 func connect(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*connection, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.RateLimiter = -1, nil
+	config.Wrap(newPatience)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ type remote struct {
 	// cluster identifies the cluster, once that is known; until then failure says why it was not known at that time.
 	cluster string
 	failure error
-	at      time.Time
+	until   time.Time
 }
 
 func newRemotes(ctx context.Context, open func(context.Context, []byte) (*Engine, error)) *remotes {
@@ -116,21 +116,24 @@ func (r *remotes) leave(name types.NamespacedName, owner manifests.Owner) {
 }
 
 // identifyTimeout is how long a cluster may take to say which it is, for it holds up a worker; identifyPause is how long all who ask are
-// told of a failure before the cluster is asked again.
+// told of a failure before the cluster is asked again, or identifyRest times as long as it took, if that is longer: while it is asked, all
+// workers may wait for the answer, and components elsewhere for a worker.
 const (
 	identifyTimeout = 10 * time.Second
 	identifyPause   = 2 * time.Second
+	identifyRest    = 3
 )
 
 // identify returns the UID of the cluster's namespace kube-system.
 func (r *remote) identify(ctx context.Context, c clock.PassiveClock) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cluster != "" || r.failure != nil && c.Since(r.at) < identifyPause {
+	began := c.Now()
+	if r.cluster != "" || r.failure != nil && began.Before(r.until) {
 		return r.cluster, r.failure
 	}
 	r.cluster, r.failure = r.ask(ctx)
-	r.at = c.Now()
+	r.until = c.Now().Add(max(identifyPause, identifyRest*c.Since(began)))
 	return r.cluster, r.failure
 }
 

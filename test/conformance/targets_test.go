@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
@@ -314,6 +316,33 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	})
+
+	It("that accepts requests and never answers holds up its components alone, and says so", func(ctx SpecContext) {
+		silent, err := net.Listen("tcp", "127.0.0.1:0")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(silent.Close)
+		kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+			"clusters: [{name: c, cluster: {server: \"http://" + silent.Addr().String() + "\"}}]\nusers: [{name: u, user: {}}]\n"
+		keep(ctx, "far", []byte(kubeconfig))
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{component: component.Options{MaxConcurrentReconciles: 2}})
+		var stuck []*gadget.Gadget
+		for i := range 4 {
+			stuck = append(stuck, newGadget(ctx, namespace, fmt.Sprint("stuck-", i), configMap("settings", "a"), inCluster("far"), servedBy(operator)))
+		}
+		near := newGadget(ctx, namespace, "near", configMap("near", "a"), servedBy(operator))
+		for _, g := range stuck {
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+				HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"), ContainSubstring("deadline exceeded")))
+		}
+		expectReady(ctx, near)
+		changeManifests(ctx, near, configMap("near", "b"))
+		expectReady(ctx, near)
+		for _, g := range stuck {
+			remove(ctx, g)
+			expectGone(ctx, g)
+		}
 	})
 
 	It("whose Secret is gone all the same does not hang for want of a word", func(ctx SpecContext) {

@@ -1,0 +1,119 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// server stands in for an API server.
+type server func(*http.Request) (*http.Response, error)
+
+func (s server) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
+
+// silent accepts a request, and never answers.
+func silent(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// stuck begins to answer, and never goes on.
+type stuck struct{ ctx context.Context }
+
+func (s stuck) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+func answers(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("fine"))}, nil
+}
+
+func begins(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(stuck{r.Context()})}, nil
+}
+
+// ask sends a request, reads the whole answer, and returns how long that took.
+func ask(t *testing.T, rt http.RoundTripper, ctx context.Context, url string) (time.Duration, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	response, err := rt.RoundTrip(request)
+	if err == nil {
+		_, err = io.ReadAll(response.Body)
+		_ = response.Body.Close()
+	}
+	return time.Since(began), err
+}
+
+func TestRequestsThatAreNotAnsweredEnd(t *testing.T) {
+	const list, watch = "https://far/api/v1/pods", "https://far/api/v1/pods?watch=true"
+	for _, c := range []struct {
+		name  string
+		serve server
+		url   string
+		want  time.Duration
+	}{
+		{"where the server is silent", silent, list, answerTimeout},
+		{"where it begins and never goes on", begins, list, answerTimeout},
+		{"where a watch never begins", silent, watch, answerTimeout},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				took, err := ask(t, newPatience(c.serve), t.Context(), c.url)
+				if took != c.want || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not answer within") {
+					t.Errorf("%v after %s, want it after %s", err, took, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestWatchesGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		took, err := ask(t, newPatience(server(begins)), ctx, "https://far/api/v1/pods?watch=1")
+		if took != time.Hour || strings.Contains(err.Error(), "did not answer") {
+			t.Errorf("it ended after %s: %v", took, err)
+		}
+	})
+}
+
+func TestWhoDoesNotAnswerIsNotWaitedForAsLongAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serve := server(silent)
+		rt := newPatience(server(func(r *http.Request) (*http.Response, error) { return serve(r) }))
+		expect := func(want time.Duration) {
+			t.Helper()
+			if took, err := ask(t, rt, t.Context(), "https://far/api"); took != want {
+				t.Errorf("it ended after %s (%v), want %s", took, err, want)
+			}
+		}
+		expect(answerTimeout)
+		expect(doubtTimeout)
+		serve = answers
+		expect(0)
+		serve = silent
+		expect(answerTimeout)
+	})
+}
+
+func TestWhoGivesUpIsToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, nil)
+		defer cancel()
+		took, err := ask(t, newPatience(server(silent)), ctx, "https://far/api")
+		if took != time.Second || !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "did not answer") {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}
