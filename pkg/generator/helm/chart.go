@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/ignore"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/lru"
 
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
@@ -23,6 +24,7 @@ type parsedChart struct {
 	chart *chart.Chart
 	// schemas holds the compiled schema for the text of each values.schema.json.
 	schemas map[string]*jsonschema.Schema
+	sets    *parsedSets
 }
 
 // parseChart loads and checks the chart in source, with its sub-charts.
@@ -53,7 +55,7 @@ func parseChart(source fs.FS) (*parsedChart, error) {
 	if err := compileSchemas(loaded, schemas); err != nil {
 		return nil, err
 	}
-	return &parsedChart{chart: loaded, schemas: schemas}, nil
+	return &parsedChart{chart: loaded, schemas: schemas, sets: &parsedSets{kept: lru.New(keptSets)}}, nil
 }
 
 func ignoreRules(source fs.FS) (*ignore.Rules, error) {

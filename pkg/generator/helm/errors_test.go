@@ -55,7 +55,7 @@ func TestErrors(t *testing.T) {
 		},
 		"a template that recurses for ever": {
 			files: map[string]string{"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`},
-			want:  []string{"demo/templates/a.yaml:1", "nested reference name: a"},
+			want:  []string{"demo/templates/a.yaml:1", "more than 200 deep"},
 		},
 		"rendered text that is no YAML, and a manifest without a name": {
 			files: map[string]string{

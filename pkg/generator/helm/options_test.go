@@ -3,6 +3,7 @@ package helm_test
 import (
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,10 +77,22 @@ metadata: {name: a-{{ . }}}
 		limits generator.Limits
 		want   string
 	}{
-		"objects":        {many, generator.Limits{Objects: 3}, "the limit of 3 objects is exceeded"},
-		"aliases":        {aliases, generator.Limits{AliasBytes: 8}, "demo/templates/a.yaml (rendered)"},
-		"time":           {many, generator.Limits{Duration: time.Nanosecond}, "longer than the limit of 1ns"},
-		"enough of each": {many, generator.Limits{}, ""},
+		"objects": {many, generator.Limits{Objects: 3}, "the limit of 3 objects is exceeded"},
+		"aliases": {aliases, generator.Limits{AliasBytes: 8}, "demo/templates/a.yaml (rendered)"},
+		"time":    {many, generator.Limits{Duration: time.Nanosecond}, "longer than the limit of 1ns"},
+		"recursion by tpl": {
+			map[string]string{"values.yaml": "t: '{{ tpl .Values.t . }}'\n", "templates/a.yaml": "\n{{ tpl .Values.t . }}"},
+			generator.Limits{}, "demo/templates/a.yaml:2:3: templates include each other more than 200 deep",
+		},
+		"recursion by template": {
+			map[string]string{"templates/a.yaml": `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`},
+			generator.Limits{Depth: 9}, "demo/templates/a.yaml:1:57: templates include each other more than 9 deep",
+		},
+		"output":          {many, generator.Limits{OutputBytes: 200}, "the templates write more than 200 bytes"},
+		"memory":          {map[string]string{"templates/a.yaml": `{{ repeat 1000000000 "aaaaaaaaaaaa" | len }}`}, generator.Limits{}, "the templates write more than"},
+		"a loop":          {map[string]string{"templates/a.yaml": `{{ range until 100000000 }}{{ end }}`}, generator.Limits{}, "the templates write more than"},
+		"a map in itself": {map[string]string{"templates/a.yaml": `{{ $_ := set .Values "a" .Values }}{{ toYaml .Values }}`}, generator.Limits{}, "one of them may contain itself"},
+		"enough of each":  {many, generator.Limits{}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,5 +101,14 @@ metadata: {name: a-{{ . }}}
 				t.Errorf("want %q, got %v", c.want, err)
 			}
 		})
+	}
+}
+
+func TestTheClockIsThatOfTheRequest(t *testing.T) {
+	text := configMap + `data: {now: {{ now | unixEpoch | quote }}}`
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	objects := generate(t, chartOf(map[string]string{"templates/a.yaml": text}), helm.Options{}, generator.Request{Now: at})
+	if got, want := dataOf(t, objects[0])["now"], strconv.FormatInt(at.Unix(), 10); got != want {
+		t.Errorf("want %s, got %s", want, got)
 	}
 }

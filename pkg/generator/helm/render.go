@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -28,13 +27,7 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 	if err != nil {
 		return nil, err
 	}
-	var renderer engine.Engine
-	rendered, err := map[string]string(nil), error(nil)
-	if req.Target == nil {
-		rendered, err = renderer.Render(working, values)
-	} else {
-		rendered, err = engine.RenderWithClientProvider(working, values, clientProvider{ctx: ctx, target: req.Target})
-	}
+	rendered, err := p.execute(ctx, working, values, req, options.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -61,16 +54,17 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 }
 
 // decodeRendered parts the objects from the hooks, both in the order of their files. Raw objects may be hooks.
-func decodeRendered(rendered map[string]string, decoder *manifests.Decoder, raw bool) (objects []*unstructured.Unstructured, hooks []hook, err error) {
+func decodeRendered(rendered []rendering.File, decoder *manifests.Decoder, raw bool) (objects []*unstructured.Unstructured, hooks []hook, err error) {
 	var errs []error
-	for _, file := range slices.Sorted(maps.Keys(rendered)) {
-		if strings.HasSuffix(file, notesFile) {
+	slices.SortFunc(rendered, func(a, b rendering.File) int { return strings.Compare(a.Name, b.Name) })
+	for _, file := range rendered {
+		if strings.HasSuffix(file.Name, notesFile) {
 			continue
 		}
-		decoded, err := decoder.Decode(file+" (rendered)", []byte(rendered[file]))
+		decoded, err := decoder.Decode(file.Name+" (rendered)", file.Data)
 		errs = append(errs, err)
 		for _, object := range decoded {
-			switch h, isHook, known := hookOf(object, file); {
+			switch h, isHook, known := hookOf(object, file.Name); {
 			case !known:
 			case isHook && !raw:
 				hooks = append(hooks, h)

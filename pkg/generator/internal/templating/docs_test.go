@@ -131,7 +131,7 @@ func TestEveryFunctionIsOnThePage(t *testing.T) {
 			documented[signature[1]] = true
 		}
 	}
-	there := tableOf(nil, nil)
+	there := tableOf(Options{}, nil)
 	delete(there, countedFunction)
 	delete(there, printableFunction)
 	if difference := cmp.Diff(slices.Sorted(maps.Keys(there)), slices.Sorted(maps.Keys(documented))); difference != "" {

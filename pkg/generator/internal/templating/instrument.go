@@ -39,10 +39,10 @@ type instrument struct {
 	paying map[string]bool
 }
 
-func newInstrument(own template.FuncMap) instrument {
-	i := instrument{functions: tableOf(own, nil), paying: map[string]bool{}}
+func newInstrument(options Options) instrument {
+	i := instrument{functions: tableOf(options, nil), paying: map[string]bool{}}
 	for name := range (*session)(nil).payingFunctions() {
-		_, replaced := own[name]
+		_, replaced := options.Functions[name]
 		i.paying[name] = !replaced
 	}
 	return i

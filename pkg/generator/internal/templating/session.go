@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -61,7 +62,7 @@ type session struct {
 
 func newSession(set *Set) *session {
 	s := &session{set: set, groups: map[*template.Template]*template.Template{}}
-	s.functions = tableOf(set.options.Functions, s)
+	s.functions = tableOf(set.options, s)
 	return s
 }
 
@@ -110,16 +111,22 @@ func (s *session) clone(group *template.Template) (*template.Template, error) {
 		return nil, fmt.Errorf("clone the templates: %w", err)
 	}
 	clone.Funcs(s.functions)
-	if s.set.options.EmptyMissingKeys {
+	if s.set.options.EmptyMissingKeys || s.set.options.Chart {
 		return clone.Option("missingkey=zero"), nil
 	}
 	return clone.Option("missingkey=error"), nil
 }
 
+// firstPlace finds the file and line of the outermost template in an error of text/template.
+var firstPlace = regexp.MustCompile(`^template: (\S+:\d+):`)
+
 // renderError wraps the error of a file's template. text/template names the file and line of each template on the way; at a bound the
 // way is too long to read.
 func renderError(file string, err error) error {
 	if limit, ok := errors.AsType[*limitError](err); ok {
+		if place := firstPlace.FindStringSubmatch(err.Error()); place != nil {
+			file = place[1]
+		}
 		return fmt.Errorf("render template: %s: %w", file, limit)
 	}
 	return fmt.Errorf("render %w", err)

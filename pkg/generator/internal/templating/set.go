@@ -21,6 +21,9 @@ type Options struct {
 	EmptyMissingKeys bool
 	// Functions are the caller's own; they win over those of the table.
 	Functions template.FuncMap
+	// Chart makes of the templates what Helm makes of them: all of them see the same definitions, of which the last counts, a missing key is
+	// empty in the end, and there are Helm's functions and no others.
+	Chart bool
 }
 
 // keptSessions is how many bound copies of its templates a set keeps; more renderings at once make their own.
@@ -45,7 +48,7 @@ type parsedFile struct {
 // Parse parses files, each of which is a template named by its path. A file sees the templates of all others. Where several define one
 // of the same name it gets that of its own folder, else of the closest folder above, else of the last path.
 func Parse(files []rendering.File, options Options) (*Set, error) {
-	s := &Set{options: options, parser: newInstrument(options.Functions), idle: make(chan *session, keptSessions)}
+	s := &Set{options: options, parser: newInstrument(options), idle: make(chan *session, keptSessions)}
 	var parsed []parsedFile
 	var errs []error
 	for _, file := range files {
@@ -60,6 +63,11 @@ func Parse(files []rendering.File, options Options) (*Set, error) {
 		return nil, err
 	}
 	var err error
+	if options.Chart {
+		group, err := extended(template.New(""), parsed)
+		s.groups = map[string]*template.Template{chartGroup: group}
+		return s, err
+	}
 	if s.groups, err = groupsOf(parsed); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // tableOf returns the functions of a session; docs/generators/functions.md describes them. The table of a nil session is there for the
 // parser, which needs names and types. The caller's own functions win.
-func tableOf(own template.FuncMap, s *session) template.FuncMap {
+func tableOf(options Options, s *session) template.FuncMap {
 	functions := sprig.TxtFuncMap()
 	// They read from the machine and the network of the operator.
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
@@ -25,7 +25,11 @@ func tableOf(own template.FuncMap, s *session) template.FuncMap {
 	maps.Copy(functions, s.clockFunctions())
 	maps.Copy(functions, s.requestFunctions())
 	maps.Copy(functions, s.payingFunctions())
-	maps.Copy(functions, own)
+	if options.Chart {
+		maps.Copy(functions, s.chartFunctions())
+		maps.DeleteFunc(functions, func(name string, _ any) bool { return !chartHas(name) })
+	}
+	maps.Copy(functions, options.Functions)
 	return functions
 }
 

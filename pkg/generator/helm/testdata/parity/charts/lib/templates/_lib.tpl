@@ -1,0 +1,1 @@
+{{ define "lib" }}library {{ .Chart.Name }}{{ end }}

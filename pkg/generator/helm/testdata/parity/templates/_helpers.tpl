@@ -1,0 +1,1 @@
+{{ define "shared" }}the top's {{ .Chart.Name }}{{ end }}

@@ -1,0 +1,1 @@
+{{ define "shared" }}deep{{ end }}{{ $_ := set . "leaked" "yes" }}

@@ -1,0 +1,142 @@
+package templating
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/BurntSushi/toml"
+	"sigs.k8s.io/yaml"
+	goyaml "sigs.k8s.io/yaml/goyaml.v3"
+
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// chartGroup is the only group of a chart.
+const chartGroup = "."
+
+// Item is a template of a chart. Data returns what it sees, when it is its turn.
+type Item struct {
+	Name string
+	Data func() any
+}
+
+// RenderItems executes templates of a chart, and returns what they write, in the same order. The error joins those of all.
+func (s *Set) RenderItems(in Input, items []Item) ([]rendering.File, error) {
+	session := s.session()
+	session.Input = in
+	defer func() {
+		session.Input, session.group = Input{}, nil
+		select {
+		case s.idle <- session:
+		default:
+		}
+	}()
+	group, err := session.bound(s.groups[chartGroup])
+	if err != nil {
+		return nil, err
+	}
+	session.group = group
+	files := make([]rendering.File, 0, len(items))
+	var errs []error
+	for _, item := range items {
+		text, err := session.execute(group.Lookup(item.Name), item.Data())
+		if ended := in.Budget.ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		if err != nil {
+			errs = append(errs, renderError(item.Name, err))
+			continue
+		}
+		files = append(files, rendering.File{Name: item.Name, Data: []byte(strings.ReplaceAll(text, noValue, ""))})
+	}
+	return files, errors.Join(errs...)
+}
+
+// chartHas says that Helm has a function: those of sprig but two, and its own.
+func chartHas(name string) bool {
+	_, fromSprig := sprigFunctions[name]
+	own := []string{
+		"toToml", "fromToml", "toYaml", "toYamlPretty", "fromYaml", "fromYamlArray", "toJson", "fromJson", "fromJsonArray", "include", "tpl",
+		"required", "lookup", "getHostByName", countedFunction, printableFunction, "print", "println", "printf", "html", "js", "urlquery",
+	}
+	return fromSprig && name != "env" && name != "expandenv" || slices.Contains(own, name)
+}
+
+// chartFunctions are those that Helm has, or that are others in Helm: its conversions tell no errors, because charts were written so.
+func (s *session) chartFunctions() template.FuncMap {
+	silent := func(encode func(any) (string, error)) any {
+		return s.encoder(func(value any) (string, error) {
+			text, err := encode(value)
+			if err != nil {
+				return "", nil
+			}
+			return text, nil
+		})
+	}
+	return template.FuncMap{
+		"toYaml":        silent(toYAML),
+		"toYamlPretty":  silent(toPrettyYAML),
+		"toJson":        silent(toJSON),
+		"toToml":        s.encoder(toChartTOML),
+		"fromYaml":      decoder[map[string]any](s, unmarshalYAML, failedMap),
+		"fromYamlArray": decoder[[]any](s, unmarshalYAML, failedList),
+		"fromJson":      decoder[map[string]any](s, json.Unmarshal, failedMap),
+		"fromJsonArray": decoder[[]any](s, json.Unmarshal, failedList),
+		"fromToml":      decoder[map[string]any](s, toml.Unmarshal, failedMap),
+		"tpl": func(text string, data any) (string, error) {
+			written, err := s.tpl(text, data)
+			return strings.ReplaceAll(written, noValue, ""), err
+		},
+		"getHostByName": func(string) string { return "" },
+	}
+}
+
+func toPrettyYAML(value any) (string, error) {
+	var text strings.Builder
+	encoder := goyaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	err := encoder.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n"), err
+}
+
+// toChartTOML writes the error in place of the document.
+func toChartTOML(value any) (string, error) {
+	var text strings.Builder
+	if err := toml.NewEncoder(&text).Encode(value); err != nil {
+		return err.Error(), nil
+	}
+	return text.String(), nil
+}
+
+func unmarshalYAML(text []byte, into any) error { return yaml.Unmarshal(text, into) }
+
+// decoder returns a function that reads a text, and puts an error where a template may look for it.
+func decoder[T any](s *session, decode func([]byte, any) error, failed func(T, error) T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		var value T
+		if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+			return value, err
+		}
+		if err := manifests.CheckAliases([]byte(text), s.Budget.limits.AliasBytes); err != nil {
+			return value, err
+		}
+		if err := decode([]byte(text), &value); err != nil {
+			return failed(value, err), nil
+		}
+		return value, nil
+	}
+}
+
+func failedMap(value map[string]any, err error) map[string]any {
+	if value == nil {
+		value = map[string]any{}
+	}
+	value["Error"] = err.Error()
+	return value
+}
+
+func failedList(_ []any, err error) []any { return []any{err.Error()} }
