@@ -71,6 +71,14 @@ func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
 	return d.Duration
 }
 
+// Source returns where the archive is that is rendered, nil where the files are in the cluster.
+func (c *Component) Source() *metav1alpha1.SourceReference {
+	if c.Spec.Source.HTTP == nil {
+		return nil
+	}
+	return &metav1alpha1.SourceReference{URL: c.Spec.Source.HTTP.URL, SHA256: c.Spec.Source.HTTP.SHA256}
+}
+
 // References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and what a function gets and
 // is reached with. What is needed in one place is not optional, although it is in another, and what is rendered with is more than a credential.
 func (c *Component) References() []metav1alpha1.Reference {
@@ -113,12 +121,15 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 }
 
 // RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which policies to
-// reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is reached is none, either.
+// reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is reached, or where an archive is, is none, either.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
 	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy, spec.AllowEmpty = "", "", "", "", false
 	spec.ServiceAccountName, spec.KubeConfig = "", nil
+	if spec.Source.HTTP != nil {
+		spec.Source.HTTP.URL = "" // The digest says what is there.
+	}
 	if f := spec.Function; f != nil {
 		f.CARef, f.TokenRef, f.ClientCertificateRef, f.Timeout = nil, nil, nil, nil
 	}
@@ -137,6 +148,11 @@ func (c *Component) Validate() error {
 			errs = append(errs, fmt.Errorf("spec.%s: %s is negative; use a duration such as 10m", f.field, f.value.Duration))
 		}
 	}
+	if ref := c.Source(); ref != nil {
+		if err := ref.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("spec.source.http: %w", err))
+		}
+	}
 	return errors.Join(append(errs, c.unsupported()...)...)
 }
 
@@ -147,7 +163,6 @@ func (c *Component) unsupported() []error {
 		field string
 		set   bool
 	}{
-		{"source.http", s.Source.HTTP != nil},
 		{"function", s.Function != nil},
 	} {
 		if f.set {

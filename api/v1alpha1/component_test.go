@@ -137,18 +137,21 @@ var _ = Describe("A Component", func() {
 		}
 	})
 
-	DescribeTable("is rejected, with the field named",
-		func(spec v1alpha1.ComponentSpec, field string) {
-			Expect(component(spec).Validate()).To(MatchError("spec." + field + " is not supported by this version of the operator; remove it"))
-		},
-		Entry(nil, v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}}, "source.http"),
-	)
+	It("is the same wherever its archive is", func() {
+		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: "https://a.example.com", SHA256: "a"}}})
+		moved, other := before.DeepCopy(), before.DeepCopy()
+		moved.Spec.Source.HTTP.URL = "https://b.example.com"
+		other.Spec.Source.HTTP.SHA256 = "b"
+		Expect(moved.RenderInputs()).To(Equal(before.RenderInputs()))
+		Expect(other.RenderInputs()).NotTo(Equal(before.RenderInputs()))
+	})
 
 	It("is rejected with all its mistakes at once", func() {
 		err := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
 		Expect(strings.Split(err.Error(), "\n")).To(Equal([]string{
 			"spec.timeout: -1s is negative; use a duration such as 10m",
-			"spec.source.http is not supported by this version of the operator; remove it",
+			`spec.source.http: url "": want one such as https://example.com/chart-1.2.3.tgz`,
+			`sha256 "": want 64 hexadecimal digits in lower case, as sha256sum prints them`,
 		}))
 	})
 })

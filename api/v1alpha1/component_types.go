@@ -175,7 +175,7 @@ type Source struct {
 	// +optional
 	ConfigMap *ConfigMapSource `json:"configMap,omitempty"`
 
-	// HTTP archive. This version rejects it.
+	// HTTP says where an archive is outside the cluster. The operator fetches it, so it must be able to reach the server.
 	// +optional
 	HTTP *HTTPSource `json:"http,omitempty"`
 }
@@ -197,11 +197,11 @@ type ConfigMapSource struct {
 
 // HTTPSource is an archive behind a URL.
 type HTTPSource struct {
-	// URL of a .tgz archive.
+	// URL of a .tgz archive. It holds no credentials; the server must give the archive to everybody who can reach it.
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://`
 	URL string `json:"url"`
-	// SHA256 is the archive's digest, in hex.
+	// SHA256 is the archive's digest, as sha256sum prints it. What has another one is not used.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	SHA256 string `json:"sha256"`
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
 // options are what the flags say.
@@ -21,6 +23,7 @@ type options struct {
 	maxConcurrentReconciles int
 	maxConcurrentWrites     int
 	defaultServiceAccount   string
+	fetch                   fetch.Options
 	showVersion             bool
 	zap                     zap.Options
 }
@@ -38,6 +41,8 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents at once")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
 		"service account of components that name none, in the namespace of each; without it they act as the operator")
+	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
+	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "size of the largest archive that is fetched")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version, and exit")
 	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
@@ -58,6 +63,10 @@ func parseOptions(args []string) (options, error) {
 		return options{}, fmt.Errorf("--max-concurrent-reconciles=%d: want 1 or more", o.maxConcurrentReconciles)
 	case o.maxConcurrentWrites < 1:
 		return options{}, fmt.Errorf("--max-concurrent-writes=%d: want 1 or more", o.maxConcurrentWrites)
+	case o.fetch.Timeout <= 0:
+		return options{}, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout)
+	case o.fetch.ArchiveBytes <= 0:
+		return options{}, fmt.Errorf("--fetch-max-bytes=%d: want 1 or more", o.fetch.ArchiveBytes)
 	case o.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(o.defaultServiceAccount)) > 0:
 		return options{}, fmt.Errorf("--default-service-account=%s: want the name of a service account", o.defaultServiceAccount)
 	case o.leaderElectionNamespace != "" && !o.leaderElect:

@@ -41,7 +41,10 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	setup := operator.Options{MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites, DefaultServiceAccount: o.defaultServiceAccount}
+	setup := operator.Options{
+		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
+		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
+	}
 	if err := operator.Setup(mgr, setup); err != nil {
 		return fmt.Errorf("set up the reconciler: %w", err)
 	}

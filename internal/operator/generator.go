@@ -43,7 +43,7 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 	if err != nil {
 		return nil, err
 	}
-	engine, folder, err := g.engineFor(component, req.References)
+	engine, folder, err := g.engineFor(component, req)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 }
 
 // engineFor returns the engine of a component, and the folder that it renders.
-func (g *componentGenerator) engineFor(component *v1alpha1.Component, references generator.References) (generator.Generator, folder, error) {
-	source, err := g.archives.folderFor(component, references)
+func (g *componentGenerator) engineFor(component *v1alpha1.Component, req generator.Request) (generator.Generator, folder, error) {
+	source, err := g.archives.folderFor(component, req.References, req.Source)
 	if err != nil {
 		return nil, folder{}, err
 	}

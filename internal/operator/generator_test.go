@@ -205,7 +205,7 @@ var _ = Describe("The generator of Components", func() {
 			`spec.source.inline: entry "../a": the path holds "..", which could leave the source`),
 		Entry("a path that leaves", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
 			`spec.path: folder "../x": want a relative path inside the source, without ".."`),
-		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline and configMap is set`),
+		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap and http is set`),
 		Entry("an engine that does not exist", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Generator: "Jsonnet"}, nil,
 			`spec.generator: this operator has no engine "Jsonnet"`),
 	)

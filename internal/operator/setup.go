@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
 // ReconcilerName is the name of the reconciler of Components: the field owner, and the prefix of labels and annotations.
@@ -21,6 +22,8 @@ type Options struct {
 	Writers int
 	// DefaultServiceAccount is that of components that name none.
 	DefaultServiceAccount string
+	// Fetch says how archives are fetched from outside the cluster.
+	Fetch fetch.Options
 	// SkipNameValidation allows several operators in a process, for tests.
 	SkipNameValidation bool
 }
@@ -36,6 +39,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
+		Fetcher:                 fetch.NewHTTP(o.Fetch),
 		SkipNameValidation:      o.SkipNameValidation,
 	})
 	return reconciler.SetupWithManager(mgr)

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -44,8 +45,8 @@ type archiveCache struct{ unpacked *lru.Cache }
 
 func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
 
-// folderFor returns the folder that spec.source and spec.path name.
-func (c *archiveCache) folderFor(component *v1alpha1.Component, references generator.References) (folder, error) {
+// folderFor returns the folder that spec.source and spec.path name; fetched is what was fetched from outside the cluster.
+func (c *archiveCache) folderFor(component *v1alpha1.Component, references generator.References, fetched fs.FS) (folder, error) {
 	switch spec := component.Spec.Source; {
 	case spec.Inline != nil:
 		files := make(map[string][]byte, len(spec.Inline.Files))
@@ -66,8 +67,13 @@ func (c *archiveCache) folderFor(component *v1alpha1.Component, references gener
 			return folder{}, fmt.Errorf("spec.source.configMap: %s: not found", describe(reference))
 		}
 		return c.fromConfigMap(reference, data, component.Spec.Path)
+	case spec.HTTP != nil:
+		if fetched == nil {
+			return folder{}, errors.New("spec.source.http: it was not fetched")
+		}
+		return folderOf(fetched, component.Spec.Path)
 	}
-	return folder{}, fmt.Errorf("spec.source: none of inline and configMap is set")
+	return folder{}, fmt.Errorf("spec.source: none of inline, configMap and http is set")
 }
 
 func (c *archiveCache) fromConfigMap(reference generator.Reference, data map[string][]byte, path string) (folder, error) {

@@ -2,6 +2,7 @@ package component
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -32,6 +33,9 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 		return Outcome{}, err
 	}
 	desired, err := r.render(ctx, component, owner, inputs)
+	if errors.Is(err, errFetching) {
+		return Outcome{Observing: true}, nil
+	}
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -58,6 +58,12 @@ type ReferenceHolder interface {
 	References() []metav1alpha1.Reference
 }
 
+// SourceHolder names a source outside the cluster, which Options.Fetcher gets; the generator gets it as Request.Source. nil means that the
+// component has none. The digest is an input of the rendering; where it comes from is none.
+type SourceHolder interface {
+	Source() *metav1alpha1.SourceReference
+}
+
 // Targeter applies the dependents to the cluster of a kubeconfig, as the user that it names; nil means the component's own cluster. A
 // component that has a kubeconfig cannot name an identity as well.
 type Targeter interface {

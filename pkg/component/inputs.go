@@ -29,6 +29,8 @@ type inputs struct {
 	namespace, name string
 	parameters      map[string]any
 	references      []reference
+	// source is nil for a component that has none of its own.
+	source *metav1alpha1.SourceReference
 	// managed are the additional managed types: they have their say in the order.
 	managed []manifests.ManagedType
 	digest  string
@@ -66,6 +68,9 @@ func (r *Reconciler[T]) readInputs(ctx context.Context, component T) (inputs, er
 	}
 	if in.managed, err = declaredTypes(component); err != nil {
 		return inputs{}, invalidSpec(err)
+	}
+	if in.source, err = r.sourceOf(component); err != nil {
+		return inputs{}, err
 	}
 	in.references, in.observing, err = r.readReferences(ctx, component, t)
 	if err != nil || in.observing {
@@ -206,8 +211,8 @@ func (t target) loadReferences(ctx context.Context, refs []reference) (generator
 	return contents, nil
 }
 
-// inputDigest identifies the inputs: where the component is placed, its spec or what it declares as inputs, its references, and the
-// generator.
+// inputDigest identifies the inputs: where the component is placed, its spec or what it declares as inputs, its source, its references,
+// and the generator.
 func (r *Reconciler[T]) inputDigest(component T, in inputs) (string, error) {
 	spec, err := renderInputs(component)
 	if err != nil {
@@ -218,6 +223,9 @@ func (r *Reconciler[T]) inputDigest(component T, in inputs) (string, error) {
 		if !ref.credential {
 			parts = append(parts, ref.Reference, ref.content.digest)
 		}
+	}
+	if in.source != nil {
+		parts = append(parts, in.source.SHA256)
 	}
 	for _, t := range in.managed {
 		parts = append(parts, t.String())

@@ -47,6 +47,8 @@ type Options struct {
 	// RecordNamespace is where the records of cluster-scoped components are kept; kube-system by default. Those of others are kept in the
 	// component's namespace.
 	RecordNamespace string
+	// Fetcher gets the sources of components that are SourceHolders.
+	Fetcher Fetcher
 	// Watches are an author's own: what wakes a component besides its dependents and references.
 	Watches []Watch
 	// SkipNameValidation allows several controllers of one name in a process, for tests.

@@ -36,6 +36,7 @@ type Reconciler[T Component] struct {
 	local    *Engine
 	remotes  *remotes
 	inputs   *observe.References
+	sources  *sources
 	backoff  *backoff
 
 	mu       sync.Mutex
@@ -187,6 +188,7 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	delete(r.belongings, name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.inputs.Release(name.String())
+	r.forgetSource(name)
 	r.local.Forget(r.ownerIn(r.cluster, name))
 	r.leaveRemote(r.ownerIn(r.cluster, name))
 }

@@ -47,6 +47,9 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	last, ok := r.rendered[name]
 	r.mu.Unlock()
 	current := ok && last.digest == in.digest && last.cluster == in.target.cluster && !in.target.engine.rescoped(last)
+	if current {
+		r.forgetSource(name)
+	}
 	if current && last.generated == nil {
 		return last.objects, nil
 	}
@@ -120,6 +123,10 @@ func (r *Reconciler[T]) callGenerator(ctx context.Context, req generator.Request
 
 // generate renders the manifests.
 func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([]*unstructured.Unstructured, error) {
+	files, err := r.source(component, in)
+	if err != nil {
+		return nil, err
+	}
 	references, err := in.target.loadReferences(ctx, in.references)
 	if err != nil {
 		return nil, err
@@ -134,7 +141,7 @@ func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([
 	}
 	generated, err := r.callGenerator(ctx, generator.Request{
 		Namespace: in.namespace, Name: in.name, Parameters: in.parameters, Component: component,
-		References: references, Revision: revision, Digest: in.digest, Target: in.target.engine.lookup(), Local: in.target.local.lookup(), Capabilities: capabilities,
+		Source: files, SourceDigest: in.sourceDigest(), References: references, Revision: revision, Digest: in.digest, Target: in.target.engine.lookup(), Local: in.target.local.lookup(), Capabilities: capabilities,
 	})
 	if err != nil {
 		return nil, authored(err, metav1alpha1.ReasonGenerateFailed, true)

@@ -70,6 +70,9 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 		return NewEngine(ctx, r.name, remote, options)
 	})
 	r.inputs = observe.NewReferences(ctx, r.local.metadata)
+	if r.options.Fetcher != nil {
+		r.sources = newSources(ctx, r.options.Fetcher, r.clock)
+	}
 	go r.sweep(ctx)
 	r.listen(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 	return nil

@@ -1,5 +1,12 @@
 package v1alpha1
 
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+)
+
 // ReferenceKind is the kind of a referenced object.
 // +kubebuilder:validation:Enum=Secret;ConfigMap
 type ReferenceKind string
@@ -53,4 +60,43 @@ type KubeConfigReference struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key,omitempty"`
+}
+
+// SourceReference names a source outside the cluster, pinned to its content.
+type SourceReference struct {
+	// URL of a .tgz archive.
+	URL string `json:"url"`
+	// SHA256 is the archive's digest: 64 hexadecimal digits in lower case.
+	SHA256 string `json:"sha256"`
+}
+
+// sha256Digits is what a digest looks like.
+var sha256Digits = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Validate says what is wrong with a reference, all at once. A URL with a password is refused: whoever may read the component would
+// read the password.
+func (s SourceReference) Validate() error {
+	var errs []error
+	switch location, err := url.Parse(s.URL); {
+	case err != nil:
+		errs = append(errs, errors.New("url: want one such as https://example.com/chart-1.2.3.tgz"))
+	case location.Scheme == "" || location.Host == "":
+		errs = append(errs, fmt.Errorf("url %q: want one such as https://example.com/chart-1.2.3.tgz", s.Location()))
+	case location.User != nil:
+		errs = append(errs, fmt.Errorf("url %q: it holds credentials, which everybody could read who may read the component; remove them", s.Location()))
+	}
+	if !sha256Digits.MatchString(s.SHA256) {
+		errs = append(errs, fmt.Errorf("sha256 %q: want 64 hexadecimal digits in lower case, as sha256sum prints them", s.SHA256))
+	}
+	return errors.Join(errs...)
+}
+
+// Location returns the URL for people: without what may be a credential in its query.
+func (s SourceReference) Location() string {
+	location, err := url.Parse(s.URL)
+	if err != nil {
+		return "a URL that cannot be read"
+	}
+	location.User, location.RawQuery, location.Fragment = nil, "", ""
+	return location.String()
 }

@@ -42,6 +42,10 @@ const (
 	ReasonDependentFailed = "DependentFailed"
 	// ReasonOwnershipConflict: an object that should become a dependent belongs to somebody else.
 	ReasonOwnershipConflict = "OwnershipConflict"
+	// ReasonFetching: the source is on its way.
+	ReasonFetching = "Fetching"
+	// ReasonFetchFailed: the source cannot be had, or is not the one that was asked for.
+	ReasonFetchFailed = "FetchFailed"
 	// ReasonGenerateFailed: the generator returned an error.
 	ReasonGenerateFailed = "GenerateFailed"
 	// ReasonInvalidManifests: the generated manifests, or their settings, are invalid.

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing/fstest"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// archives is a server with one archive, or an answer in its place.
+type archives struct {
+	*httptest.Server
+	mu       sync.Mutex
+	archive  []byte
+	answer   int
+	requests int
+}
+
+func serveArchives() *archives {
+	GinkgoHelper()
+	a := &archives{answer: http.StatusOK}
+	a.Server = httptest.NewServer(a)
+	DeferCleanup(a.Close)
+	return a
+}
+
+func (a *archives) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.requests++
+	w.WriteHeader(a.answer)
+	_, _ = w.Write(a.archive)
+}
+
+// has sets the answer, and returns how often was asked before.
+func (a *archives) has(archive []byte, answer int) (requests int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	requests, a.requests = a.requests, 0
+	a.archive, a.answer = archive, answer
+	return requests
+}
+
+func (a *archives) asked() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.requests
+}
+
+// packed is an archive that no other spec has, and a source that names it.
+func packed(server *archives, title string) ([]byte, v1alpha1.Source) {
+	GinkgoHelper()
+	archive, err := source.Pack(fstest.MapFS{"app/a.yaml": &fstest.MapFile{Data: []byte("# " + title + ", " + server.URL + "\n" + settings)}})
+	Expect(err).NotTo(HaveOccurred())
+	sum := sha256.Sum256(archive)
+	return archive, v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app.tgz", SHA256: hex.EncodeToString(sum[:])}}
+}
+
+var _ = Describe("An archive outside the cluster", func() {
+	var (
+		namespace string
+		server    *archives
+	)
+	BeforeEach(func(ctx SpecContext) {
+		namespace, server = newNamespace(ctx), serveArchives()
+	})
+	create := func(ctx SpecContext, from v1alpha1.Source) *v1alpha1.Component {
+		return createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: from, Path: "app", Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+			Interval: &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second},
+		})
+	}
+	change := func(ctx SpecContext, component *v1alpha1.Component, edit func(*v1alpha1.ComponentSpec)) {
+		Eventually(func() error {
+			if err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
+				return err
+			}
+			edit(&component.Spec)
+			return administrator.Update(ctx, component)
+		}).Should(Succeed())
+	}
+	revision := func(ctx SpecContext, component *v1alpha1.Component) int64 {
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
+		return component.Status.Revision
+	}
+
+	It("is fetched once, whatever changes but the digest", func(ctx SpecContext) {
+		archive, from := packed(server, "First")
+		server.has(archive, http.StatusOK)
+		component := create(ctx, from)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(level(ctx, namespace)()).To(Equal("one"))
+
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Values.Raw = []byte(`{"level":"two"}`) })
+		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source.HTTP.URL += "?mirror=2" })
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(revision(ctx, component)).To(Equal(int64(2)), "the same archive elsewhere is nothing new")
+		Expect(server.asked()).To(Equal(1))
+
+		next, other := packed(server, "Next")
+		server.has(next, http.StatusOK)
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source = other })
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(revision(ctx, component)).To(Equal(int64(3)))
+	}, SpecTimeout(time.Minute))
+
+	It("that cannot be had leaves what was applied, says why, and is tried again", func(ctx SpecContext) {
+		archive, from := packed(server, "First")
+		server.has(nil, http.StatusNotFound)
+		component := create(ctx, from)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
+			"Stalled FetchFailed: fetch the source: " + server.URL + "/app.tgz: the server answered 404 Not Found; check the URL"))
+		server.has(nil, http.StatusServiceUnavailable)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
+			"Progressing Retrying: fetch the source: " + server.URL + "/app.tgz: the server answered 503 Service Unavailable"))
+		server.has(archive, http.StatusOK)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+
+		_, other := packed(server, "Next")
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source = other })
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(
+			HavePrefix("Stalled FetchFailed: "), ContainSubstring(from.HTTP.SHA256), ContainSubstring(other.HTTP.SHA256)))
+		Expect(level(ctx, namespace)()).To(Equal("one"))
+	}, SpecTimeout(time.Minute))
+
+	It("that is slow holds up nobody else, and is not waited for when the component goes", func(ctx SpecContext) {
+		hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		DeferCleanup(func() {
+			hung.CloseClientConnections()
+			hung.Close()
+		})
+		_, from := packed(server, "First")
+		from.HTTP.URL = hung.URL
+		slow := create(ctx, from)
+		Eventually(status(ctx, slow)).WithTimeout(soon).Should(Equal("Progressing Fetching: the source is being fetched from " + hung.URL))
+		quick := createComponent(ctx, namespace, "quick", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+		})
+		Eventually(status(ctx, quick)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Delete(ctx, slow)).To(Succeed())
+		Eventually(func() error { return administrator.Get(ctx, client.ObjectKeyFromObject(slow), slow) }).WithTimeout(soon).ShouldNot(Succeed())
+	}, SpecTimeout(time.Minute))
+
+	It("is fetched again after a restart, without a write to the component", func(ctx SpecContext) {
+		archive, from := packed(server, "First")
+		server.has(archive, http.StatusOK)
+		component := create(ctx, from)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
+		version := component.ResourceVersion
+		Expect(server.has(archive, http.StatusOK)).To(Equal(1))
+
+		Expect(stopOperator()).To(Succeed())
+		stopOperator = startOperator()
+		Eventually(server.asked).WithTimeout(20 * time.Second).Should(Equal(1))
+		next := createComponent(ctx, newNamespace(ctx), "next", v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+		})
+		Eventually(status(ctx, next)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
+		Expect(component.ResourceVersion).To(Equal(version))
+	}, SpecTimeout(time.Minute))
+})

@@ -1,0 +1,63 @@
+package fetch
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// errRedirect says that a server sends us where we don't go.
+var errRedirect = errors.New("redirect refused")
+
+// passing is an error that may go away by itself.
+type passing struct {
+	cause error
+	after time.Duration
+}
+
+func (e *passing) Error() string             { return e.cause.Error() }
+func (e *passing) Unwrap() error             { return e.cause }
+func (e *passing) RetryAfter() time.Duration { return e.after }
+
+// unreached tells why there is no complete answer. The URL in the error of net/http is left out: its query may hold a credential.
+func unreached(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, errRedirect):
+		return err
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("the server is not trusted: %w", err)
+	}
+	return &passing{cause: err}
+}
+
+// refused tells what an answer means that is not the archive.
+func refused(response *http.Response) error {
+	err := fmt.Errorf("the server answered %s", response.Status)
+	switch code := response.StatusCode; {
+	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= http.StatusInternalServerError:
+		return &passing{cause: err, after: retryAfter(response)}
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return fmt.Errorf("%w; the archive must be there for everybody who reaches the server: it is requested without credentials", err)
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return fmt.Errorf("%w; check the URL", err)
+	}
+	return err
+}
+
+// retryAfter reads how long the server asks to wait, in seconds, up to an hour.
+func retryAfter(response *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, time.Hour)
+}
