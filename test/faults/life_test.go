@@ -18,7 +18,7 @@ import (
 // version is what the manifests of a gadget are made of.
 type version struct {
 	value string
-	// extra data of ConfigMaps, which a later version drops.
+	// extra data of ConfigMaps, and a ConfigMap that is released, which a later version drops.
 	extra bool
 	// types says that there is a definition with an instance.
 	types bool
@@ -28,7 +28,7 @@ type version struct {
 // policies are the update policies, each of which has a ConfigMap.
 var policies = []string{"replace", "recreate", "ssa-merge", "ssa-override"}
 
-// manifests returns three waves: settings, a definition and an instance of it; a Job; a Service.
+// manifests returns three waves: settings, a definition and an instance of it, and a Job that is purged with the next wave; a Job; a Service.
 func (v version) manifests(namespace string) string {
 	var documents []string
 	add := func(text string, args ...any) { documents = append(documents, fmt.Sprintf(text, args...)) }
@@ -60,6 +60,21 @@ kind: ConfigMap
 metadata: {name: %s, annotations: {%s/update-policy: %[1]s}}
 data: {%[3]s}`, policy, reconciler, data)
 	}
+	setting := func(name, key, value, data string) {
+		add(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s, annotations: {%s/%s: %s}}
+data: {value: %s}`, name, reconciler, key, value, data)
+	}
+	setting("once", "reconcile-policy", "once", v.value)
+	setting("again", "reapply-interval", "2s", v.value)
+	if v.extra {
+		setting(released, "delete-policy", "orphan", v.value)
+	}
+	add(`apiVersion: batch/v1
+kind: Job
+metadata: {name: warm-%s, annotations: {%s/purge-order: "1"}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: warm, image: warm}]}}}`, v.value, reconciler)
 	add(`apiVersion: batch/v1
 kind: Job
 metadata: {name: migrate-%s, annotations: {%s/order: "1"}}
@@ -70,6 +85,9 @@ metadata: {name: shop, annotations: {%s/order: "2", %[1]s/update-policy: replace
 spec: {selector: {app: shop}, ports: [{name: http, port: %[2]d}]}`, reconciler, v.port)
 	return strings.Join(documents, "\n---\n")
 }
+
+// released is the name of a ConfigMap that is kept when it is not rendered any more.
+const released = "released"
 
 func newGadget(namespace string) *gadget.Gadget {
 	return &gadget.Gadget{
@@ -88,7 +106,7 @@ var steps = []componenttest.Step[*gadget.Gadget]{
 	{Name: "prune", Change: upgrade(version{value: "two", port: 81})},
 }
 
-// drift edits some dependents, deletes one, and takes the label off another.
+// drift edits some dependents, deletes one, and takes the label off another. What is applied once keeps what it becomes.
 func drift(ctx context.Context, c client.Client, namespace string) error {
 	configMap := func(name string) client.Object {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -97,10 +115,29 @@ func drift(ctx context.Context, c client.Client, namespace string) error {
 		return c.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(text)))
 	}
 	return errors.Join(
+		checkReleased(ctx, c, namespace),
+		patch(configMap("once"), `{"data":{"value":"theirs"}}`),
 		patch(configMap("replace"), `{"data":{"value":"drifted"}}`),
 		patch(configMap("ssa-override"), `{"data":{"value":null}}`),
 		patch(configMap("ssa-merge"), `{"metadata":{"labels":{"`+reconciler+`/owner-id":null}}}`),
 		c.Delete(ctx, configMap("recreate")),
 		patch(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}, `{"spec":{"selector":{"app":"drifted"}}}`),
 	)
+}
+
+// checkReleased says what is wrong with an object that the upgrade released: it must be there, without a trace of the operator.
+func checkReleased(ctx context.Context, c client.Client, namespace string) error {
+	var found corev1.ConfigMap
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: released}, &found); err != nil {
+		return fmt.Errorf("what was released: %w", err)
+	}
+	for _, e := range found.ManagedFields {
+		if e.Manager == reconciler {
+			return fmt.Errorf("what was released still has fields of %s", reconciler)
+		}
+	}
+	if len(found.Labels)+len(found.Annotations) > 0 || found.Data["value"] != "one" {
+		return fmt.Errorf("what was released is %v, with labels %v and annotations %v", found.Data, found.Labels, found.Annotations)
+	}
+	return nil
 }
