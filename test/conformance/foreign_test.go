@@ -151,4 +151,33 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		remove(ctx, foreign[0])
 		expectGone(ctx, g)
 	})
+
+	It("forbid it in whichever version they were made, and whichever is stored or served by now", func(ctx SpecContext) {
+		// versions renders the definition with v1, and v2, which is stored; of them some are served.
+		versions := func(first, second bool) string {
+			v1 := strings.NewReplacer("served: true", fmt.Sprintf("served: %t", first), "storage: true", "storage: false").Replace(widgetDefinition(group))
+			v2 := widgetDefinition(group)
+			v2 = strings.NewReplacer("name: v1", "name: v2", "served: true", fmt.Sprintf("served: %t", second)).Replace(v2[strings.Index(v2, "    - name: v1"):])
+			return v1 + "\n" + v2
+		}
+		By("making one that is stored in v1, and one by v1 that is stored in v2")
+		foreign := create(ctx, inElsewhere("former"))
+		changeManifests(ctx, g, together(configMap("settings", "a"), versions(true, true)))
+		Eventually(ctx, func() error { _, err := get(ctx, group+"/v2", "Widget", elsewhere, "former"); return err }).Should(Succeed())
+		foreign = append(foreign, create(ctx, inElsewhere("latter"))...)
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/former"), ContainSubstring(elsewhere+"/latter")))
+
+		By("serving only the version in which none was made")
+		crd, err := definition(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8s.Patch(ctx, crd, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/versions/0/served","value":false}]`)))).To(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", elsewhere, "former"); return err }).ShouldNot(Succeed())
+		remove(ctx, mustGet(ctx, group+"/v2", "Widget", elsewhere, "former"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			ContainSubstring(elsewhere+"/latter"), Not(ContainSubstring(elsewhere+"/former"))))
+		remove(ctx, mustGet(ctx, group+"/v2", "Widget", elsewhere, foreign[1].GetName()))
+		expectGone(ctx, g)
+	})
 })

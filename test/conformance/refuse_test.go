@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -10,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 var _ = Describe("A component that cannot be applied", func() {
@@ -29,6 +31,24 @@ var _ = Describe("A component that cannot be applied", func() {
 		expectGone(ctx, g)
 	})
 
+	DescribeTable("names what is too large, and applies the rest", func(ctx SpecContext, size int, large, want string) {
+		namespace, operator, group := newNamespace(ctx), newOperatorName(), newGroup()
+		runOperator(operator, operatorOptions{generate: generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) {
+			text := together(configMap("sibling", "a"), widgetDefinition(group), fmt.Sprintf(large, group, strings.Repeat("x", size)))
+			return decoded(text)
+		})})
+		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/large"), ContainSubstring(want)))
+		Expect(len(condition(current(ctx, g), metav1alpha1.ConditionStalled))).To(BeNumerically("<", 5000), "it is not quoted")
+		mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")
+		remove(ctx, g)
+		expectGone(ctx, g)
+	},
+		Entry("for etcd", 1600<<10, "apiVersion: %s/v1\nkind: Widget\nmetadata: {name: large}\nspec: {text: %q}", "too large"),
+		Entry("for the API server", 4<<20, "apiVersion: %s/v1\nkind: Widget\nmetadata: {name: large}\nspec: {text: %q}", "too large"),
+		Entry("for a ConfigMap", 1100<<10, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large, labels: {group: %s}}\ndata: {text: %q}", "may not be more than 1048576 bytes"),
+	)
+
 	for what, broken := range map[string]generator.GeneratorFunc{
 		"panics": func(context.Context, generator.Request) ([]client.Object, error) { panic("no hands") },
 		"returns nil as an object": func(context.Context, generator.Request) ([]client.Object, error) {
@@ -43,3 +63,13 @@ var _ = Describe("A component that cannot be applied", func() {
 		})
 	}
 })
+
+// decoded returns the objects of a stream of manifests, for a generator.
+func decoded(text string) ([]client.Object, error) {
+	found, err := manifests.Decode("manifests", []byte(text))
+	objects := make([]client.Object, 0, len(found))
+	for _, o := range found {
+		objects = append(objects, o)
+	}
+	return objects, err
+}

@@ -65,6 +65,11 @@ func Classify(err error) *plan.Failure {
 		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}
 	case isUntyped(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: string(metav1.StatusReasonInvalid), Message: s.Message}
+	case isTooLarge(s):
+		return &plan.Failure{
+			Class: plan.Terminal, Reason: string(metav1.StatusReasonRequestEntityTooLarge),
+			Message: s.Message + "; make several objects of it, or put the data elsewhere",
+		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return terminating(s)
 	case refused(s) && !isTerminating(s):
@@ -94,6 +99,13 @@ func isOtherVersion(err error) bool {
 func isUntyped(s metav1.Status) bool {
 	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
 		strings.HasPrefix(s.Message, "failed to create typed patch object")
+}
+
+// isTooLarge says that the store of the API server, which takes 1.5 MiB, or the way there refused an object for its size. That is a bare
+// internal error, too.
+func isTooLarge(s metav1.Status) bool {
+	return s.Code == http.StatusInternalServerError &&
+		(strings.Contains(s.Message, "request is too large") || strings.Contains(s.Message, "message larger than max"))
 }
 
 // withheld replaces the message of a failure that may quote a Secret; what the API server says of the fields is kept.

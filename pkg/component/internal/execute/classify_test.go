@@ -95,6 +95,10 @@ func TestClassify(t *testing.T) {
 		{"a terminating namespace does", terminating, plan.Transient, "NamespaceTerminating", `namespace shop is being terminated; nothing can be created in it until it is gone and there again`},
 		{"too large an object does not", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), plan.Terminal, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"},
 		{
+			"too large an object for the store does not", &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: request is too large"}},
+			plan.Terminal, "RequestEntityTooLarge", "etcdserver: request is too large; make several objects of it, or put the data elsewhere",
+		},
+		{
 			"a missing namespace may come",
 			apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"),
 			plan.Transient, "NamespaceMissing", "namespace shop does not exist; create it, or add it to the manifests",
