@@ -35,12 +35,18 @@ var _ = Describe("The engines", func() {
 	}
 
 	overlays := fstest.MapFS{
-		"base/kustomization.yaml":          {Data: []byte("resources: [a.yaml]\n")},
-		"base/a.yaml":                      {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {from: base}}\n")},
-		"overlays/prod/kustomization.yaml": {Data: []byte("resources: [../../base]\nnamePrefix: prod-\n")},
-		"overlays/lost/kustomization.yaml": {Data: []byte("resources: [../../basis]\n")},
-		"overlays/out/kustomization.yaml":  {Data: []byte("resources: [../../../base]\n")},
-		"kustomization.yaml":               {Data: []byte("resources: [overlays/prod]\nnameSuffix: -top\n")},
+		"base/kustomization.yaml":                     {Data: []byte("resources: [a.yaml]\n")},
+		"base/a.yaml":                                 {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {from: base}}\n")},
+		"overlays/prod/kustomization.yaml":            {Data: []byte("resources: [../../base]\nnamePrefix: prod-\n")},
+		"overlays/lost/kustomization.yaml":            {Data: []byte("resources: [../../basis]\n")},
+		"overlays/out/kustomization.yaml":             {Data: []byte("resources: [../../../base]\n")},
+		"overlays/dev/kustomization.yaml.tmpl":        {Data: []byte("resources: [../../base, b.yaml]\nnamePrefix: {{ include \"prefix\" . }}-\n")},
+		"overlays/dev/b.yaml.tmpl":                    {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {from: '{{ readFile \"../../lib/version\" }}'}}\n")},
+		"overlays/dev/.fairlead-kustomize.yaml":       {Data: []byte("suffix: .tmpl\ninclude: [../../lib]\n")},
+		"overlays/untouched/.fairlead-kustomize.yaml": {Data: []byte("suffx: broken\n")},
+		"lib/_names.tpl":                              {Data: []byte("{{ define \"prefix\" }}{{ .Values.name }}-dev{{ end }}")},
+		"lib/version":                                 {Data: []byte("1.2")},
+		"kustomization.yaml":                          {Data: []byte("resources: [overlays/prod]\nnameSuffix: -top\n")},
 	}
 	archive := func() generator.References {
 		return generator.References{configMap("src"): data("a.tgz", pack(overlays))}
@@ -60,10 +66,11 @@ var _ = Describe("The engines", func() {
 	})
 
 	DescribeTable("build the kustomization that spec.path names, with what is next to it",
-		func(path, want string) {
-			Expect(render(v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: path}, archive())).To(Equal([]string{want}))
+		func(path string, want ...string) {
+			Expect(render(v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: path}, archive())).To(Equal(want))
 		},
 		Entry("an overlay on a base elsewhere", "overlays/prod", "ConfigMap prod-a map[from:base]"),
+		Entry("templates, with helpers and files elsewhere", "overlays/dev", "ConfigMap web-dev-a map[from:base]", "ConfigMap web-dev-b map[from:1.2]"),
 		Entry("a base that needs nothing else", "./base/", "ConfigMap a map[from:base]"),
 		Entry("the top", "", "ConfigMap prod-a-top map[from:base]"),
 	)
@@ -74,8 +81,8 @@ var _ = Describe("The engines", func() {
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
 		Entry("a base that is not there", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/lost"}, archive,
-			`source/overlays/lost/kustomization.yaml: "../../basis" does not exist in the source`),
+			`source/overlays/lost/kustomization.yaml: resources: "../../basis" does not exist in the source`),
 		Entry("a base outside the source", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/out"}, archive,
-			`"../../../base" does not exist in the source`),
+			`resources: "../../../base" does not exist in the source`),
 	)
 })

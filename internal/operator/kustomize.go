@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
+	"strings"
 
+	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
@@ -42,18 +43,29 @@ func (f folder) withSurroundings() (folder, error) {
 	return folderOf(tree, ".")
 }
 
-var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
-// reachesOut says whether a kustomization in the folder may refer to something outside of it.
+// reachesOut says whether a kustomization in the folder may refer to something outside of it. Templates may refer to anything.
 func reachesOut(files fs.FS) (bool, error) {
-	found := false
+	found, top := false, false
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !slices.Contains(kustomizationFiles, entry.Name()) || entry.IsDir() {
+		if err != nil || entry.IsDir() {
 			return err
 		}
+		if entry.Name() == kustomize.ConfigFile {
+			found = true
+		}
+		if !isKustomization(entry.Name()) {
+			return nil
+		}
+		top = top || path.Dir(name) == "."
 		content, err := fs.ReadFile(files, name)
 		found = found || bytes.Contains(content, []byte(".."))
 		return err
 	})
-	return found, err
+	return found && top, err
+}
+
+// isKustomization says whether a file is a kustomization, or a template of one.
+func isKustomization(name string) bool {
+	stem, _, _ := strings.Cut(name, ".")
+	return stem == "kustomization" || stem == "Kustomization"
 }

@@ -16,7 +16,7 @@ const (
 	EngineGoTemplate Engine = "GoTemplate"
 )
 
-// marks are the files that tell an engine; kustomize knows three names.
+// marks are the files that tell an engine. kustomize knows three names; a template of such a file may have any other.
 var marks = []struct {
 	file   string
 	engine Engine
@@ -25,10 +25,11 @@ var marks = []struct {
 	{"kustomization.yaml", EngineKustomize},
 	{"kustomization.yml", EngineKustomize},
 	{"Kustomization", EngineKustomize},
+	{".fairlead-kustomize.yaml", EngineKustomize},
 }
 
-// Detect returns the engine that fits a folder: a Chart.yaml at its top means Helm, a kustomization file Kustomize; templates, and plain
-// manifests, which are templates without actions, mean GoTemplate. A Chart.yaml wins.
+// Detect returns the engine that fits a folder: a Chart.yaml at its top means Helm; a kustomization file, or the configuration of its
+// templates, means Kustomize; templates, and plain manifests, which are templates without actions, mean GoTemplate. A Chart.yaml wins.
 func Detect(source fs.FS) (Engine, error) {
 	for _, mark := range marks {
 		info, err := fs.Stat(source, mark.file)

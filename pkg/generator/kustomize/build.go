@@ -18,10 +18,11 @@ import (
 // building is held by the build that runs. kustomize keeps the OpenAPI schema of the running build in global variables.
 var building = make(chan struct{}, 1)
 
-// build returns the objects of the source.
-func (s *checkedSource) build(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	if s.files == nil {
-		return decodePlain(s.plain)
+// build returns the objects of a source.
+func build(ctx context.Context, t *tree, found checked) ([]*unstructured.Unstructured, error) {
+	decoder := &manifests.Decoder{MaxObjects: t.limits.Objects, MaxAliasBytes: t.limits.AliasBytes}
+	if found.isPlain {
+		return decodePlain(found.plain, decoder)
 	}
 	select {
 	case <-ctx.Done():
@@ -30,38 +31,48 @@ func (s *checkedSource) build(ctx context.Context) ([]*unstructured.Unstructured
 	}
 	defer func() { <-building }()
 
-	resources, err := s.run()
+	files := newBuildFiles(ctx, t)
+	resources, err := run(files, found.ownSchema)
+	if files.err != nil {
+		return nil, files.err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("build the kustomization: %w", err)
 	}
-	return decodeResources(resources)
+	if resources.Size() > t.limits.Objects {
+		return nil, fmt.Errorf("the kustomization gives %d objects, and the limit is %d", resources.Size(), t.limits.Objects)
+	}
+	return decodeResources(ctx, resources, decoder)
 }
 
 // run runs kustomize, and takes back what it changed globally.
-func (s *checkedSource) run() (resources resmap.ResMap, err error) {
+func run(files filesys.FileSystem, ownSchema bool) (resources resmap.ResMap, err error) {
 	defer func() {
-		if s.ownSchema {
+		if ownSchema {
 			openapi.ResetOpenAPI()
 		}
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("kustomize panicked: %v", cause)
 		}
 	}()
-	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(s.files, filesys.Separator)
+	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filesys.Separator)
 }
 
 // decodeResources goes through YAML, because that is how kubectl apply -k understands scalars that kustomize leaves as they were written.
-func decodeResources(resources resmap.ResMap) ([]*unstructured.Unstructured, error) {
+func decodeResources(ctx context.Context, resources resmap.ResMap, decoder *manifests.Decoder) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, resource := range resources.Resources() {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		origin := fmt.Sprintf("%s %s (built)", resource.GetKind(), resource.GetName())
 		text, err := resource.AsYAML()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", origin, err))
 			continue
 		}
-		decoded, err := manifests.Decode(origin, text)
+		decoded, err := decoder.Decode(origin, text)
 		errs = append(errs, err)
 		objects = append(objects, decoded...)
 	}
@@ -69,14 +80,11 @@ func decodeResources(resources resmap.ResMap) ([]*unstructured.Unstructured, err
 }
 
 // decodePlain returns the manifests of a source without kustomization.
-func decodePlain(files []rendering.File) ([]*unstructured.Unstructured, error) {
+func decodePlain(files []rendering.File, decoder *manifests.Decoder) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, file := range files {
-		if !isManifest(file.Name) {
-			continue
-		}
-		decoded, err := manifests.Decode(file.Name, file.Data)
+		decoded, err := decoder.Decode(file.Name, file.Data)
 		errs = append(errs, err)
 		objects = append(objects, decoded...)
 	}

@@ -6,8 +6,12 @@
 // is a folder of plain manifests: all its files that end in .yaml, .yml or .json, in sub-folders too, and without those whose name, or whose
 // folder's name, begins with a dot.
 //
-// Parameters have no effect on a kustomization. The namespace of the component is not forced on the objects; it is the default for those
-// that name none.
+// The namespace of the component is not forced on the objects; it is the default for those that name none.
+//
+// # Templates
+//
+// The files of a folder with a ConfigFile are templates, which are rendered before kustomize reads them; docs/generators/kustomize.md
+// describes it. In any other folder parameters have no effect.
 //
 // # What is refused
 //

@@ -67,11 +67,27 @@ func TestErrors(t *testing.T) {
 		},
 		"a resource that does not exist": {
 			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]"},
-			want:  []string{`kustomization.yaml: "a.yaml" does not exist in the source`},
+			want:  []string{`kustomization.yaml: resources: "a.yaml" does not exist in the source`},
 		},
 		"helm charts": {
 			files: map[string]string{"kustomization.yaml": "helmCharts: [{name: a, repo: 'https://example.com'}]"},
 			want:  []string{"kustomization.yaml: helmCharts runs helm", "Helm engine"},
+		},
+		"helm charts by the old field": {
+			files: map[string]string{"kustomization.yaml": "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: 'https://example.com'}]"},
+			want:  []string{"kustomization.yaml: helmChart", "runs helm"},
+		},
+		"an exec plugin, as validator": {
+			files: map[string]string{
+				"kustomization.yaml": "validators: [fn.yaml]",
+				"fn.yaml": "apiVersion: example.com/v1\nkind: Fn\nmetadata:\n  name: a\n  annotations:\n" +
+					"    config.kubernetes.io/function: 'exec: {path: ./run.sh}'\n",
+			},
+			want: []string{"kustomization.yaml: validators: Fn a is a plugin that runs a program or a container"},
+		},
+		"a component that leaves the source": {
+			files: map[string]string{"kustomization.yaml": "components: [../part]"},
+			want:  []string{`kustomization.yaml: components: "../part" leaves the source`},
 		},
 		"helm charts by a plugin": {
 			files: map[string]string{
@@ -86,7 +102,7 @@ func TestErrors(t *testing.T) {
 				"fn.yaml": "apiVersion: example.com/v1\nkind: Fn\nmetadata:\n  name: a\n  annotations:\n" +
 					"    config.kubernetes.io/function: 'container: {image: example.com/fn}'\n",
 			},
-			want: []string{"kustomization.yaml: Fn a is a plugin that runs a program or a container"},
+			want: []string{"kustomization.yaml: transformers: Fn a is a plugin that runs a program or a container"},
 		},
 		"a remote file in the configuration of a plugin": {
 			files: map[string]string{"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n" +

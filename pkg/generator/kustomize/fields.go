@@ -83,3 +83,31 @@ func sourceOfFile(entry string) string {
 	}
 	return entry
 }
+
+// field is a field with entries that name files or folders.
+type field struct {
+	name    string
+	entries []string
+}
+
+// folders returns the fields whose entries may be folders with a kustomization.
+func (k kustomization) folders() []field {
+	return []field{{"resources", k.Resources}, {"components", k.Components}}
+}
+
+// plugins returns the fields whose entries configure plugins.
+func (k kustomization) plugins() []field {
+	return []field{{"generators", k.Generators}, {"transformers", k.Transformers}, {"validators", k.Validators}}
+}
+
+// helmFields returns the fields that make kustomize run helm.
+func (k kustomization) helmFields() []string {
+	var fields []string
+	if len(k.HelmCharts) > 0 {
+		fields = append(fields, "helmCharts")
+	}
+	if len(k.HelmChartInflationGenerator) > 0 {
+		fields = append(fields, "helmChartInflationGenerator")
+	}
+	return fields
+}

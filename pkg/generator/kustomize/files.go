@@ -1,33 +1,31 @@
 package kustomize
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-
-	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// sourceFiles is a read-only file system for builds. kyaml's own in-memory one refuses names that are common in public kustomizations, such as
-// high-availability-1.21+. What a build does not need is left to an empty file system.
-type sourceFiles struct {
+// buildFiles is the read-only file system of one build. kyaml's own in-memory one refuses names that are common in public kustomizations,
+// such as high-availability-1.21+. What a build does not need is left to an empty file system.
+//
+// Reading is the only point at which a build can be ended, and kept from what it would not survive.
+type buildFiles struct {
 	filesys.FileSystem
-	contents map[string][]byte
-	folders  map[string]bool
+	ctx  context.Context
+	tree *tree
+	// bytes is what was read so far.
+	bytes int
+	// err is why the build was ended. What kustomize makes of it is hidden among guesses of its own.
+	err error
 }
 
-func newFiles(list []rendering.File) sourceFiles {
-	f := sourceFiles{FileSystem: filesys.MakeFsInMemory(), contents: map[string][]byte{}, folders: map[string]bool{".": true}}
-	for _, file := range list {
-		f.contents[file.Name] = file.Data
-		for folder := path.Dir(file.Name); !f.folders[folder]; folder = path.Dir(folder) {
-			f.folders[folder] = true
-		}
-	}
-	return f
+func newBuildFiles(ctx context.Context, tree *tree) *buildFiles {
+	return &buildFiles{FileSystem: filesys.MakeFsInMemory(), ctx: ctx, tree: tree}
 }
 
 // clean turns a path, absolute or not, into one relative to the root of the source.
@@ -40,33 +38,52 @@ func clean(name string) string {
 }
 
 // CleanedAbs splits a path into its folder and its file; the file is empty where the path is a folder.
-func (f sourceFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+func (f *buildFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 	relative := clean(name)
-	if f.folders[relative] {
+	if f.tree.folders[relative] {
 		return filesys.ConfirmedDir(path.Join("/", relative)), "", nil
 	}
-	if _, ok := f.contents[relative]; ok {
+	if f.tree.isFile(relative) {
 		return filesys.ConfirmedDir(path.Dir("/" + relative)), path.Base(relative), nil
 	}
-	return "", "", missing(relative)
+	return "", "", fmt.Errorf("%s: %w", relative, fs.ErrNotExist)
 }
 
 // IsDir says whether a folder exists.
-func (f sourceFiles) IsDir(name string) bool { return f.folders[clean(name)] }
+func (f *buildFiles) IsDir(name string) bool { return f.tree.folders[clean(name)] }
 
 // Exists says whether a file or folder exists.
-func (f sourceFiles) Exists(name string) bool {
-	_, ok := f.contents[clean(name)]
-	return ok || f.IsDir(name)
+func (f *buildFiles) Exists(name string) bool {
+	return f.tree.isFile(clean(name)) || f.IsDir(name)
 }
 
-// ReadFile returns a copy of the content of a file.
-func (f sourceFiles) ReadFile(name string) ([]byte, error) {
-	content, ok := f.contents[clean(name)]
-	if !ok {
-		return nil, missing(clean(name))
+// ReadFile returns a copy of the content of a file, unless the build is over its limits.
+func (f *buildFiles) ReadFile(name string) ([]byte, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	relative := clean(name)
+	if !f.tree.isFile(relative) {
+		return nil, fmt.Errorf("%s: %w", relative, fs.ErrNotExist)
+	}
+	content, err := f.tree.read(relative)
+	if err == nil {
+		err = f.spend(relative, len(content))
+	}
+	if err != nil {
+		f.err = err
+		return nil, err
 	}
 	return append([]byte(nil), content...), nil
 }
 
-func missing(name string) error { return fmt.Errorf("%s: %w", name, fs.ErrNotExist) }
+func (f *buildFiles) spend(name string, bytes int) error {
+	if err := f.ctx.Err(); err != nil {
+		return err
+	}
+	if f.bytes += bytes; f.bytes > f.tree.limits.OutputBytes {
+		return fmt.Errorf("%s: the kustomization reads more than %d bytes, files counted each time: bases that are used by several others multiply",
+			name, f.tree.limits.OutputBytes)
+	}
+	return nil
+}

@@ -3,6 +3,7 @@ package kustomize
 import (
 	"context"
 	"io/fs"
+	"text/template"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -11,33 +12,45 @@ import (
 )
 
 // Options configures a Generator. The zero value is usable.
-type Options struct{}
+type Options struct {
+	// Functions are added to those that templates have, and win over them. They must be deterministic, quick, and safe for concurrent use.
+	Functions template.FuncMap
+	// Limits bound each rendering. A build cannot be interrupted once kustomize has read its files.
+	Limits generator.Limits
+}
 
 // Generator renders a kustomization. It is safe for concurrent use; kustomize itself is not, so builds run one after the other.
 type Generator struct {
-	sources *rendering.Parsed[*checkedSource]
+	sources *rendering.Parsed[*parsedSource]
+	limits  generator.Limits
 }
 
 var _ generator.Generator = (*Generator)(nil)
 
-// New returns a generator for the kustomization, or the plain manifests, at the top of source. The source is read and checked here; an error says
-// which file refers to something that is refused. With a nil source the kustomization is that of each request.
-func New(source fs.FS, _ Options) (*Generator, error) {
-	sources, err := rendering.NewParsed(source, checkSource)
+// New returns a generator for the kustomization, or the plain manifests, at the top of source. The source is read and checked here, as far as
+// that does not depend on templates; an error says which file refers to something that is refused. With a nil source the kustomization is
+// that of each request.
+func New(source fs.FS, options Options) (*Generator, error) {
+	options.Limits = options.Limits.WithDefaults()
+	sources, err := rendering.NewParsed(source, func(source fs.FS) (*parsedSource, error) { return parseSource(source, options) })
 	if err != nil {
 		return nil, err
 	}
-	return &Generator{sources: sources}, nil
+	return &Generator{sources: sources, limits: options.Limits}, nil
 }
 
-// Generate builds the kustomization. Errors are those of kustomize, which name the file, and those of the manifests.
+// Generate builds the kustomization. Errors are those of its templates, those of kustomize, which name the file, and those of the manifests.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
-	return rendering.Detached(ctx, func() ([]client.Object, error) {
-		source, err := g.sources.For(req)
+	return rendering.Within(ctx, g.limits.Duration, func(ctx context.Context) ([]client.Object, error) {
+		parsed, err := g.sources.For(req)
 		if err != nil {
 			return nil, err
 		}
-		objects, err := source.build(ctx)
+		source, found, err := parsed.forRequest(ctx, req, g.limits)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := build(ctx, source, found)
 		if err != nil {
 			return nil, err
 		}

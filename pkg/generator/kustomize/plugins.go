@@ -12,20 +12,24 @@ import (
 
 // plugin checks an entry of generators, transformers or validators: a configuration, or a file of them. kustomize would also take a
 // folder, whose configurations exist only after a build; those cannot be checked before it.
-func (r *references) plugin(file, entry string) {
+func (r *references) plugin(file, field, entry string) {
 	configurations, err := parseConfigurations([]byte(entry))
 	if err == nil {
-		r.configurations(file, configurations)
+		r.configurations(file, field, configurations)
 		return
 	}
-	target, ok := r.resolve(file, "plugins", entry)
+	target, ok := r.resolve(file, field, entry)
 	if !ok {
 		return
 	}
-	content, isFile := r.files[target]
-	if !isFile {
+	if !r.tree.isFile(target) {
 		const advice = "write the configuration here or in a file; folders of configurations are not supported"
-		r.errs = append(r.errs, fmt.Errorf("%s: %q is neither the configuration of a plugin nor a file of them: %s", file, entry, advice))
+		r.errs = append(r.errs, fmt.Errorf("%s: %s: %q is neither the configuration of a plugin nor a file of them: %s", file, field, entry, advice))
+		return
+	}
+	content, err := r.tree.read(target)
+	if err != nil {
+		r.errs = append(r.errs, err)
 		return
 	}
 	if configurations, err = parseConfigurations(content); err != nil {
@@ -33,7 +37,7 @@ func (r *references) plugin(file, entry string) {
 		return
 	}
 	// A path in a configuration counts from the kustomization file that uses it.
-	r.configurations(file, configurations)
+	r.configurations(file, field, configurations)
 }
 
 // parseConfigurations reads configurations as kustomize does.
@@ -45,10 +49,10 @@ func parseConfigurations(text []byte) ([]*resource.Resource, error) {
 	return resources.Resources(), nil
 }
 
-func (r *references) configurations(file string, configurations []*resource.Resource) {
+func (r *references) configurations(file, field string, configurations []*resource.Resource) {
 	for _, configuration := range configurations {
 		gvk := configuration.GetGvk()
-		name := fmt.Sprintf("%s %s", configuration.GetKind(), configuration.GetName())
+		name := fmt.Sprintf("%s: %s %s", field, configuration.GetKind(), configuration.GetName())
 		switch {
 		case gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion:
 			r.errs = append(r.errs, fmt.Errorf("%s: %s is a plugin that runs a program or a container, which is not supported: only plugins with apiVersion %s are",

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
 // references follows a kustomization through its source and collects what it refers to in vain.
@@ -17,23 +15,15 @@ import (
 // kustomize fetches whatever looks remote to it, over HTTP or by running git, and offers no way to switch that off. So every field that it takes a path from
 // is checked before it runs, by its own reading of the file.
 type references struct {
-	files   map[string][]byte
-	folders map[string]bool
+	tree    *tree
 	visited map[string]bool
 
 	errs      []error
 	ownSchema bool
 }
 
-func newReferences(files []rendering.File) *references {
-	r := &references{files: map[string][]byte{}, folders: map[string]bool{".": true}, visited: map[string]bool{}}
-	for _, file := range files {
-		r.files[file.Name] = file.Data
-		for folder := path.Dir(file.Name); folder != "."; folder = path.Dir(folder) {
-			r.folders[folder] = true
-		}
-	}
-	return r
+func newReferences(t *tree) *references {
+	return &references{tree: t, visited: map[string]bool{}}
 }
 
 // folder checks the kustomization in a folder, and those that it refers to. kustomize itself reports cycles, and folders without kustomization.
@@ -42,16 +32,11 @@ func (r *references) folder(folder string) {
 		return
 	}
 	r.visited[folder] = true
-	file, err := r.kustomizationFile(folder)
+	k, file, err := r.kustomization(folder)
 	if err != nil {
 		r.errs = append(r.errs, err)
 	}
-	if file == "" {
-		return
-	}
-	k, err := readKustomization(r.files[file])
-	if err != nil {
-		r.errs = append(r.errs, fmt.Errorf("%s: %w", file, err))
+	if err != nil || file == "" {
 		return
 	}
 	for _, entry := range k.old.PatchesStrategicMerge {
@@ -59,35 +44,70 @@ func (r *references) folder(folder string) {
 		r.local(file, "patchesStrategicMerge", entry)
 	}
 	r.ownSchema = r.ownSchema || len(k.OpenAPI) > 0
-	if len(k.HelmCharts) > 0 {
-		r.errs = append(r.errs, fmt.Errorf("%s: helmCharts runs helm, which is not supported: render the chart with the Helm engine", file))
+	for _, field := range k.helmFields() {
+		r.errs = append(r.errs, fmt.Errorf("%s: %s runs helm, which is not supported: render the chart with the Helm engine", file, field))
 	}
 	paths := k.filePaths()
 	for _, field := range slices.Sorted(maps.Keys(paths)) {
 		for _, entry := range paths[field] {
-			r.resolve(file, field, entry)
+			if target, ok := r.resolve(file, field, entry); ok {
+				r.render(target)
+			}
 		}
 	}
-	for _, entry := range slices.Concat(k.Resources, k.Components) {
-		r.resource(file, entry)
+	for _, field := range k.folders() {
+		for _, entry := range field.entries {
+			r.resource(file, field.name, entry)
+		}
 	}
-	for _, entry := range slices.Concat(k.Generators, k.Transformers, k.Validators) {
-		r.plugin(file, entry)
+	for _, field := range k.plugins() {
+		for _, entry := range field.entries {
+			r.plugin(file, field.name, entry)
+		}
 	}
 }
 
+// kustomization reads the kustomization in a folder; the path of its file is empty where there is none.
+func (r *references) kustomization(folder string) (kustomization, string, error) {
+	file, err := r.kustomizationFile(folder)
+	if err != nil || file == "" {
+		return kustomization{}, "", err
+	}
+	content, err := r.tree.read(file)
+	if err != nil {
+		return kustomization{}, "", err
+	}
+	k, err := readKustomization(content)
+	if err != nil {
+		return kustomization{}, "", fmt.Errorf("%s: %w", file, err)
+	}
+	return k, file, nil
+}
+
 // resource checks an entry that is a file or a folder.
-func (r *references) resource(file, entry string) {
-	target, ok := r.resolve(file, "resources", entry)
+func (r *references) resource(file, field, entry string) {
+	target, ok := r.resolve(file, field, entry)
 	if !ok {
 		return
 	}
-	_, isFile := r.files[target]
 	switch {
-	case r.folders[target]:
+	case r.tree.folders[target]:
 		r.folder(target)
-	case !isFile:
-		r.errs = append(r.errs, fmt.Errorf("%s: %q does not exist in the source", file, entry))
+	case r.tree.isFile(target):
+		r.render(target)
+	default:
+		r.errs = append(r.errs, fmt.Errorf("%s: %s: %q does not exist in the source", file, field, entry))
+	}
+}
+
+// render reads a file before kustomize does, so that the errors of all templates are reported.
+func (r *references) render(name string) {
+	if _, given := r.tree.outputs[name]; !given || r.visited[name] {
+		return
+	}
+	r.visited[name] = true
+	if _, err := r.tree.read(name); err != nil {
+		r.errs = append(r.errs, err)
 	}
 }
 

@@ -133,8 +133,8 @@ func buildWith(ctx context.Context, kustomization types.Kustomization, stream []
 	if err != nil {
 		return nil, err
 	}
-	source := &checkedSource{files: newFiles([]rendering.File{{Name: "kustomization.yaml", Data: text}, {Name: objectsFile, Data: stream}})}
-	return source.build(ctx)
+	files := map[string][]byte{"kustomization.yaml": text, objectsFile: stream}
+	return build(ctx, newTree(files, generator.Limits{}.WithDefaults()), checked{})
 }
 
 // streamOf returns objects as a stream of documents.

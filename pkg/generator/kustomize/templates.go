@@ -1,0 +1,237 @@
+package kustomize
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	gitignore "github.com/monochromegane/go-gitignore"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
+)
+
+// templatedFolder is a folder with a ConfigFile: one group of templates, with those of the folders that it includes.
+type templatedFolder struct {
+	path string
+	*configuration
+	// err says why its templates cannot be rendered. It matters only where a kustomization comes by.
+	err error
+	set *templating.Set
+}
+
+// output is a file that a template gives.
+type output struct {
+	owner    *templatedFolder
+	template string
+}
+
+// templatedSource is what the templates of a source have in common.
+type templatedSource struct {
+	options Options
+	files   []rendering.File
+	read    templating.Files
+	folders map[string]*templatedFolder
+	// ordered are the same, in the order of their paths.
+	ordered []*templatedFolder
+	// templates are all files that are templates, and outputs what those give that do not only define something, by path.
+	templates map[string]bool
+	outputs   map[string]output
+}
+
+// newTemplatedSource finds the folders with a ConfigFile; nil where there are none.
+func newTemplatedSource(files []rendering.File, options Options) *templatedSource {
+	s := &templatedSource{
+		options: options, files: files, folders: map[string]*templatedFolder{}, templates: map[string]bool{}, outputs: map[string]output{},
+	}
+	for _, file := range files {
+		if path.Base(file.Name) != ConfigFile {
+			continue
+		}
+		configuration, err := parseConfiguration(file.Name, file.Data, options.Limits.AliasBytes)
+		folder := &templatedFolder{path: path.Dir(file.Name), configuration: configuration, err: err}
+		s.folders[folder.path] = folder
+		s.ordered = append(s.ordered, folder)
+	}
+	if len(s.folders) == 0 {
+		return nil
+	}
+	s.read = templating.NewFiles(files)
+	for _, folder := range s.ordered {
+		if folder.err == nil {
+			folder.err = s.parse(folder)
+		}
+		if folder.err != nil {
+			s.spoil(folder)
+		}
+	}
+	return s
+}
+
+// parse parses the templates of a folder.
+func (s *templatedSource) parse(folder *templatedFolder) error {
+	ignored, err := s.ignoredIn(folder)
+	if err != nil {
+		return err
+	}
+	if err := s.checkIncluded(folder); err != nil {
+		return err
+	}
+	var templates []rendering.File
+	var errs []error
+	for _, file := range s.files {
+		if s.folderOf(file.Name) != folder || !folder.isTemplate(file.Name) || ignored(file.Name) {
+			continue
+		}
+		templates = append(templates, file)
+		s.templates[file.Name] = true
+		if !strings.HasPrefix(path.Base(file.Name), "_") {
+			errs = append(errs, s.addOutput(folder, file.Name))
+		}
+	}
+	folder.set, err = templating.Parse(templates, templating.Options{
+		Delimiters:       templating.Delimiters(folder.Delimiters),
+		EmptyMissingKeys: folder.MissingKeys == "Empty",
+		Functions:        s.options.Functions,
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+func (s *templatedSource) addOutput(folder *templatedFolder, template string) error {
+	name := folder.outputOf(template)
+	_, taken := s.outputs[name]
+	if name != template {
+		taken = taken || slices.ContainsFunc(s.files, func(file rendering.File) bool { return file.Name == name })
+	}
+	if taken {
+		return fmt.Errorf("%s: the template gives %s, which exists: remove or rename one of them", template, name)
+	}
+	s.outputs[name] = output{owner: folder, template: template}
+	return nil
+}
+
+// spoil makes every file that belongs to a broken folder report its error.
+func (s *templatedSource) spoil(folder *templatedFolder) {
+	for _, file := range s.files {
+		if s.folderOf(file.Name) == folder {
+			s.outputs[file.Name] = output{owner: folder, template: file.Name}
+		}
+	}
+}
+
+// checkIncluded wants included folders to exist.
+func (s *templatedSource) checkIncluded(folder *templatedFolder) error {
+	for _, entry := range folder.Include {
+		target := path.Join(folder.path, entry)
+		if !slices.ContainsFunc(s.files, func(file rendering.File) bool { return within(target, file.Name) }) {
+			return fmt.Errorf("%s: include: %q is no folder of the source", path.Join(folder.path, ConfigFile), entry)
+		}
+	}
+	return nil
+}
+
+// within says whether a path is in a folder, or below.
+func within(folder, name string) bool { return folder == "." || strings.HasPrefix(name, folder+"/") }
+
+// folderOf returns the folder to whose templates a file belongs: the closest one above with a ConfigFile, else one that includes it.
+func (s *templatedSource) folderOf(name string) *templatedFolder {
+	for folder := path.Dir(name); ; folder = path.Dir(folder) {
+		if found := s.folders[folder]; found != nil {
+			return found
+		}
+		if folder == "." {
+			break
+		}
+	}
+	for _, candidate := range s.ordered {
+		if candidate.configuration != nil && slices.ContainsFunc(candidate.Include, func(entry string) bool { return within(path.Join(candidate.path, entry), name) }) {
+			return candidate
+		}
+	}
+	return nil
+}
+
+// ignoredIn returns what says of a file whether it is no template.
+func (s *templatedSource) ignoredIn(folder *templatedFolder) (func(name string) bool, error) {
+	if folder.IgnoreFile == "" {
+		return func(string) bool { return false }, nil
+	}
+	file := path.Join(folder.path, folder.IgnoreFile)
+	at := slices.IndexFunc(s.files, func(candidate rendering.File) bool { return candidate.Name == file })
+	if at < 0 {
+		return nil, fmt.Errorf("%s: ignoreFile: %q does not exist in the source", path.Join(folder.path, ConfigFile), folder.IgnoreFile)
+	}
+	patterns := gitignore.NewGitIgnoreFromReader(folder.path, bytes.NewReader(s.files[at].Data))
+	return func(name string) bool {
+		if name == file || patterns.Match(name, false) {
+			return true
+		}
+		// What is in an ignored folder is ignored.
+		for above := path.Dir(name); above != folder.path && above != "."; above = path.Dir(above) {
+			if patterns.Match(above, true) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// isTemplate says whether a file is a template, or defines some.
+func (c *configuration) isTemplate(name string) bool {
+	base := path.Base(name)
+	isHelper := strings.HasPrefix(base, "_") && strings.HasSuffix(base, ".tpl")
+	switch {
+	case base == ConfigFile:
+		return false
+	case c.Suffix != "":
+		return isHelper || strings.HasSuffix(base, c.Suffix)
+	default:
+		return isHelper || isYAML(base) || base == "Kustomization"
+	}
+}
+
+// outputOf returns the path of what a template gives: its own, without the suffix, unless kustomize would not take it for a manifest then.
+func (c *configuration) outputOf(name string) string {
+	if c.Suffix == "" || isYAML(c.Suffix) {
+		return name
+	}
+	return strings.TrimSuffix(name, c.Suffix)
+}
+
+func isYAML(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+// rendition gives a build the files of its source, templates rendered. A template is rendered when its file is read, so those that nothing
+// refers to need no values.
+type rendition struct {
+	source   *templatedSource
+	request  generator.Request
+	budget   *templating.Budget
+	rendered map[string][]byte
+}
+
+// read returns what the template of an output gives.
+func (r *rendition) read(name string, from output) ([]byte, error) {
+	if text, done := r.rendered[name]; done {
+		return text, nil
+	}
+	if from.owner.err != nil {
+		return nil, from.owner.err
+	}
+	files, err := from.owner.set.Render(templating.Input{
+		Request: r.request,
+		Values:  templating.ValuesOf(r.request.Parameters, from.owner.defaults),
+		Files:   r.source.read.In(from.owner.path),
+		Budget:  r.budget,
+	}, []string{from.template})
+	if err != nil {
+		return nil, err
+	}
+	r.rendered[name] = files[0].Data
+	return files[0].Data, nil
+}

@@ -1,0 +1,1 @@
+{{ define "app" }}app-{{ name }}{{ end }}

@@ -1,0 +1,1 @@
+{{ define "n" }}x-{{ . }}{{ end }}apiVersion: v1

@@ -1,0 +1,115 @@
+package kustomize
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// tree is a source as kustomize sees it: with what templates give instead of the templates. One rendering uses it.
+type tree struct {
+	limits generator.Limits
+	// contents are the files that are no templates; folders are all that there are.
+	contents map[string][]byte
+	folders  map[string]bool
+	// outputs are the files that templates give; rendition renders them.
+	outputs   map[string]output
+	rendition *rendition
+	// sound holds what was read before and is harmless to parse.
+	sound map[string]bool
+}
+
+// newTree returns the tree of files without templates.
+func newTree(contents map[string][]byte, limits generator.Limits) *tree {
+	t := &tree{limits: limits, contents: contents, folders: map[string]bool{".": true}, sound: map[string]bool{}}
+	for name := range contents {
+		t.addFolders(name)
+	}
+	return t
+}
+
+// newTemplatedTree returns the tree of a source with templates for a request.
+func newTemplatedTree(ctx context.Context, source *templatedSource, request generator.Request, limits generator.Limits) *tree {
+	contents := map[string][]byte{}
+	for _, file := range source.files {
+		if !source.templates[file.Name] {
+			contents[file.Name] = file.Data
+		}
+	}
+	t := newTree(contents, limits)
+	t.outputs = source.outputs
+	for name := range source.outputs {
+		t.addFolders(name)
+	}
+	t.rendition = &rendition{source: source, request: request, budget: templating.NewBudget(ctx, limits), rendered: map[string][]byte{}}
+	return t
+}
+
+// addFolders adds the folders that a file implies.
+func (t *tree) addFolders(name string) {
+	for folder := path.Dir(name); !t.folders[folder]; folder = path.Dir(folder) {
+		t.folders[folder] = true
+	}
+}
+
+func (t *tree) isFile(name string) bool {
+	if _, given := t.outputs[name]; given {
+		return true
+	}
+	_, found := t.contents[name]
+	return found
+}
+
+// read returns a file, which is harmless to parse as YAML. An error names it.
+func (t *tree) read(name string) ([]byte, error) {
+	content, found := t.contents[name]
+	if from, given := t.outputs[name]; given {
+		var err error
+		if content, err = t.rendition.read(name, from); err != nil {
+			return nil, err
+		}
+	} else if !found {
+		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	if t.sound[name] {
+		return content, nil
+	}
+	if err := manifests.CheckAliases(content, t.limits.AliasBytes); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	t.sound[name] = true
+	return content, nil
+}
+
+// plain returns the manifests of a folder without kustomization, in order.
+func (t *tree) plain() ([]rendering.File, []error) {
+	names := slices.Collect(maps.Keys(t.contents))
+	for name := range t.outputs {
+		if _, also := t.contents[name]; !also {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var files []rendering.File
+	var errs []error
+	for _, name := range names {
+		if !isManifest(name) {
+			continue
+		}
+		content, err := t.read(name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		files = append(files, rendering.File{Name: name, Data: content})
+	}
+	return files, errs
+}
