@@ -9,9 +9,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 )
 
+// RenderOptions say what a generator returns. The zero value is what the reconciler applies.
+type RenderOptions struct {
+	// Raw returns what the engine's own command line prints: hooks are left as they are, and no settings are written.
+	Raw bool
+	// SkipCRDs leaves out the folders crds of charts.
+	SkipCRDs bool
+}
+
 // NewGenerator returns the generator of the ready-made operator, which renders a Component with the engine that fits its source.
-func NewGenerator() (generator.Generator, error) {
-	charts, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName})
+func NewGenerator(o RenderOptions) (generator.Generator, error) {
+	charts, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: o.SkipCRDs})
 	if err != nil {
 		return nil, fmt.Errorf("helm: %w", err)
 	}

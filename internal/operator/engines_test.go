@@ -17,7 +17,7 @@ import (
 
 var _ = Describe("The engines", func() {
 	var subject generator.Generator
-	BeforeEach(func() { subject = must(NewGenerator()) })
+	BeforeEach(func() { subject = must(NewGenerator(RenderOptions{})) })
 
 	render := func(spec v1alpha1.ComponentSpec, references generator.References) ([]string, error) {
 		spec.Values = &runtime.RawExtension{Raw: []byte(`{"size":10000000,"name":"web"}`)}

@@ -32,7 +32,7 @@ const renderingVersion = "1"
 // Version makes a new rendering a change of the inputs.
 func (g *componentGenerator) Version() string { return renderingVersion }
 
-// Generate renders req.Component, which must be a Component. Errors name the field of the spec, the object and the key, the file, and the
+// Generate renders req.Component, which must be a Component, from req.Source where there is one. Errors name the field of the spec, the object and the key, the file, and the
 // line where there is one; they quote nothing of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	component, ok := req.Component.(*v1alpha1.Component)

@@ -22,7 +22,7 @@ var _ = Describe("Post-renderers", func() {
 		if references != nil {
 			spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: "Secret", Name: "db"}}
 		}
-		objects, err := must(NewGenerator()).Generate(context.Background(), generator.Request{
+		objects, err := must(NewGenerator(RenderOptions{})).Generate(context.Background(), generator.Request{
 			Namespace: "apps", Name: "shop", Component: newComponent(spec), References: references, Revision: 1,
 		})
 		if err != nil {

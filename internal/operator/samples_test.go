@@ -59,7 +59,7 @@ var _ = Describe("The samples", func() {
 		func(name string, want ...string) {
 			found := readSample(name)
 			Expect(found.component.Validate()).To(Succeed())
-			objects, err := must(NewGenerator()).Generate(context.Background(), generator.Request{
+			objects, err := must(NewGenerator(RenderOptions{})).Generate(context.Background(), generator.Request{
 				Namespace: "apps", Name: found.component.Name, Component: found.component, References: found.references, Revision: 1,
 				Capabilities: generator.Capabilities{Version: version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"}},
 			})

@@ -30,7 +30,7 @@ type Options struct {
 
 // Setup registers the reconciler of Components. The manager's scheme must know them.
 func Setup(mgr ctrl.Manager, o Options) error {
-	g, err := NewGenerator()
+	g, err := NewGenerator(RenderOptions{})
 	if err != nil {
 		return fmt.Errorf("generator of components: %w", err)
 	}

@@ -45,9 +45,11 @@ type archiveCache struct{ unpacked *lru.Cache }
 
 func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
 
-// folderFor returns the folder that spec.source and spec.path name; fetched is what was fetched from outside the cluster.
+// folderFor returns the folder that spec.source and spec.path name; fetched is the source where that is at hand already.
 func (c *archiveCache) folderFor(component *v1alpha1.Component, references generator.References, fetched fs.FS) (folder, error) {
 	switch spec := component.Spec.Source; {
+	case fetched != nil:
+		return folderOf(fetched, component.Spec.Path)
 	case spec.Inline != nil:
 		files := make(map[string][]byte, len(spec.Inline.Files))
 		for name, content := range spec.Inline.Files {
@@ -68,10 +70,7 @@ func (c *archiveCache) folderFor(component *v1alpha1.Component, references gener
 		}
 		return c.fromConfigMap(reference, data, component.Spec.Path)
 	case spec.HTTP != nil:
-		if fetched == nil {
-			return folder{}, errors.New("spec.source.http: it was not fetched")
-		}
-		return folderOf(fetched, component.Spec.Path)
+		return folder{}, errors.New("spec.source.http: it was not fetched")
 	}
 	return folder{}, fmt.Errorf("spec.source: none of inline, configMap and http is set")
 }

@@ -98,7 +98,9 @@ func (o Object) Unmarked(reconciler string) *unstructured.Unstructured {
 		labels = nil
 	}
 	delete(annotations, reconciler+"/"+AnnotationOwnerID)
-	delete(annotations, reconciler+"/"+AnnotationDigest)
+	if delete(annotations, reconciler+"/"+AnnotationDigest); len(annotations) == 0 {
+		annotations = nil
+	}
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)
 	return body

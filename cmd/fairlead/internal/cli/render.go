@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+const renderHelp = `Render a folder or a .tgz archive, and print the objects as a stream of YAML documents.
+
+Nothing is applied, and no cluster is asked: look-ups find nothing, and the served APIs are those that Kubernetes itself brings.
+
+The objects are what the operator would apply, in that order, with the annotations by which their place in it is known. Only what
+tells whose dependents they are is left out, because that depends on the cluster. Objects of types that neither Kubernetes itself
+nor the rendered definitions know keep the namespace that they have, for it takes a cluster to know whether they need one.
+
+With --raw they are what the generator prints on its own, as helm template and kubectl kustomize do: in its own order, hooks
+included, and nothing added.`
+
+// renderOptions are the flags of render.
+type renderOptions struct {
+	values      values.Sources
+	name        string
+	path        string
+	generator   string
+	kubeVersion string
+	apiVersions []string
+	includeCRDs bool
+	isUpgrade   bool
+	raw         bool
+}
+
+func (a *app) newRender() *cobra.Command {
+	o := renderOptions{values: values.Sources{Stdin: a.In}}
+	cmd := &cobra.Command{
+		Use:               "render DIR|ARCHIVE",
+		Short:             "Print what a folder or an archive renders to",
+		Long:              renderHelp,
+		Args:              cobra.ExactArgs(1),
+		RunE:              work(func(ctx context.Context, args []string) error { return a.render(ctx, args[0], o) }),
+		ValidArgsFunction: completeSource,
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
+	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
+	flags.StringVar(&o.name, "name", "release-name", "name of the component, which is the release name")
+	flags.StringVar(&o.path, "path", "", "folder inside the source that is rendered")
+	flags.StringVar(&o.generator, "generator", "", "what renders the source: "+strings.Join(generators, ", ")+"; detected by default")
+	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
+	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "APIs that are served besides those of Kubernetes itself, such as monitoring.coreos.com/v1")
+	flags.BoolVar(&o.includeCRDs, "include-crds", false, "with --raw: print the folders crds of charts, too; without it they are always there")
+	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
+	flags.BoolVar(&o.raw, "raw", false, "print what the generator prints on its own")
+	complete(cmd, "generator", generators...)
+	return cmd
+}
+
+// completeSource completes a folder or an archive.
+func completeSource(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+func (a *app) render(ctx context.Context, place string, o renderOptions) error {
+	req, err := o.request(*a.flags.Namespace)
+	if err != nil {
+		return err
+	}
+	if req.Source, err = openSource(place, o.path); err != nil {
+		return err
+	}
+	if req.Values, err = o.values.Load(); err != nil {
+		return exit.BadInput("%w", err)
+	}
+	if o.raw {
+		objects, err := render.Raw(ctx, req, !o.includeCRDs)
+		if err != nil {
+			return unrendered(ctx, place, err)
+		}
+		return unwritten(render.WriteRaw(a.Out, objects))
+	}
+	objects, err := render.Dependents(ctx, req)
+	if err != nil {
+		return unrendered(ctx, place, err)
+	}
+	return unwritten(render.WriteDependents(a.Out, objects))
+}
+
+func unwritten(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exit.Refuse("write the objects: %w", err)
+}
+
+// request checks the flags.
+func (o renderOptions) request(namespace string) (render.Request, error) {
+	if namespace == "" {
+		namespace = "default"
+	}
+	req := render.Request{Path: o.path, Engine: generator.Engine(o.generator), Namespace: namespace, Name: o.name, Upgrade: o.isUpgrade}
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+		return req, exit.BadUsage("--namespace %q: %s", namespace, strings.Join(problems, ", "))
+	}
+	if problems := validation.IsDNS1123Subdomain(o.name); len(problems) > 0 {
+		return req, exit.BadUsage("--name %q: %s", o.name, strings.Join(problems, ", "))
+	}
+	if o.generator != "" && !slices.Contains(generators, o.generator) {
+		return req, exit.BadUsage("--generator %q: want %s", o.generator, strings.Join(generators, ", "))
+	}
+	var err error
+	if req.Capabilities, err = render.Capabilities(o.kubeVersion, o.apiVersions); err != nil {
+		return req, exit.BadUsage("--kube-version %q: %w", o.kubeVersion, err)
+	}
+	return req, nil
+}
+
+func openSource(place, path string) (fs.FS, error) {
+	tree, err := render.Open(place)
+	if err != nil {
+		return nil, exit.BadInput("%w", err)
+	}
+	if _, err := source.Sub(tree, path); err != nil {
+		return nil, exit.BadInput("%s: --path: %w", place, err)
+	}
+	return tree, nil
+}
+
+// unrendered is what a person has to mend in the source or the values, unless they interrupted the rendering.
+func unrendered(ctx context.Context, place string, err error) error {
+	if ctx.Err() != nil {
+		return exit.Refuse("interrupted")
+	}
+	return exit.BadInput("%s: %w", place, err)
+}

@@ -1,0 +1,153 @@
+package cli_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/discovery"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares a text with a file of testdata, or rewrites it under -update.
+func golden(file, text string) {
+	GinkgoHelper()
+	place := filepath.Join("testdata", file)
+	if *update {
+		Expect(os.WriteFile(place, []byte(text), 0o600)).To(Succeed())
+	}
+	Expect(os.ReadFile(place)).To(BeEquivalentTo(text))
+}
+
+var _ = Describe("render", func() {
+	DescribeTable("prints", func(ctx SpecContext, file, line string) {
+		r := run(ctx, strings.Fields("fairlead render "+line)...)
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(0))
+		golden("render/"+file, r.Out)
+	},
+		Entry("a chart in waves, with hooks and definitions", "chart.yaml", "testdata/render/chart --name s -n shop"),
+		Entry("a chart as helm template does", "chart-raw.yaml", "testdata/render/chart --name s -n shop --raw"),
+		Entry("its definitions, too", "chart-raw-crds.yaml", "testdata/render/chart --raw --include-crds --set replicas=3,db.size=2Gi"),
+		Entry("what it is on another cluster, the second time", "chart-upgrade.yaml",
+			"testdata/render/chart --is-upgrade --kube-version 1.35 --api-versions monitoring.coreos.com/v1"),
+		Entry("an overlay, with the base next to it", "overlay.yaml", "testdata/render/overlays --path prod"),
+		Entry("an overlay as kubectl kustomize does", "overlay-raw.yaml", "testdata/render/overlays --path prod --raw"),
+		Entry("templates, in waves and phases", "templates.yaml", "testdata/render/templates --set mode=dark"),
+	)
+
+	It("renders an archive as the folder that was packed", func(ctx SpecContext) {
+		fromFolder := run(ctx, "fairlead", "render", "testdata/render/chart")
+		Expect(fromFolder.Code).To(Equal(0))
+		parent := GinkgoT().TempDir()
+		Expect(os.CopyFS(filepath.Join(parent, "shop"), os.DirFS("testdata/render/chart"))).To(Succeed())
+		for _, dir := range []string{filepath.Join(parent, "shop"), parent} {
+			packed, err := source.Pack(os.DirFS(dir))
+			Expect(err).NotTo(HaveOccurred())
+			archive := filepath.Join(GinkgoT().TempDir(), "shop-1.0.0.tgz")
+			Expect(os.WriteFile(archive, packed, 0o600)).To(Succeed())
+			Expect(run(ctx, "fairlead", "render", archive)).To(Equal(fromFolder))
+		}
+	})
+
+	It("merges files of values and assignments", func(ctx SpecContext) {
+		file := filepath.Join(folder("values.yaml", "replicas: 7\ndb: {size: 3Gi}\n"), "values.yaml")
+		r := run(ctx, "fairlead", "render", "testdata/render/chart", "--raw", "-f", file, "--set", "replicas=8")
+		Expect(r.Out).To(And(ContainSubstring("replicas: 8\n"), ContainSubstring("storage: 3Gi\n")))
+	})
+
+	It("follows links inside the folder only", func(ctx SpecContext) {
+		dir := folder("real/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+		Expect(os.Symlink("real", filepath.Join(dir, "linked"))).To(Succeed())
+		r := run(ctx, "fairlead", "render", dir, "--path", "linked", "--raw")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Out).To(ContainSubstring("name: a\n"))
+		Expect(os.Symlink("/etc", filepath.Join(dir, "outside"))).To(Succeed())
+		r = run(ctx, "fairlead", "render", dir)
+		Expect(r.Code).To(Equal(2))
+		Expect(r.Err).To(ContainSubstring(`entry "outside"`))
+	})
+
+	DescribeTable("answers 2 with one line, and prints nothing", func(ctx SpecContext, line string, want ...string) {
+		GinkgoT().Chdir(folder(
+			"broken/Chart.yaml", "{apiVersion: v2, name: broken, version: 1.0.0}",
+			"broken/templates/web.yaml", "a: 1\nb: {{ fail \"no luck\" }}\n",
+			"list/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n- 1\n",
+			"twice/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
+			"twice/b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}",
+			"bad.yaml", "a: 1\n\tb: 2\n", "bad.tgz", "no archive"))
+		r := run(ctx, strings.Fields("fairlead render "+line)...)
+		Expect(r.Code).To(Equal(2))
+		Expect(r.Out).To(BeEmpty())
+		for _, text := range want {
+			Expect(r.Err).To(ContainSubstring(text))
+		}
+		first, rest, _ := strings.Cut(r.Err, "\n")
+		Expect(first).To(HavePrefix("fairlead: "))
+		Expect(rest).To(Or(BeEmpty(), HavePrefix("See 'fairlead render --help'.")))
+	},
+		Entry("a missing folder", "nowhere", `"nowhere" does not exist`),
+		Entry("a missing folder in the source", "list --path x", `--path: folder "x": not found in the source; the source holds a.yaml`),
+		Entry("a path that leaves the source", "list --path ../twice", `--path: folder "../twice"`),
+		Entry("a file that is no archive", "bad.tgz", `archive "bad.tgz": not a .tgz archive`),
+		Entry("a bad file of values", "broken -f bad.yaml", "bad.yaml:2: invalid YAML"),
+		Entry("a template that fails, with its line", "broken", "broken: chart broken", "broken/templates/web.yaml:2", "no luck"),
+		Entry("what is no manifest, with its line", "list", "list: ", "a.yaml (rendered):5: this is a list, not a manifest"),
+		Entry("an object that is rendered twice", "twice", "twice: ConfigMap default/a: rendered more than once"),
+		Entry("a bad name", "list --name Shop_1", `--name "Shop_1"`),
+		Entry("a bad namespace", "list -n Shop_1", `--namespace "Shop_1"`),
+		Entry("an unknown generator", "list --generator Jsonnet", "want Helm, Kustomize, GoTemplate"),
+		Entry("a generator that does not fit", "list --generator Helm", "Chart.yaml"),
+		Entry("a version that is none", "list --kube-version new", `--kube-version "new": want a version such as 1.36`),
+		Entry("no folder", "", "accepts 1 arg"),
+	)
+
+	It("asks no cluster", func(ctx SpecContext) {
+		r := run(ctx, "fairlead", "render", "testdata/render/chart", "--kubeconfig", "/nowhere", "--context", "none")
+		Expect(r.Code).To(Equal(0))
+	})
+
+	Context("on a cluster", onCluster(func() {
+		It("gives a namespace to what has one there, and to nothing else of Kubernetes itself", func(ctx SpecContext) {
+			served, err := discovery.NewDiscoveryClientForConfigOrDie(kube.Config()).ServerPreferredResources()
+			Expect(err).NotTo(HaveOccurred())
+			namespaced := map[string]bool{}
+			var stream strings.Builder
+			for _, list := range served {
+				group, _, _ := strings.Cut(list.GroupVersion, "/")
+				if !strings.Contains(list.GroupVersion, "/") {
+					group = ""
+				}
+				if !manifests.IsBuiltIn(group) {
+					continue
+				}
+				for _, resource := range list.APIResources {
+					namespaced[list.GroupVersion+" "+resource.Kind] = resource.Namespaced
+					fmt.Fprintf(&stream, "---\n{apiVersion: %s, kind: %s, metadata: {name: a}}\n", list.GroupVersion, resource.Kind)
+				}
+			}
+			Expect(len(namespaced)).To(BeNumerically(">", 50))
+
+			r := run(ctx, "fairlead", "render", folder("all.yaml", stream.String()), "-n", "shop")
+			Expect(r.Err).To(BeEmpty())
+			rendered, err := manifests.Decode("stdout", []byte(r.Out))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(rendered).To(HaveLen(len(namespaced)))
+			for _, object := range rendered {
+				typed, namespace := object.GetAPIVersion()+" "+object.GetKind(), ""
+				if namespaced[typed] {
+					namespace = "shop"
+				}
+				Expect(object.GetNamespace()).To(Equal(namespace), typed)
+			}
+		})
+	}))
+})

@@ -1,0 +1,38 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/util/version"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// Capabilities describes a cluster that nobody asks. Its version is that of kubeVersion, such as 1.36 or v1.36.3; each engine has a default
+// where that is empty. It serves what the client libraries know, and what more names: group/version or group/version/Kind.
+func Capabilities(kubeVersion string, more []string) (generator.Capabilities, error) {
+	var c generator.Capabilities
+	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {
+		c.APIVersions = append(c.APIVersions, gv.String())
+	}
+	c.APIVersions = append(c.APIVersions, apiextensionsv1.SchemeGroupVersion.String(), apiextensionsv1beta1.SchemeGroupVersion.String())
+	c.APIVersions = append(c.APIVersions, more...)
+	slices.Sort(c.APIVersions)
+	c.APIVersions = slices.Compact(c.APIVersions)
+	if kubeVersion == "" {
+		return c, nil
+	}
+	parsed, err := version.ParseGeneric(kubeVersion)
+	if err != nil {
+		return c, fmt.Errorf("want a version such as 1.36 or v1.36.3: %w", err)
+	}
+	c.Version.GitVersion = "v" + parsed.String()
+	c.Version.Major = strconv.FormatUint(uint64(parsed.Major()), 10)
+	c.Version.Minor = strconv.FormatUint(uint64(parsed.Minor()), 10)
+	return c, nil
+}

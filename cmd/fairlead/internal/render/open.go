@@ -1,0 +1,58 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// Open reads the source at a path of the machine: a folder, or a .tgz archive. An archive whose only entry at the top is a folder, such as
+// a packed chart, stands for that folder. Errors say what to do.
+func Open(name string) (fs.FS, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%q does not exist; want a folder, or a .tgz archive", name)
+	case err != nil:
+		return nil, fmt.Errorf("%q: %w", name, err)
+	case info.IsDir():
+		return openFolder(name)
+	}
+	return openArchive(name, info)
+}
+
+// openFolder follows links, but not out of the folder.
+func openFolder(name string) (fs.FS, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, fmt.Errorf("folder %q: %w", name, err)
+	}
+	defer func() { _ = root.Close() }()
+	tree, err := source.Read(root.FS(), source.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("folder %q: %w", name, err)
+	}
+	return tree, nil
+}
+
+func openArchive(name string, info fs.FileInfo) (fs.FS, error) {
+	if info.Size() > source.DefaultMaxTotalBytes {
+		return nil, fmt.Errorf("archive %q: it holds %d bytes, more than the limit of %d", name, info.Size(), source.DefaultMaxTotalBytes)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("archive %q: %w", name, err)
+	}
+	tree, err := source.Unpack(content, source.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("archive %q: %w", name, err)
+	}
+	entries, err := fs.ReadDir(tree, ".")
+	if err == nil && len(entries) == 1 && entries[0].IsDir() {
+		return fs.Sub(tree, entries[0].Name())
+	}
+	return tree, err
+}

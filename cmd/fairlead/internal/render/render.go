@@ -1,0 +1,108 @@
+// Package render renders a source without a cluster.
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Request says what to render, and as what.
+type Request struct {
+	Source fs.FS
+	// Path is the folder inside the source that is rendered.
+	Path string
+	// Engine is detected where it is empty.
+	Engine generator.Engine
+	// Namespace and Name are those of the component.
+	Namespace, Name string
+	Values          map[string]any
+	Capabilities    generator.Capabilities
+	// Upgrade renders the second revision instead of the first.
+	Upgrade bool
+}
+
+// Raw returns what the engine renders, in its own order: what the command line of the engine prints. skipCRDs leaves out the folders crds of
+// charts.
+func Raw(ctx context.Context, req Request, skipCRDs bool) ([]*unstructured.Unstructured, error) {
+	return generate(ctx, req, operator.RenderOptions{Raw: true, SkipCRDs: skipCRDs})
+}
+
+// Dependents returns what the reconciler would apply, in the order in which it does: those of the phases of the deletion come last.
+func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
+	generated, err := generate(ctx, req, operator.RenderOptions{})
+	if err != nil {
+		return nil, err
+	}
+	objects, err := manifests.Normalise(generated, manifests.NormaliseOptions{
+		Reconciler: operator.ReconcilerName, Namespace: req.Namespace, ScopeOf: scopeOf,
+		Owner: manifests.Owner{
+			Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: req.Namespace, Name: req.Name,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	phases := []manifests.Phase{manifests.PhaseApply, manifests.PhasePreDelete, manifests.PhasePostDelete}
+	slices.SortStableFunc(objects, func(a, b manifests.Object) int {
+		return slices.Index(phases, a.Settings.Phase) - slices.Index(phases, b.Settings.Phase)
+	})
+	return objects, nil
+}
+
+func generate(ctx context.Context, req Request, options operator.RenderOptions) ([]*unstructured.Unstructured, error) {
+	g, err := operator.NewGenerator(options)
+	if err != nil {
+		return nil, err
+	}
+	values, err := json.Marshal(req.Values)
+	if err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	revision := int64(1)
+	if req.Upgrade {
+		revision = 2
+	}
+	rendered, err := g.Generate(ctx, generator.Request{
+		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
+		Component: &v1alpha1.Component{
+			ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
+			Spec: v1alpha1.ComponentSpec{
+				Path: req.Path, Generator: v1alpha1.GeneratorName(req.Engine), Values: &runtime.RawExtension{Raw: values},
+			},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return asData(rendered)
+}
+
+func asData(rendered []client.Object) ([]*unstructured.Unstructured, error) {
+	objects := make([]*unstructured.Unstructured, 0, len(rendered))
+	for _, object := range rendered {
+		data, err := manifests.ToUnstructured(object, func(o runtime.Object) (schema.GroupVersionKind, error) {
+			return apiutil.GVKForObject(o, clientgoscheme.Scheme)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%T %s: %w", object, object.GetName(), err)
+		}
+		objects = append(objects, data)
+	}
+	return objects, nil
+}

@@ -1,0 +1,78 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// Read copies a folder into memory. Folders named .git are left out. A symbolic link counts as what it points to, where fsys follows it:
+// that of an os.Root does inside the folder. Anything else that is neither a file nor a folder is refused, and so is what exceeds the
+// limits, by an error that names the path.
+func Read(fsys fs.FS, limits Limits) (fs.FS, error) {
+	r := reader{source: fsys, tree: newTree(limits)}
+	if err := r.folder("."); err != nil {
+		return nil, err
+	}
+	return r.tree.fs(), nil
+}
+
+type reader struct {
+	source fs.FS
+	tree   *tree
+}
+
+// folder reads what is in a folder. A link that leads back above itself ends at the longest name.
+func (r reader) folder(dir string) error {
+	entries, err := fs.ReadDir(r.source, dir)
+	if err != nil {
+		return fmt.Errorf("entry %s: %w", quoted(dir), err)
+	}
+	for _, entry := range entries {
+		if entry.Name() == ".git" {
+			continue
+		}
+		if err := r.entry(path.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r reader) entry(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	info, err := fs.Stat(r.source, name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("entry %s: %w", quoted(name), err)
+	case info.IsDir():
+		if err := r.tree.addFolder(name); err != nil {
+			return err
+		}
+		return r.folder(name)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("entry %s: it is neither a file nor a folder (%s)", quoted(name), info.Mode().Type())
+	}
+	return r.file(name, info.Size())
+}
+
+// file reads no more than was reserved: the file may be growing.
+func (r reader) file(name string, size int64) error {
+	if err := r.tree.reserve(name, size); err != nil {
+		return err
+	}
+	file, err := r.source.Open(name)
+	if err != nil {
+		return fmt.Errorf("entry %s: %w", quoted(name), err)
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, size))
+	if err != nil {
+		return fmt.Errorf("entry %s: %w", quoted(name), err)
+	}
+	r.tree.put(name, content)
+	return nil
+}
