@@ -80,6 +80,13 @@ bench: cluster build ## Measure the operator against its budgets: an hour, on a 
 bench-quick: cluster build ## Measure small sizes, in under 3 minutes
 	go run ./test/bench -quick -json bin/bench-quick.json $(BENCH_FLAGS)
 
+# Charts and kustomizations of anybody: a folder, or folder//path for one that refers to what is next to it.
+CHARTS ?=
+
+.PHONY: parity
+parity: bin/helm bin/kustomize build ## Compare with helm template and kustomize build: CHARTS="dir dir//path"
+	go run ./test/parity $(CHARTS)
+
 .PHONY: lint
 lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go build -v ./...
@@ -138,7 +145,11 @@ bin/golangci-lint: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 bin/golangci-lint: EXPECTATION := about 2 minutes on 2 cores
 bin/controller-gen: TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
 bin/controller-gen: EXPECTATION := about 30 seconds on 2 cores
-bin/golangci-lint bin/controller-gen: test/tools/go.mod test/tools/go.sum | bin
+bin/helm: TOOL := helm.sh/helm/v3/cmd/helm
+bin/helm: EXPECTATION := about 2 minutes on 2 cores
+bin/kustomize: TOOL := sigs.k8s.io/kustomize/kustomize/v5
+bin/kustomize: EXPECTATION := about 30 seconds on 2 cores
+bin/golangci-lint bin/controller-gen bin/helm bin/kustomize: test/tools/go.mod test/tools/go.sum | bin
 	@$(PROGRESS) $@ "$(EXPECTATION)" go -C test/tools build -v -ldflags "-s -w" -o $(CURDIR)/$@.new $(TOOL)
 	@mv $@.new $@
 

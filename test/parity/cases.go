@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// rival is the program that a case is compared with.
+type rival string
+
+const (
+	rivalHelm      rival = "helm"
+	rivalKustomize rival = "kustomize"
+)
+
+// testCase is one rendering.
+type testCase struct {
+	// name and variant are for people.
+	name, variant string
+	rival         rival
+	// source is a folder, and path the place in it that is rendered.
+	source, path string
+	// values is a file, or empty.
+	values  string
+	upgrade bool
+}
+
+// folder is what the rival renders.
+func (c testCase) folder() string { return filepath.Join(c.source, c.path) }
+
+// casesOf returns the cases of a place on the command line, DIR or DIR//PATH.
+func casesOf(place string) ([]testCase, error) {
+	source, path, _ := strings.Cut(filepath.ToSlash(place), "//")
+	base := testCase{name: displayName(source, path), source: source, path: path, rival: rivalKustomize}
+	info, err := os.Stat(base.folder())
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", base.folder())
+	}
+	if _, err := os.Stat(filepath.Join(base.folder(), "Chart.yaml")); err != nil {
+		return []testCase{base}, nil
+	}
+	base.rival = rivalHelm
+	upgrade := base
+	upgrade.variant, upgrade.upgrade = "upgrade", true
+	cases := []testCase{base, upgrade}
+	files, err := filepath.Glob(filepath.Join(base.folder(), "ci", "*.y*ml"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		withValues := base
+		withValues.variant, withValues.values = "ci/"+filepath.Base(file), file
+		cases = append(cases, withValues)
+	}
+	return cases, nil
+}
+
+func displayName(source, path string) string {
+	name := filepath.Base(source)
+	if absolute, err := filepath.Abs(source); err == nil {
+		name = filepath.Base(absolute)
+	}
+	if path == "" {
+		return name
+	}
+	return name + "//" + path
+}

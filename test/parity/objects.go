@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// object is a rendered object.
+type object struct {
+	id   id
+	body map[string]any
+}
+
+// id identifies an object in a rendering.
+type id struct {
+	apiVersion, kind, namespace, name string
+	// copyNumber tells objects apart that are rendered several times, from 0.
+	copyNumber int
+}
+
+func (i id) String() string {
+	text := i.kind + "." + i.apiVersion + " " + strings.TrimPrefix(i.namespace+"/"+i.name, "/")
+	if i.copyNumber > 0 {
+		text += fmt.Sprintf(" (copy %d)", i.copyNumber+1)
+	}
+	return text
+}
+
+// parse reads a stream of YAML documents with other code than Fairlead's, which is what is tested. Lists count as their items, and what
+// the API server reads the same is the same: a null namespace and none, null labels and none, a null label and an empty one.
+func parse(stream []byte) ([]object, error) {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
+	seen := map[id]int{}
+	var objects []object
+	for {
+		text, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		asJSON, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return nil, err
+		}
+		var body any
+		if err := json.Unmarshal(asJSON, &body); err != nil {
+			return nil, err
+		}
+		for _, item := range items(body) {
+			mend(item)
+			found := idOf(item)
+			number := seen[found]
+			seen[found]++
+			found.copyNumber = number
+			objects = append(objects, object{id: found, body: item})
+		}
+	}
+}
+
+func items(body any) []map[string]any {
+	fields, ok := body.(map[string]any)
+	if !ok {
+		return nil
+	}
+	kind, _ := fields["kind"].(string)
+	list, isList := fields["items"].([]any)
+	if !isList || !strings.HasSuffix(kind, "List") {
+		return []map[string]any{fields}
+	}
+	var all []map[string]any
+	for _, item := range list {
+		all = append(all, items(item)...)
+	}
+	return all
+}
+
+func mend(body map[string]any) {
+	metadata, ok := body["metadata"].(map[string]any)
+	if !ok {
+		return
+	}
+	for _, field := range []string{"namespace", "labels", "annotations"} {
+		if metadata[field] == nil {
+			delete(metadata, field)
+		}
+		entries, _ := metadata[field].(map[string]any)
+		for key, value := range entries {
+			if value == nil {
+				entries[key] = ""
+			}
+		}
+	}
+}
+
+func idOf(body map[string]any) id {
+	metadata, _ := body["metadata"].(map[string]any)
+	text := func(value any) string {
+		if value == nil {
+			return ""
+		}
+		return fmt.Sprint(value)
+	}
+	return id{apiVersion: text(body["apiVersion"]), kind: text(body["kind"]), namespace: text(metadata["namespace"]), name: text(metadata["name"])}
+}

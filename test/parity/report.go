@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// result is what came of a case.
+type result struct {
+	testCase
+	verdict
+}
+
+func (r result) String() string {
+	if r.variant == "" {
+		return r.name
+	}
+	return r.name + " " + r.variant
+}
+
+func (r result) outcome() string {
+	switch {
+	case len(r.differences) > 0:
+		return fmt.Sprintf("DIFFERENT: %d", len(r.differences))
+	case r.refused != "":
+		return "both refuse"
+	}
+	return "equal"
+}
+
+// report writes a table, and what it counts, and returns the exit code: 1 where anything differs.
+func report(out io.Writer, results []result) int {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "SOURCE\tVARIANT\tRIVAL\tOBJECTS\tMASKED\tRESULT")
+	for _, r := range results {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", r.name, r.variant, r.rival, r.objects, len(r.masked), r.outcome())
+	}
+	_ = table.Flush()
+	different := 0
+	for _, r := range results {
+		section(out, r, "both refuse", strings.Split(r.refused, "\n"), r.refused != "")
+		section(out, r, "masked, because two runs of "+string(r.rival)+" differ", r.masked, len(r.masked) > 0)
+		section(out, r, "DIFFERENT", r.differences, len(r.differences) > 0)
+		if len(r.differences) > 0 {
+			different++
+		}
+	}
+	if different > 0 {
+		_, _ = fmt.Fprintf(out, "\n%d of %d renderings differ\n", different, len(results))
+		return 1
+	}
+	_, _ = fmt.Fprintf(out, "\nall %d renderings are equal\n", len(results))
+	return 0
+}
+
+func section(out io.Writer, r result, title string, lines []string, show bool) {
+	if !show {
+		return
+	}
+	_, _ = fmt.Fprintf(out, "\n%s: %s\n", r, title)
+	for _, line := range lines {
+		_, _ = fmt.Fprintf(out, "  %s\n", line)
+	}
+}
