@@ -30,7 +30,7 @@ func (s stuck) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-func answers(r *http.Request) (*http.Response, error) {
+func answers(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("fine"))}, nil
 }
 
@@ -39,7 +39,7 @@ func begins(r *http.Request) (*http.Response, error) {
 }
 
 // ask sends a request, reads the whole answer, and returns how long that took.
-func ask(t *testing.T, rt http.RoundTripper, ctx context.Context, url string) (time.Duration, error) {
+func ask(ctx context.Context, t *testing.T, rt http.RoundTripper, url string) (time.Duration, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestRequestsThatAreNotAnsweredEnd(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				took, err := ask(t, newPatience(c.serve), t.Context(), c.url)
+				took, err := ask(t.Context(), t, newPatience(c.serve), c.url)
 				if took != c.want || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not answer within") {
 					t.Errorf("%v after %s, want it after %s", err, took, c.want)
 				}
@@ -81,7 +81,7 @@ func TestWatchesGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		took, err := ask(t, newPatience(server(begins)), ctx, "https://far/api/v1/pods?watch=1")
+		took, err := ask(ctx, t, newPatience(server(begins)), "https://far/api/v1/pods?watch=1")
 		if took != time.Hour || strings.Contains(err.Error(), "did not answer") {
 			t.Errorf("it ended after %s: %v", took, err)
 		}
@@ -94,7 +94,7 @@ func TestWhoDoesNotAnswerIsNotWaitedForAsLongAgain(t *testing.T) {
 		rt := newPatience(server(func(r *http.Request) (*http.Response, error) { return serve(r) }))
 		expect := func(want time.Duration) {
 			t.Helper()
-			if took, err := ask(t, rt, t.Context(), "https://far/api"); took != want {
+			if took, err := ask(t.Context(), t, rt, "https://far/api"); took != want {
 				t.Errorf("it ended after %s (%v), want %s", took, err, want)
 			}
 		}
@@ -111,7 +111,7 @@ func TestWhoGivesUpIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, nil)
 		defer cancel()
-		took, err := ask(t, newPatience(server(silent)), ctx, "https://far/api")
+		took, err := ask(ctx, t, newPatience(server(silent)), "https://far/api")
 		if took != time.Second || !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "did not answer") {
 			t.Errorf("%v after %s", err, took)
 		}
