@@ -33,11 +33,8 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 		return Outcome{}, err
 	}
 	desired, err := r.render(ctx, component, owner, inputs)
-	if errors.Is(err, errFetching) {
-		return Outcome{Observing: true}, nil
-	}
 	if err != nil {
-		return Outcome{}, err
+		return unrendered(err)
 	}
 	desired, phases := ofPhase(desired, manifests.PhaseApply)
 	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
@@ -57,6 +54,14 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 		component.GetStatus().AppliedDigest = inputs.digest
 	}
 	return outcome, err
+}
+
+// unrendered is the outcome where there is nothing to apply yet.
+func unrendered(err error) (Outcome, error) {
+	if errors.Is(err, errFetching) {
+		return Outcome{Observing: true}, nil
+	}
+	return Outcome{}, err
 }
 
 // validate asks a component whether its spec can be used.
