@@ -121,7 +121,8 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 }
 
 // RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which policies to
-// reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is reached, or where an archive is, is none, either.
+// reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is reached, or where an archive is, is
+// none, either.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
@@ -136,8 +137,8 @@ func (c *Component) RenderInputs() any {
 	return spec
 }
 
-// Validate rejects what the CRD does not, or did not before: negative durations, and the fields that this version does not
-// implement. All errors are joined, each naming its field.
+// Validate rejects what the CRD does not, or did not before: negative durations, and archives that cannot be
+// fetched. All errors are joined, each naming its field.
 func (c *Component) Validate() error {
 	var errs []error
 	for _, f := range []struct {
@@ -153,21 +154,5 @@ func (c *Component) Validate() error {
 			errs = append(errs, fmt.Errorf("spec.source.http: %w", err))
 		}
 	}
-	return errors.Join(append(errs, c.unsupported()...)...)
-}
-
-func (c *Component) unsupported() []error {
-	s := c.Spec
-	var errs []error
-	for _, f := range []struct {
-		field string
-		set   bool
-	}{
-		{"function", s.Function != nil},
-	} {
-		if f.set {
-			errs = append(errs, fmt.Errorf("spec.%s is not supported by this version of the operator; remove it", f.field))
-		}
-	}
-	return errs
+	return errors.Join(errs...)
 }

@@ -15,9 +15,12 @@ type RenderOptions struct {
 	Raw bool
 	// SkipCRDs leaves out the folders crds of charts.
 	SkipCRDs bool
+	// FunctionCalls bounds how many functions are called at once; function.DefaultMaxCalls where it is zero.
+	FunctionCalls int
 }
 
-// NewGenerator returns the generator of the ready-made operator, which renders a Component with the engine that fits its source.
+// NewGenerator returns the generator of the ready-made operator, which renders a Component with the engine that fits its source, or with
+// its function.
 func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	charts, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: o.SkipCRDs})
 	if err != nil {
@@ -35,5 +38,5 @@ func NewGenerator(o RenderOptions) (generator.Generator, error) {
 		generator.EngineHelm:       charts,
 		generator.EngineKustomize:  kustomizations,
 		generator.EngineGoTemplate: templates,
-	}), nil
+	}, newFunctions(o.FunctionCalls)), nil
 }

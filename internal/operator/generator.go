@@ -14,6 +14,8 @@ import (
 type componentGenerator struct {
 	engines  map[generator.Engine]generator.Generator
 	archives *archiveCache
+	// functions renders components that have no source, but a service.
+	functions generator.Generator
 }
 
 var (
@@ -22,8 +24,8 @@ var (
 )
 
 // newGenerator returns a generator for Components. The engines must render the source of each request.
-func newGenerator(engines map[generator.Engine]generator.Generator) generator.Generator {
-	return &componentGenerator{engines: engines, archives: newArchiveCache()}
+func newGenerator(engines map[generator.Engine]generator.Generator, functions generator.Generator) generator.Generator {
+	return &componentGenerator{engines: engines, archives: newArchiveCache(), functions: functions}
 }
 
 // renderingVersion is raised when a release renders other objects from the same inputs; an update of an engine may be the reason.
@@ -61,6 +63,9 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 
 // engineFor returns the engine of a component, and the folder that it renders.
 func (g *componentGenerator) engineFor(component *v1alpha1.Component, req generator.Request) (generator.Generator, folder, error) {
+	if generator.Engine(component.Spec.Generator) == engineFunction {
+		return g.functions, folder{}, nil
+	}
 	source, err := g.archives.folderFor(component, req.References, req.Source)
 	if err != nil {
 		return nil, folder{}, err

@@ -94,7 +94,7 @@ var _ = Describe("The generator of Components", func() {
 			engines[name] = &recorder{}
 			all[name] = engines[name]
 		}
-		subject = newGenerator(all)
+		subject = newGenerator(all, nil)
 	})
 	generate := func(spec v1alpha1.ComponentSpec, references generator.References) error {
 		_, err := subject.Generate(context.Background(), generator.Request{

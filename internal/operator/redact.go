@@ -12,7 +12,7 @@ import (
 // shortestSecret is the length from which a text counts as secret. Shorter ones would make messages unreadable, and protect nothing.
 const shortestSecret = 4
 
-// secretTexts returns the texts in values that come from Secrets, line by line, the longest first.
+// secretTexts returns the texts in values, and in what a function gets, that come from Secrets, line by line, the longest first.
 func secretTexts(component *v1alpha1.Component, references generator.References) []string {
 	var texts []string
 	for _, from := range component.Spec.ValuesFrom {
@@ -25,7 +25,25 @@ func secretTexts(component *v1alpha1.Component, references generator.References)
 		}
 		texts = appendTexts(texts, values)
 	}
+	texts = append(texts, itemTexts(component, references)...)
 	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
+	return texts
+}
+
+// itemTexts returns the contents of the Secrets that a function gets.
+func itemTexts(component *v1alpha1.Component, references generator.References) []string {
+	if component.Spec.Function == nil {
+		return nil
+	}
+	var texts []string
+	for _, item := range component.Spec.Function.Items {
+		if item.Kind != metav1alpha1.SecretReference {
+			continue
+		}
+		for _, content := range references[generator.Reference{Kind: item.Kind, Namespace: component.Namespace, Name: item.Name}] {
+			texts = appendTexts(texts, string(content))
+		}
+	}
 	return texts
 }
 
@@ -51,14 +69,18 @@ func appendTexts(texts []string, value any) []string {
 
 // redact takes texts out of the message of an error: templates quote values when they fail, and a message goes to conditions and logs.
 func redact(err error, texts []string) error {
-	message := err.Error()
-	for _, text := range texts {
-		message = strings.ReplaceAll(message, text, "(redacted)")
-	}
+	message := withoutTexts(err.Error(), texts)
 	if message == err.Error() {
 		return err
 	}
 	return &redactedError{message: message, err: err}
+}
+
+func withoutTexts(message string, texts []string) string {
+	for _, text := range texts {
+		message = strings.ReplaceAll(message, text, "(redacted)")
+	}
+	return message
 }
 
 // redactedError keeps the types of what it wraps.

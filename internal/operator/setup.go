@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator/function"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
@@ -30,7 +31,7 @@ type Options struct {
 
 // Setup registers the reconciler of Components. The manager's scheme must know them.
 func Setup(mgr ctrl.Manager, o Options) error {
-	g, err := NewGenerator(RenderOptions{})
+	g, err := NewGenerator(RenderOptions{FunctionCalls: functionCalls(o.MaxConcurrentReconciles)})
 	if err != nil {
 		return fmt.Errorf("generator of components: %w", err)
 	}
@@ -43,4 +44,12 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		SkipNameValidation:      o.SkipNameValidation,
 	})
 	return reconciler.SetupWithManager(mgr)
+}
+
+// functionCalls returns how many functions may be called at once: they hold up half of the workers at the most.
+func functionCalls(workers int) int {
+	if workers == 0 {
+		return function.DefaultMaxCalls
+	}
+	return max(1, workers/2)
 }

@@ -28,6 +28,8 @@ type rendering struct {
 	objects   []manifests.Object
 	// resets is how often the mapper had forgotten what it knew when the objects were normalised.
 	resets int
+	// told is what the generator said besides.
+	told *results
 }
 
 // settled says that the scope of every object was known when it was normalised.
@@ -51,12 +53,14 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 		r.forgetSource(name)
 	}
 	if current && last.generated == nil {
+		last.told.enter(component.GetStatus(), component.GetGeneration(), r.clock.Now())
 		return last.objects, nil
 	}
-	generated := last.generated
+	generated, told := last.generated, last.told
 	if !current {
 		var err error
-		if generated, err = r.generate(ctx, component, in); err != nil {
+		told = &results{}
+		if generated, err = r.generate(ctx, component, in, told); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +75,7 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	if err := checkSelf(owner, in.target, objects); err != nil {
 		return nil, err
 	}
-	rendered := rendering{digest: in.digest, cluster: in.target.cluster, objects: objects, resets: resets}
+	rendered := rendering{digest: in.digest, cluster: in.target.cluster, objects: objects, resets: resets, told: told}
 	if !rendered.settled() {
 		// To be normalised again when the types are served; generating again could give other random values.
 		rendered.generated = generated
@@ -79,6 +83,7 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	r.mu.Lock()
 	r.rendered[name] = rendered
 	r.mu.Unlock()
+	told.enter(component.GetStatus(), component.GetGeneration(), r.clock.Now())
 	return objects, nil
 }
 
@@ -121,8 +126,8 @@ func (r *Reconciler[T]) callGenerator(ctx context.Context, req generator.Request
 	return objects, lookups.explain(err)
 }
 
-// generate renders the manifests.
-func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([]*unstructured.Unstructured, error) {
+// generate renders the manifests. told takes what the generator says besides.
+func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs, told *results) ([]*unstructured.Unstructured, error) {
 	files, err := r.source(component, in)
 	if err != nil {
 		return nil, err
@@ -142,6 +147,7 @@ func (r *Reconciler[T]) generate(ctx context.Context, component T, in inputs) ([
 	generated, err := r.callGenerator(ctx, generator.Request{
 		Namespace: in.namespace, Name: in.name, Parameters: in.parameters, Component: component,
 		Source: files, SourceDigest: in.sourceDigest(), References: references, Revision: revision, Digest: in.digest, Target: in.target.engine.lookup(), Local: in.target.local.lookup(), Capabilities: capabilities,
+		Report: told.add,
 	})
 	if err != nil {
 		return nil, authored(err, metav1alpha1.ReasonGenerateFailed, true)

@@ -59,6 +59,8 @@ type Request struct {
 	// Now is the time of this rendering, for a generator that writes it into manifests; the wall clock where it is zero. A rendering that is
 	// repeated to see whether it is deterministic gets another time, so whoever asks the clock instead goes unnoticed.
 	Now time.Time
+	// Report takes what the generator has to say besides the objects; see Tell. It is nil where nobody wants to know, and safe for concurrent use.
+	Report func(Result)
 }
 
 // Lookup reads single objects for a generator. A missing object, and a kind that is not served, are reported as an error for which

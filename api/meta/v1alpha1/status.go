@@ -10,6 +10,9 @@ const (
 	ConditionReady       = "Ready"
 	ConditionReconciling = "Reconciling"
 	ConditionStalled     = "Stalled"
+	// ConditionGeneratorResults is present, with status True, while the generator had something to say about the last rendering, besides
+	// the objects. It has no part in the state.
+	ConditionGeneratorResults = "GeneratorResults"
 )
 
 // State is a one-word summary of the conditions, for printer columns. It is an open string: clients must tolerate values they do not
@@ -66,6 +69,9 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonForeignInstances: deletion is refused while foreign instances of managed types exist.
 	ReasonForeignInstances = "ForeignInstances"
+	// ReasonWarning and ReasonInformation: the gravest of the generator's results.
+	ReasonWarning     = "Warning"
+	ReasonInformation = "Information"
 	// ReasonForeignFinalizers: deletion waits until the finalizers of others are removed from the component.
 	ReasonForeignFinalizers = "ForeignFinalizers"
 )
@@ -100,7 +106,7 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions are Ready, Reconciling and Stalled.
+	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults where there are any.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/function"
+)
+
+// renderer is an author's generator: a ConfigMap that shows a value, and what the function was sent.
+func renderer(_ context.Context, req generator.Request) ([]client.Object, error) {
+	if req.Parameters["level"] == "forbidden" {
+		return nil, fmt.Errorf("parameter level: want info or debug")
+	}
+	req.Tell(generator.Result{Severity: generator.SeverityWarning, Message: "deprecated: write severity", Field: "level"})
+	sent := ""
+	for reference, contents := range req.References {
+		sent += fmt.Sprintf("%s %s: %s", reference.Kind, reference.Name, contents["zone"])
+	}
+	return []client.Object{&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"level": fmt.Sprint(req.Parameters["level"]), "sent": sent},
+	}}, nil
+}
+
+// service is a function behind TLS and a token.
+type service struct {
+	*httptest.Server
+	calls atomic.Int64
+	mu    sync.Mutex
+	token string
+}
+
+func newService(handler http.Handler) *service {
+	GinkgoHelper()
+	s := &service{token: "first"}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		s.mu.Lock()
+		token := s.token
+		s.mu.Unlock()
+		// Read whole, as functions do: who answers before that may cut off the answer, and does not notice when the client leaves.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	s.Config.ErrorLog = log.New(GinkgoWriter, "", 0)
+	s.StartTLS()
+	DeferCleanup(s.Close)
+	return s
+}
+
+func (s *service) accept(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.token = token
+}
+
+func (s *service) ca() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+}
+
+var _ = Describe("A function", func() {
+	var (
+		namespace string
+		answering atomic.Pointer[http.HandlerFunc]
+		server    *service
+	)
+	never := &metav1.Duration{Duration: time.Hour}
+	answer := func(handle http.HandlerFunc) { answering.Store(&handle) }
+
+	BeforeEach(func(ctx SpecContext) {
+		namespace = newNamespace(ctx)
+		answer(function.Handler(generator.GeneratorFunc(renderer), function.HandlerOptions{}).ServeHTTP)
+		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*answering.Load())(w, r) }))
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trusted"}, Data: map[string]string{"ca.crt": string(server.ca())},
+		})).To(Succeed())
+		Expect(administrator.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "access"}, StringData: map[string]string{"token": "first"},
+		})).To(Succeed())
+	})
+	spec := func() v1alpha1.ComponentSpec {
+		return v1alpha1.ComponentSpec{
+			Generator: "Function", RetryInterval: never, Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
+			Function: &v1alpha1.FunctionGenerator{
+				URL: server.URL, CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "trusted"}, TokenRef: &v1alpha1.TokenReference{Name: "access"},
+			},
+		}
+	}
+	rotate := func(ctx context.Context, token string) {
+		GinkgoHelper()
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"token":%q}}`, token))
+		Expect(administrator.Patch(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "access"}}, patch)).To(Succeed())
+	}
+	current := func(ctx context.Context, component *v1alpha1.Component) v1alpha1.Component {
+		GinkgoHelper()
+		var found v1alpha1.Component
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), &found)).To(Succeed())
+		return found
+	}
+
+	It("that is written in Go, behind the handler, renders a component", func(ctx SpecContext) {
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "zones"}, Data: map[string]string{"zone": "north"},
+		})).To(Succeed())
+		with := spec()
+		with.Function.Items = []v1alpha1.FunctionItem{{Kind: "ConfigMap", Name: "zones"}}
+		component := createComponent(ctx, namespace, "shop", with)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		var rendered corev1.ConfigMap
+		Expect(administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &rendered)).To(Succeed())
+		Expect(rendered.Data).To(Equal(map[string]string{"level": "info", "sent": "ConfigMap zones: north"}))
+
+		told := meta.FindStatusCondition(current(ctx, component).Status.Conditions, metav1alpha1.ConditionGeneratorResults)
+		Expect(told).To(HaveField("Message", "level: deprecated: write severity"))
+		Expect(told).To(HaveField("Reason", metav1alpha1.ReasonWarning))
+
+		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
+		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
+		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"forbidden"}}}`)))).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
+			"Stalled GenerateFailed: spec.function: " + server.URL + ": parameter level: want info or debug"))
+	}, SpecTimeout(time.Minute))
+
+	It("is not called again for another token, and is called for one that it accepts", func(ctx SpecContext) {
+		component := createComponent(ctx, namespace, "shop", spec())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		before, calls := current(ctx, component), server.calls.Load()
+		rotate(ctx, "second")
+		server.accept("second")
+		Consistently(func() int64 { return server.calls.Load() }).WithTimeout(time.Second).Should(Equal(calls))
+		Expect(current(ctx, component).Status).To(Equal(before.Status))
+
+		server.accept("third")
+		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
+			"Stalled GenerateFailed: spec.function: " + server.URL + ": it answers 401 Unauthorized: renew the token, or the client certificate"))
+		rotate(ctx, "third")
+		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
+	}, SpecTimeout(time.Minute))
+
+	DescribeTable("that is in trouble",
+		func(ctx SpecContext, prepare func(spec *v1alpha1.ComponentSpec), want string) {
+			with := spec()
+			prepare(&with)
+			component := createComponent(ctx, namespace, "shop", with)
+			want = strings.NewReplacer("URL:", server.URL+":", "NAMESPACE", namespace, "HOST", strings.TrimPrefix(server.URL, "https://")).Replace(want)
+			Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(want))
+		},
+		Entry("is retried when it is down", func(*v1alpha1.ComponentSpec) { server.Close() },
+			"Progressing Retrying: spec.function: URL: dial tcp HOST: connect: connection refused"),
+		Entry("is retried when it fails", func(*v1alpha1.ComponentSpec) {
+			answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+		}, "Progressing Retrying: spec.function: URL: it answers 500 Internal Server Error"),
+		Entry("is retried when it is slow", func(spec *v1alpha1.ComponentSpec) {
+			answer(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+			spec.Function.Timeout = &metav1.Duration{Duration: 100 * time.Millisecond}
+		}, "Progressing Retrying: spec.function: URL: no answer within 100ms"),
+		Entry("is to be mended when it answers garbage", func(*v1alpha1.ComponentSpec) {
+			answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{garbage") })
+		}, "Stalled GenerateFailed: spec.function: URL: the answer: it is neither JSON nor YAML"),
+		Entry("is to be mended when it answers too much", func(*v1alpha1.ComponentSpec) {
+			answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 17<<20)) })
+		}, "Stalled GenerateFailed: spec.function: URL: the answer is larger than 16777216 bytes"),
+		Entry("is to be mended when it renders what is no manifest", func(*v1alpha1.ComponentSpec) {
+			answer(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, "{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: [{apiVersion: v1, metadata: {name: a}}]}")
+			})
+		}, "Stalled GenerateFailed: spec.function: URL: the answer:1: items[0]: no kind: write one, such as ConfigMap"),
+		Entry("is to be mended when it redirects", func(*v1alpha1.ComponentSpec) {
+			answer(http.RedirectHandler("https://example.com/", http.StatusTemporaryRedirect).ServeHTTP)
+		}, "Stalled GenerateFailed: spec.function: URL: it answers 307 Temporary Redirect: redirects are refused; write the URL that it leads to"),
+		Entry("is to be mended when another CA vouches for it", func(spec *v1alpha1.ComponentSpec) { spec.Function.CARef = nil },
+			"Stalled GenerateFailed: spec.function: URL: its certificate is not trusted: tls: failed to verify certificate: x509: "),
+		Entry("is to be mended when the token has expired", func(*v1alpha1.ComponentSpec) { server.accept("later") },
+			"Stalled GenerateFailed: spec.function: URL: it answers 401 Unauthorized: renew the token, or the client certificate"),
+		Entry("waits for its token", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
+			"Stalled ReferenceNotFound: Secret NAMESPACE/absent does not exist"),
+		Entry("gets no token that the component may not read", func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccountName = "nobody" },
+			"Stalled Forbidden: read "),
+	)
+
+	It("that was down is called again when it is back, without anybody's help", func(ctx SpecContext) {
+		answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+		component := createComponent(ctx, namespace, "shop", spec())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Progressing Retrying: "))
+		answer(function.Handler(generator.GeneratorFunc(renderer), function.HandlerOptions{}).ServeHTTP)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+	}, SpecTimeout(time.Minute))
+})

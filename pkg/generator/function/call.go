@@ -1,0 +1,113 @@
+package function
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// maxRetryAfter bounds what a service may ask for.
+const maxRetryAfter = 5 * time.Minute
+
+// transientError goes away by itself. A zero delay leaves it to the reconciler.
+type transientError struct {
+	err   error
+	after time.Duration
+}
+
+func (e *transientError) Error() string             { return e.err.Error() }
+func (e *transientError) Unwrap() error             { return e.err }
+func (e *transientError) RetryAfter() time.Duration { return e.after }
+
+// post sends a body, and returns that of the answer. Errors name the URL; those that go away by themselves say so.
+func (e *endpoint) post(ctx context.Context, body []byte, limit int64) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(limited, http.MethodPost, e.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, application/yaml")
+	if e.token != "" {
+		request.Header.Set("Authorization", "Bearer "+e.token)
+	}
+	client, done := e.client()
+	defer done()
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, e.refusal(response)
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+	if int64(len(answer)) > limit {
+		return nil, fmt.Errorf("%s: the answer is larger than %d bytes", e.name, limit)
+	}
+	return answer, nil
+}
+
+// explain tells what a person has to mend from what goes away by itself.
+func (e *endpoint) explain(ctx context.Context, err error) error {
+	if cause := ctx.Err(); errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // what is around it quotes the whole URL
+	}
+	var (
+		untrusted *tls.CertificateVerificationError
+		network   *net.OpError
+		noTLS     tls.RecordHeaderError
+	)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &transientError{err: fmt.Errorf("%s: no answer within %s", e.name, e.timeout)}
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("%s: its certificate is not trusted: %w; check the CA, and the host in the URL", e.name, err)
+	case errors.As(err, &network) && network.Op == "remote error": // what crypto/tls calls an alert of the other side
+		return fmt.Errorf("%s: it refuses the connection: %w; check the client certificate", e.name, err)
+	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s: it does not speak TLS; check scheme and port", e.name)
+	}
+	return &transientError{err: fmt.Errorf("%s: %w", e.name, err)}
+}
+
+// refusal says what the status of an answer means. The body may be anybody's, and could be secret: it is not quoted.
+func (e *endpoint) refusal(response *http.Response) error {
+	status := response.StatusCode
+	err := fmt.Errorf("%s: it answers %d %s", e.name, status, http.StatusText(status))
+	switch {
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
+		return &transientError{err: err, after: retryAfter(response.Header.Get("Retry-After"))}
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fmt.Errorf("%w: renew the token, or the client certificate", err)
+	case status >= 300 && status < 400:
+		return fmt.Errorf("%w: redirects are refused; write the URL that it leads to", err)
+	case status == http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("%w: send less, or let it accept more", err)
+	}
+	return fmt.Errorf("%w: want 200; check the URL, and the function", err)
+}
+
+// retryAfter reads the seconds that a service asks for.
+func retryAfter(header string) time.Duration {
+	seconds, err := strconv.Atoi(header)
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(maxRetryAfter, time.Duration(seconds)*time.Second)
+}

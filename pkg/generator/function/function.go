@@ -1,0 +1,205 @@
+package function
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// The bounds where Options are silent.
+const (
+	DefaultMaxCalls         = 4
+	DefaultMaxRequestBytes  = 8 << 20
+	DefaultMaxResponseBytes = 16 << 20
+)
+
+// whenBusy is how long to wait for a free call.
+const whenBusy = time.Second
+
+// Options configures a Generator. The zero value is usable.
+type Options struct {
+	// MaxCalls bounds the calls under way at once, and so the workers that slow functions hold up; DefaultMaxCalls by default. What would
+	// be one more is retried a second later.
+	MaxCalls int
+	// MaxRequestBytes and MaxResponseBytes bound what is sent and read; DefaultMaxRequestBytes and DefaultMaxResponseBytes by default.
+	MaxRequestBytes, MaxResponseBytes int64
+}
+
+// Generator renders with a function behind a URL. It is safe for concurrent use.
+//
+// It is the one generator that does network I/O of its own. A call takes the service's time-out at the most, and no more than
+// Options.MaxCalls are under way. Whatever goes away by itself (no connection, no answer in time, 429, 5xx) is an error with a method
+// RetryAfter; it is never retried while a worker waits.
+type Generator struct {
+	locate  func(generator.Request) (Service, error)
+	options Options
+	calls   chan struct{}
+	version string
+}
+
+var (
+	_ generator.Generator = (*Generator)(nil)
+	_ generator.Versioner = (*Generator)(nil)
+)
+
+// New returns a generator that calls a service. Its version is made from where the service is and what it gets, so a change of that renders
+// again; a change of credentials does not, and neither does a new version of the service behind the same URL: put that into the URL.
+func New(service Service, o Options) (*Generator, error) {
+	if _, err := service.endpoint(); err != nil {
+		return nil, err
+	}
+	g := NewFor(func(generator.Request) (Service, error) { return service, nil }, o)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", service.URL, service.Items))
+	g.version = "function " + hex.EncodeToString(sum[:16])
+	return g, nil
+}
+
+// NewFor returns a generator that calls the service that locate finds for a request: from the component, and from Secrets in its references.
+// It has no version, for nobody knows what locate will say.
+func NewFor(locate func(generator.Request) (Service, error), o Options) *Generator {
+	o.MaxCalls = cmp.Or(o.MaxCalls, DefaultMaxCalls)
+	o.MaxRequestBytes = cmp.Or(o.MaxRequestBytes, DefaultMaxRequestBytes)
+	o.MaxResponseBytes = cmp.Or(o.MaxResponseBytes, DefaultMaxResponseBytes)
+	return &Generator{locate: locate, options: o, calls: make(chan struct{}, o.MaxCalls)}
+}
+
+// Version tells where the service is, where that is always the same.
+func (g *Generator) Version() string { return g.version }
+
+// Generate calls the function. Errors name the URL without its query, and quote neither credentials nor what was sent.
+func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	service, err := g.locate(req)
+	if err != nil {
+		return nil, err
+	}
+	target, err := service.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	sent := listOf(req, service.Items)
+	body, err := json.Marshal(sent)
+	if err != nil {
+		return nil, fmt.Errorf("%s: write the request: %w", target.name, err)
+	}
+	if int64(len(body)) > g.options.MaxRequestBytes {
+		return nil, fmt.Errorf("%s: the request has %d bytes, more than the limit of %d", target.name, len(body), g.options.MaxRequestBytes)
+	}
+	answer, err := g.call(ctx, target, body)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := read(answer, sent.Items, target, req)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", target.name, err)
+	}
+	return objects, nil
+}
+
+// call posts while less than all calls are under way.
+func (g *Generator) call(ctx context.Context, target *endpoint, body []byte) ([]byte, error) {
+	select {
+	case g.calls <- struct{}{}:
+		defer func() { <-g.calls }()
+	default:
+		return nil, &transientError{err: fmt.Errorf("%s: all %d calls of functions are under way", target.name, cap(g.calls)), after: whenBusy}
+	}
+	return target.post(ctx, body, g.options.MaxResponseBytes)
+}
+
+// read returns the dependents in an answer, and reports its results.
+func read(answer []byte, sent []map[string]any, target *endpoint, req generator.Request) ([]client.Object, error) {
+	list, err := decodeList(answer)
+	if err != nil {
+		return nil, fmt.Errorf("the answer: %w", err)
+	}
+	if err := tell(list.Results, target.token, req); err != nil {
+		return nil, err
+	}
+	items, err := dependents(list.Items)
+	if err != nil {
+		return nil, err
+	}
+	own := make(map[manifests.Key]bool, len(sent))
+	for _, item := range sent {
+		own[keyOf(&unstructured.Unstructured{Object: item})] = true
+	}
+	var objects []client.Object
+	for _, item := range items {
+		if own[keyOf(item)] || item.GetAnnotations()[localConfig] == "true" {
+			continue
+		}
+		objects = append(objects, item)
+	}
+	return objects, nil
+}
+
+// dependents checks items as manifests from anywhere are checked.
+func dependents(items []map[string]any) ([]*unstructured.Unstructured, error) {
+	for i, item := range items {
+		if item == nil {
+			return nil, fmt.Errorf("the answer: items[%d] is null", i)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		return nil, err
+	}
+	return manifests.Decode("the answer", text)
+}
+
+func keyOf(object *unstructured.Unstructured) manifests.Key {
+	group := object.GroupVersionKind().Group
+	return manifests.Key{Group: group, Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// tell reports results; errors among them are one.
+func tell(results []result, token string, req generator.Request) error {
+	var errs []error
+	for _, r := range results {
+		said := generator.Result{Message: withoutToken(r.Message, token)}
+		if ref := r.ResourceRef; ref != nil {
+			group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
+			said.Object = withoutToken(manifests.Key{Group: group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}.String(), token)
+		}
+		if r.Field != nil {
+			said.Field = withoutToken(r.Field.Path, token)
+		}
+		switch r.Severity {
+		case severityInfo, "":
+			said.Severity = generator.SeverityInfo
+		case severityWarning:
+			said.Severity = generator.SeverityWarning
+		case severityError:
+			errs = append(errs, errors.New(said.String()))
+			continue
+		default:
+			errs = append(errs, fmt.Errorf("%s (a result of the unknown severity %q)", said, r.Severity))
+			continue
+		}
+		req.Tell(said)
+	}
+	return errors.Join(errs...)
+}
+
+func withoutToken(text, token string) string {
+	if token == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, token, "(redacted)")
+}

@@ -1,0 +1,193 @@
+package function
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// The bounds where HandlerOptions are silent.
+const (
+	DefaultMaxRenderings = 16
+	DefaultRenderTimeout = 50 * time.Second
+)
+
+// HandlerOptions configures a Handler. The zero value is usable.
+type HandlerOptions struct {
+	// MaxRequestBytes bounds what is read; DefaultMaxRequestBytes by default.
+	MaxRequestBytes int64
+	// MaxRenderings bounds what is rendered at once; DefaultMaxRenderings by default. More are asked to come back a second later.
+	MaxRenderings int
+	// Timeout of a rendering; DefaultRenderTimeout by default.
+	Timeout time.Duration
+}
+
+// Handler serves a generator as a function: what Generator calls. It answers POST on every path.
+//
+// Objects, and what the generator told, come back with status 200. So does an error, as a result of severity error: it reaches the person
+// who can mend it. An error that goes away by itself (it has a method RetryAfter, or the time was over) is 503. The generator gets no
+// look-ups and no source, and a component with nothing but its identity.
+//
+// The handler authenticates nobody: whoever reaches it may render. Put it behind TLS, and check a token or a client certificate in front
+// of it; the example does.
+func Handler(g generator.Generator, o HandlerOptions) http.Handler {
+	h := &handler{
+		generator: g, limit: cmp.Or(o.MaxRequestBytes, DefaultMaxRequestBytes), timeout: cmp.Or(o.Timeout, DefaultRenderTimeout),
+		renderings: make(chan struct{}, cmp.Or(o.MaxRenderings, DefaultMaxRenderings)),
+	}
+	return h
+}
+
+type handler struct {
+	generator  generator.Generator
+	limit      int64
+	timeout    time.Duration
+	renderings chan struct{}
+}
+
+// ServeHTTP renders what a ResourceList asks for.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "post a ResourceList", http.StatusMethodNotAllowed)
+		return
+	}
+	select {
+	case h.renderings <- struct{}{}:
+		defer func() { <-h.renderings }()
+	default:
+		unavailable(w, whenBusy, "too many renderings are under way")
+		return
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		http.Error(w, fmt.Sprintf("the request is larger than %d bytes", h.limit), http.StatusRequestEntityTooLarge)
+		return
+	case err != nil:
+		http.Error(w, "the request ended early", http.StatusBadRequest)
+		return
+	}
+	list, err := decodeList(text)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	h.render(w, r, list)
+}
+
+// render answers a request that could be read.
+func (h *handler) render(w http.ResponseWriter, r *http.Request, list *resourceList) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.timeout)
+	defer cancel()
+	answer := resourceList{APIVersion: listAPIVersion, Kind: listKind, Items: []map[string]any{}}
+	results := &collector{}
+	items, err := h.generate(ctx, list, results)
+	var transient interface{ RetryAfter() time.Duration }
+	switch {
+	case errors.As(err, &transient):
+		unavailable(w, transient.RetryAfter(), err.Error())
+		return
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		unavailable(w, 0, "the rendering did not end in time")
+		return
+	case err != nil:
+		answer.Results = []result{{Message: err.Error(), Severity: severityError}}
+	default:
+		answer.Items, answer.Results = items, results.all()
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// generate calls the generator; a panic of it is an error.
+func (h *handler) generate(ctx context.Context, list *resourceList, results *collector) (items []map[string]any, err error) {
+	req, err := requestOf(list)
+	if err != nil {
+		return nil, err
+	}
+	req.Report = results.add
+	defer func() {
+		if cause := recover(); cause != nil {
+			log.FromContext(ctx).Error(fmt.Errorf("panic: %v", cause), "the generator panicked", "stack", string(debug.Stack()))
+			err = errors.New("the generator panicked")
+		}
+	}()
+	objects, err := h.generator.Generate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return itemsOf(objects)
+}
+
+func itemsOf(objects []client.Object) ([]map[string]any, error) {
+	items := make([]map[string]any, 0, len(objects))
+	for i, object := range objects {
+		if object == nil {
+			return nil, fmt.Errorf("the generator returned nil as object %d", i+1)
+		}
+		manifest, err := manifests.ToUnstructured(object, func(o runtime.Object) (schema.GroupVersionKind, error) {
+			return apiutil.GVKForObject(o, clientgoscheme.Scheme)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%T %s: %w; set its apiVersion and kind", object, object.GetName(), err)
+		}
+		items = append(items, manifest.Object)
+	}
+	return items, nil
+}
+
+func unavailable(w http.ResponseWriter, after time.Duration, text string) {
+	if after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
+	}
+	http.Error(w, text, http.StatusServiceUnavailable)
+}
+
+// collector keeps what a generator tells.
+type collector struct {
+	mu      sync.Mutex
+	results []result
+}
+
+func (c *collector) add(told generator.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// The specification wants a reference to be apart in its fields; a text of ours names it as people do.
+	said := result{Message: generator.Result{Message: told.Message, Object: told.Object}.String(), Severity: severity(told.Severity)}
+	if told.Field != "" {
+		said.Field = &resultField{Path: told.Field}
+	}
+	c.results = append(c.results, said)
+}
+
+func (c *collector) all() []result {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.results
+}
