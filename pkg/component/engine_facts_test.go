@@ -23,6 +23,13 @@ func TestLatest(t *testing.T) {
 	}
 	in7 := watched
 	in7.ResourceVersion = "7"
+	written := func(version string, coverage plan.Coverage, change func(*plan.Observed)) plan.Observed {
+		o := plan.Observed{Presence: plan.Present, UID: "u1", ResourceVersion: version, Digest: "d", Applied: "fields", Coverage: coverage}
+		change(&o)
+		return o
+	}
+	as := func(*plan.Observed) {}
+	covered, partial := written("4", plan.CoverageFull, as), written("4", plan.CoveragePartial, as)
 	for _, c := range []struct {
 		name     string
 		watched  plan.Observed
@@ -42,6 +49,31 @@ func TestLatest(t *testing.T) {
 		{"where it was never known in any version the watch counts", other("4"), &plan.Observed{Presence: plan.Absent, Confirmed: true}, other("4")},
 		{"an answer about the successor counts while the watch shows the predecessor", other("4"), in("5"), *in("5")},
 		{"the watch counts when it shows the successor of what was answered", other("6"), in("5"), other("6")},
+		{
+			"what was answered of our fields holds while nobody takes one", written("5", plan.CoverageUnknown, as), &covered,
+			written("5", plan.CoverageFull, as),
+		},
+		{"but not where they do not cover the manifest", written("5", plan.CoverageUnknown, as), &partial, written("5", plan.CoverageUnknown, as)},
+		{
+			"nor when one was taken",
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.Applied = "fewer" }), &covered,
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.Applied = "fewer" }),
+		},
+		{
+			"nor when it was another operation's",
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.Updated = "fewer" }), &covered,
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.Updated = "fewer" }),
+		},
+		{
+			"nor when it was applied from something else",
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.Digest = "e" }), &covered,
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.Digest = "e" }),
+		},
+		{
+			"nor of a successor",
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.UID = "u2" }), &covered,
+			written("5", plan.CoverageUnknown, func(o *plan.Observed) { o.UID = "u2" }),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, latest(c.watched, plan.Result{Observed: c.answered})); diff != "" {

@@ -82,9 +82,20 @@ func latest(watched plan.Observed, r plan.Result) plan.Observed {
 		// The watch lags behind: an object that is gone does not come back under its UID.
 		return *r.Observed
 	case inspect.Newer(watched.ResourceVersion, r.Observed.ResourceVersion):
-		return watched
+		return carried(watched, *r.Observed)
 	}
 	return *r.Observed
+}
+
+// carried adds to a later version of an object what an answer told of the manifest, where that still holds: nobody has taken a field from us
+// since. So the status that a controller writes at once does not cost a read of what was just applied.
+func carried(later, answered plan.Observed) plan.Observed {
+	same := later.UID == answered.UID && later.Digest == answered.Digest && later.Applied == answered.Applied && later.Updated == answered.Updated
+	// Of fields that our entries do not cover, others may have changed the values.
+	if same && later.Coverage == plan.CoverageUnknown && answered.Coverage == plan.CoverageFull {
+		later.Coverage = plan.CoverageFull
+	}
+	return later
 }
 
 // fold enters a result, and returns the changes with what it wrote.

@@ -39,6 +39,9 @@ type Reconciler[T Component] struct {
 	sources  *sources
 	backoff  *backoff
 
+	// identifying is held while the cluster is asked for its identity.
+	identifying sync.Mutex
+
 	mu       sync.Mutex
 	wake     func(types.NamespacedName)
 	early    []types.NamespacedName

@@ -138,6 +138,9 @@ func (r *Reconciler[T]) damaged(obj client.Object) bool {
 
 // clusterID returns the UID of the namespace kube-system, which identifies the cluster where components live.
 func (r *Reconciler[T]) clusterID(ctx context.Context) (string, error) {
+	// One worker asks; the others wait for its answer.
+	r.identifying.Lock()
+	defer r.identifying.Unlock()
 	r.mu.Lock()
 	known := r.cluster
 	r.mu.Unlock()

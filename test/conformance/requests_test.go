@@ -1,0 +1,76 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("An operator asks the API server", func() {
+	It("once which cluster it is, however many components wait for the answer", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		mark := markAudit(ctx)
+		var gadgets []*gadget.Gadget
+		for i := range 16 {
+			name := fmt.Sprintf("app-%d", i)
+			gadgets = append(gadgets, newGadget(ctx, namespace, name, configMap(name, "a"), servedBy(operator)))
+		}
+		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if path.Base(r.URL.Path) == metav1.NamespaceSystem {
+					// The answer is late, so that other workers get to the question.
+					<-time.After(300 * time.Millisecond)
+				}
+				return next.RoundTrip(r)
+			})
+		}})
+		for _, g := range gadgets {
+			expectReady(ctx, g)
+		}
+		Expect(requestsSince(ctx, mark, operator).Resource("namespaces").Verb("get")).To(HaveLen(1))
+	})
+
+	It("nothing about what it has just applied, although a controller writes its status at once", func(ctx SpecContext) {
+		if !cluster.HasControllers {
+			Skip("no controller manager")
+		}
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		// rolledOut returns when the controller of Deployments has written the status.
+		rolledOut := func(name string) error {
+			return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+				d := &appsv1.Deployment{}
+				err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, d)
+				return d.Status.ObservedGeneration > 0, err
+			})
+		}
+		isWrite := writesTo(namespace, "deployments")
+		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				answer, err := next.RoundTrip(r)
+				if err == nil && isWrite(r) {
+					err = rolledOut(path.Base(r.URL.Path))
+				}
+				return answer, err
+			})
+		}})
+		var all []string
+		for i := range 8 {
+			all = append(all, deployment(fmt.Sprintf("app-%d", i)))
+		}
+		mark := markAudit(ctx)
+		g := newGadget(ctx, namespace, "app", together(all...), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("deployments").Verb("get")).To(BeEmpty())
+	})
+})
