@@ -100,6 +100,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		decided := planner(facts)
 		facts.Inventory, fenced.record = decided.Inventory, fenced.record || decided.Record
 		if len(decided.Actions) == 0 {
+			e.observer.Keep(facts.Owner, p.kinds(decided.Inventory))
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			o := outcome(decided, changes)
 			o.engine, o.created, o.Unwatched = e, fenced.entries(decided.Inventory), e.unwatched(p.Owner)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -13,15 +15,11 @@ import (
 // facts starts the watches that a pass needs, and collects what is known. It returns false while a first list is under way.
 func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	ownerID, inventory := p.Owner.ID(), plan.NewInventory(p.Inventory)
-	kinds := inventory.GroupKinds()
-	for _, o := range slices.Concat(p.Desired, p.PreDelete, p.PostDelete) {
-		kinds[o.Key.GroupKind()] = o.Version
-	}
 	managed := e.definedAmong(ctx, plan.Victims(inventory, p.Desired))
 	if p.deleting && len(inventory) > 0 {
 		managed = append(managed, e.additional(ctx, p.Managed)...)
 	}
-	e.observer.Retain(ownerID, kinds, p.Wake)
+	e.observer.Retain(ownerID, p.kinds(inventory), p.Wake)
 	e.observer.RetainTypes(ownerID, kindsOf(managed))
 	if !e.observer.Synced(ownerID) {
 		return plan.Facts{}, false
@@ -37,6 +35,15 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	}
 	facts.Foreign = e.watchedForeign(ctx, facts, managed)
 	return facts, true
+}
+
+// kinds are the types of what is desired and recorded, each with the version to prefer.
+func (p Pass) kinds(inventory plan.Inventory) map[schema.GroupKind]string {
+	kinds := inventory.GroupKinds()
+	for _, o := range slices.Concat(p.Desired, p.PreDelete, p.PostDelete) {
+		kinds[o.Key.GroupKind()] = o.Version
+	}
+	return kinds
 }
 
 // check asks the API server, right before anything is deleted that holds other objects, what it holds, and enters it into the facts. It

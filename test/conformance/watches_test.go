@@ -45,6 +45,25 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		Expect(len(lists)).To(BeNumerically("<=", 6), "five a second without the pause")
 	})
 
+	It("is not watched any more when its last dependent is gone", func(ctx SpecContext) {
+		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		definition := create(ctx, widgetDefinition(group))[0]
+		g := newGadget(ctx, namespace, "app", together(widget(group, "one"), configMap("stays", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		changeManifests(ctx, g, configMap("stays", "a"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+
+		// With the definition the API server ends all watches on the type, and whoever still wants one asks again.
+		mark := markAudit(ctx)
+		remove(ctx, definition)
+		expectGone(ctx, definition)
+		Consistently(ctx, func() []string {
+			return verbs(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("widgets." + group))
+		}).WithTimeout(3 * time.Second).WithPolling(500 * time.Millisecond).Should(BeEmpty())
+	})
+
 	Context("whose definition drops a version", func() {
 		// twoVersions is a definition that has a v1alpha1 before v1.
 		twoVersions := func(group string, served bool) string {

@@ -377,11 +377,11 @@ func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
 			o.RetainTypes("us", []schema.GroupKind{widgets})
 		}, ""},
 		{"one needs neither any more", func() {
-			o.Retain("us", nil, func() {})
+			o.Keep("us", nil)
 			o.RetainTypes("us", nil)
 		}, ""},
 		{"and ends", func() { o.Release("us") }, ""},
-		{"one that was never known ends", func() { o.Release("nobody") }, ""},
+		{"one that was never known ends", func() { o.Keep("nobody", nil); o.Release("nobody") }, ""},
 		{"the last one needs the type no more", func() { o.RetainTypes("them", nil) }, "type"},
 		{"the last one ends", func() { o.Release("them") }, "type, kind"},
 	} {

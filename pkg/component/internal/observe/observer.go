@@ -113,8 +113,7 @@ func (o *Observer) Retain(ownerID string, kinds map[schema.GroupKind]string, wak
 		own = &owner{}
 		o.owners[ownerID] = own
 	}
-	former := own.kinds
-	own.kinds, own.wake = kinds, wake
+	own.wake = wake
 	for gk, version := range kinds {
 		k := o.kinds[gk]
 		if k == nil {
@@ -124,6 +123,23 @@ func (o *Observer) Retain(ownerID string, kinds map[schema.GroupKind]string, wak
 		k.version, k.users[ownerID] = version, true
 		k.retry()
 	}
+	o.keep(ownerID, kinds)
+}
+
+// Keep says which of the types that an owner retained it uses on. It starts no watch, and makes none try again.
+func (o *Observer) Keep(ownerID string, kinds map[schema.GroupKind]string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.owners[ownerID] != nil {
+		o.keep(ownerID, kinds)
+	}
+}
+
+// keep stops the watches on types that an owner used and nobody uses any more. The caller holds the lock.
+func (o *Observer) keep(ownerID string, kinds map[schema.GroupKind]string) {
+	own := o.owners[ownerID]
+	former := own.kinds
+	own.kinds = kinds
 	for gk := range former {
 		if _, uses := kinds[gk]; !uses {
 			o.leaveKind(ownerID, gk)
