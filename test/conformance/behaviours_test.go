@@ -140,6 +140,30 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(3), "and a repair")
 			})
 
+			It("keeps what admission set when it was created, through a repair and a change of settings", func(ctx SpecContext) {
+				namespace := newNamespace(ctx)
+				admit(ctx, namespace, "CREATE", `metadata: Object.metadata{annotations: {"example.com/admitted": "x"}}, data: {"admitted": "x"}`)
+				Eventually(ctx, func() (map[string]string, error) {
+					probe := newConfigMap(namespace, "probe")
+					err := k8s.Create(ctx, probe)
+					remove(ctx, probe)
+					return probe.Data, err
+				}).Should(HaveKey("admitted"))
+				g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy(policy)))
+				expectReady(ctx, g)
+				admitted := func() *unstructured.Unstructured { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings") }
+				Expect(admitted().Object["data"]).To(HaveKeyWithValue("admitted", "x"))
+
+				patch(ctx, admitted(), `{"data":{"a":"theirs"}}`)
+				Eventually(ctx, func() any { return admitted().Object["data"] }).Should(Equal(map[string]any{"a": "x", "admitted": "x"}))
+				Expect(admitted().GetAnnotations()).To(HaveKeyWithValue("example.com/admitted", "x"))
+
+				changeManifests(ctx, g, settingsMap("a: x", updatePolicy(policy), setting("reconcile-policy", "on-object-or-component-change")))
+				expectReady(ctx, g)
+				Expect(admitted().GetAnnotations()).To(And(HaveKey(operatorName+"/reconcile-policy"), HaveKeyWithValue("example.com/admitted", "x")))
+				Expect(admitted().Object["data"]).To(Equal(map[string]any{"a": "x", "admitted": "x"}))
+			})
+
 			It("is repaired once when its managed fields were stripped by hand, and drift is seen after that", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x, dropped: x", updatePolicy(policy)))
@@ -208,26 +232,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 // mutateConfigMaps makes an admission policy that sets the value of all ConfigMaps in a namespace, and waits until it does.
 func mutateConfigMaps(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	made := create(ctx, strings.ReplaceAll(`apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: NAME}
-spec:
-  failurePolicy: Fail
-  reinvocationPolicy: Never
-  matchConstraints:
-    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAME}}
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
-  mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration: {expression: 'Object{data: {"value": "mutated"}}'}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: NAME}
-spec: {policyName: NAME}`, "NAME", namespace))
-	for _, o := range made {
-		DeferCleanup(func(ctx SpecContext) { remove(ctx, o) })
-	}
+	admit(ctx, namespace, "CREATE, UPDATE", `data: {"value": "mutated"}`)
 	probe := newConfigMap(namespace, "probe")
 	Expect(k8s.Create(ctx, probe)).To(Succeed())
 	Eventually(ctx, func() (map[string]string, error) {
@@ -235,4 +240,30 @@ spec: {policyName: NAME}`, "NAME", namespace))
 		err := k8s.Update(ctx, probe)
 		return probe.Data, err
 	}).Should(HaveKeyWithValue("value", "mutated"))
+}
+
+// admit makes an admission policy that sets fields, an expression, of all ConfigMaps in a namespace. The API server learns of it a moment
+// later.
+func admit(ctx context.Context, namespace, operations, fields string) {
+	GinkgoHelper()
+	made := create(ctx, strings.NewReplacer("NAME", namespace, "OPERATIONS", operations, "FIELDS", fields).Replace(`apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAME}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [OPERATIONS], resources: [configmaps]}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{FIELDS}'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec: {policyName: NAME}`))
+	for _, o := range made {
+		DeferCleanup(func(ctx SpecContext) { remove(ctx, o) })
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,26 +134,26 @@ func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, 
 	return e.observe(obj, a), nil
 }
 
-// dropped returns our fields of a live object, among which are those that the manifest has dropped; nil where the object was written from
-// this very manifest. Then there are none, and those that the manifest does not name are ours only because the API server gave them
-// defaults: to reset them would undo what others, such as an autoscaler, have set since.
+// dropped returns those of our fields in a live object among which are the ones that the manifest has dropped. Where the object was written
+// from the same content, these can only be settings. Other fields of ours that the manifest does not name are ours because the API server
+// gave them defaults, or admission a value, when we created the object: a repair must not reset them.
 func (e *Executor) dropped(live *unstructured.Unstructured, found *plan.Observed, a plan.Action) map[string]any {
-	if found.Digest == a.Object.Digest {
-		return nil
-	}
 	owned := inspect.Shape(slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager != e.reconciler || entry.Subresource != ""
 	}))
 	if manifests.SameContent(found.Digest, a.Object.Digest) {
-		return settingsAmong(owned)
+		return e.settingsAmong(owned)
 	}
 	return owned
 }
 
-// settingsAmong returns the annotations among fields: where only settings changed, nothing else was dropped.
-func settingsAmong(fields map[string]any) map[string]any {
-	metadata := fieldsBelow(fields["f:metadata"])
-	return map[string]any{"f:metadata": map[string]any{"f:annotations": fieldsBelow(metadata["f:annotations"])}}
+// settingsAmong returns the annotations among fields that are settings.
+func (e *Executor) settingsAmong(fields map[string]any) map[string]any {
+	settings := maps.Clone(fieldsBelow(fieldsBelow(fields["f:metadata"])["f:annotations"]))
+	maps.DeleteFunc(settings, func(field string, _ any) bool {
+		return !manifests.IsMark(e.reconciler, strings.TrimPrefix(field, "f:"))
+	})
+	return map[string]any{"f:metadata": map[string]any{"f:annotations": settings}}
 }
 
 // get reads an object. Whether one is gone that is to go is asked as the identity that watches, where it may: a component whose identity
