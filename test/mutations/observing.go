@@ -20,12 +20,12 @@ var observing = []mutation{
 	{
 		"unknown is absent", "observe/observer.go",
 		`return plan.Observed{Presence: plan.Unknown, Reason: k.reason, Message: k.message}`, `return plan.Observed{Presence: plan.Absent}`,
-		"may be the permission|may be a type: its siblings|A type of dependents",
+		"A type that may not be watched",
 	},
 	{
 		"watches never end", "observe/observer.go",
 		"		k.cancel()\n		delete(o.kinds, gk)\n", "		delete(o.kinds, gk)\n",
-		"A type of dependents|A target in another cluster",
+		"A type of dependents is not watched any more",
 	},
 	{
 		"the owner before is not told", "observe/kind.go",
@@ -45,7 +45,7 @@ var observing = []mutation{
 	{
 		"finished work is forgotten", "observe/kind.go",
 		`if s.Finished {`, `if false {`,
-		"Job",
+		"A Job that goes when it is finished",
 	},
 	{
 		"answers are not learned", "observe/observer.go",

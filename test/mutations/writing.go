@@ -35,7 +35,7 @@ var writing = []mutation{
 	{
 		"no migration to apply", "execute/write.go",
 		"	if a.Migrate {\n", "	if false {\n",
-		"Changing the manifests of a component",
+		"A dependent whose update policy changes",
 	},
 	{
 		"replace drops nothing", "execute/write.go",
@@ -44,8 +44,8 @@ var writing = []mutation{
 	},
 	{
 		"replace resets defaults", "execute/write.go",
-		`if found.Digest == a.Object.Digest {`, `if found.Digest == "" {`,
-		"A dependent that somebody else changes",
+		`if manifests.SameContent(found.Digest, a.Object.Digest) {`, `if false {`,
+		"A dependent that others have their part in under update policy replace",
 	},
 	{
 		"replace claims nothing", "execute/write.go",
@@ -55,7 +55,7 @@ var writing = []mutation{
 	{
 		"replace writes without need", "execute/write.go",
 		`if !changed && found.Coverage == plan.CoverageFull && !a.Forced {`, `if _ = changed; false {`,
-		"A dependent that somebody else changes|An operator that crashes|The reconcile policy",
+		"A dependent that others have their part in under update policy replace",
 	},
 	{
 		"items of others are lost", "execute/merge.go",
