@@ -15,17 +15,39 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// intruder does something right before the first request of a method to a path is sent: when it is decided, and not yet done.
+// intruder does something right before a request of a method to a path is sent: when it is decided, and not yet done.
 type intruder struct {
 	method, path string
-	act          func()
-	once         sync.Once
+
+	mu sync.Mutex
+	// passing is how many of these requests it lets pass before; act is nil when it has nothing to do.
+	passing int
+	act     func()
+}
+
+func (m *intruder) arm(passing int, act func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.passing, m.act = passing, act
+}
+
+func (m *intruder) meet() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.act == nil:
+	case m.passing > 0:
+		m.passing--
+	default:
+		m.act()
+		m.act = nil
+	}
 }
 
 func (m *intruder) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method == m.method && strings.HasSuffix(r.URL.Path, m.path) {
-			m.once.Do(m.act)
+			m.meet()
 		}
 		return next.RoundTrip(r)
 	})
@@ -34,16 +56,15 @@ func (m *intruder) wrap(next http.RoundTripper) http.RoundTripper {
 var _ = Describe("An object that changes hands right before it is written", func() {
 	const marks = `"labels":{"others.example.com/owner-id":"1"},"annotations":{"others.example.com/owner-id":"others"}`
 
-	// intrudeWith runs an operator for a ConfigMap that others get hold of before the operator's request.
-	intrudeWith := func(ctx context.Context, method, how string) (operator, namespace string, arm func()) {
+	// intrudeWith runs an operator for a ConfigMap that others get hold of before the operator's request, armed, lets some pass.
+	intrudeWith := func(ctx context.Context, method, how string) (operator, namespace string, arm func(passing int)) {
 		GinkgoHelper()
 		namespace, operator = newNamespace(ctx), newOperatorName()
 		object := newConfigMap(namespace, "settings")
-		m := &intruder{method: method, path: "/" + namespace + "/configmaps/settings", act: func() {}}
+		m := &intruder{method: method, path: "/" + namespace + "/configmaps/settings"}
 		runOperator(operator, operatorOptions{transport: m.wrap})
-		return operator, namespace, func() {
-			m.once = sync.Once{}
-			m.act = func() {
+		return operator, namespace, func(passing int) {
+			m.arm(passing, func() {
 				defer GinkgoRecover()
 				if how == "recreated" {
 					Expect(k8s.Delete(ctx, object.DeepCopy())).To(Succeed())
@@ -51,7 +72,7 @@ var _ = Describe("An object that changes hands right before it is written", func
 				}
 				patch(ctx, object.DeepCopy(), fmt.Sprintf(`{"metadata":{%s},"data":{"value":"theirs"}}`,
 					strings.ReplaceAll(marks, `{"others`, fmt.Sprintf(`{"%s/owner-id":null,"others`, operator))))
-			}
+			})
 		}
 	}
 	manifest := func(operator, policy, value string) string {
@@ -67,7 +88,7 @@ var _ = Describe("An object that changes hands right before it is written", func
 			operator, namespace, arm := intrudeWith(ctx, method, "recreated")
 			g := newGadget(ctx, namespace, "app", manifest(operator, policy, "a"), servedBy(operator))
 			expectReady(ctx, g)
-			arm()
+			arm(0)
 			changeManifests(ctx, g, manifest(operator, policy, "b"))
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True OwnershipConflict")
 			found := &corev1.ConfigMap{}
@@ -76,12 +97,23 @@ var _ = Describe("An object that changes hands right before it is written", func
 		})
 	}
 
+	It("is not adopted when it is taken over", func(ctx SpecContext) {
+		operator, namespace, arm := intrudeWith(ctx, http.MethodPatch, "taken over")
+		object := newConfigMap(namespace, "settings")
+		Expect(k8s.Create(ctx, object)).To(Succeed())
+		arm(1) // The first one creates, and is told that the object exists.
+		g := newGadget(ctx, namespace, "app", manifest(operator, "ssa-override", "a"), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True OwnershipConflict")
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+		Expect(object.Data).To(Equal(map[string]string{"value": "theirs"}))
+	})
+
 	for _, how := range []string{"recreated", "taken over"} {
 		It("is not deleted when it is "+how, func(ctx SpecContext) {
 			operator, namespace, arm := intrudeWith(ctx, http.MethodDelete, how)
 			g := newGadget(ctx, namespace, "app", manifest(operator, "ssa-override", "a"), servedBy(operator))
 			expectReady(ctx, g)
-			arm()
+			arm(0)
 			remove(ctx, g)
 			expectGone(ctx, g)
 			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, newConfigMap("", ""))).To(Succeed())

@@ -40,7 +40,7 @@ var deciding = []mutation{
 	{
 		"what is refused is tried again at once", "execute/classify.go",
 		`return s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError`, `return false`,
-		"Deleting a component|Waves|The identity of a component",
+		"names a dependent that may not be deleted",
 	},
 	{
 		"what is refused for its fields is tried again at once", "execute/classify.go",

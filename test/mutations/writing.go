@@ -20,7 +20,7 @@ var writing = []mutation{
 	{
 		"adopt what others adopt", "execute/write.go",
 		`preconditions["resourceVersion"] = version`, `_ = version`,
-		"An object that exists already",
+		"An object that changes hands right before it is written is not adopted",
 	},
 	{
 		"apply without force", "execute/write.go",
