@@ -17,6 +17,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const defaultValuesKey = "values.yaml"
@@ -74,6 +75,9 @@ func keysOf(data map[string][]byte) string {
 
 // parseValues reads one YAML document that is a map, as Helm reads a file of values. No document is no values.
 func parseValues(text []byte) (map[string]any, error) {
+	if err := manifests.CheckAliases(text, generator.DefaultMaxAliasBytes); err != nil {
+		return nil, err
+	}
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return nil, invalidYAML(err)

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"strings"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,6 +63,9 @@ var _ = Describe("Values", func() {
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: a second document; want one`),
 		Entry("a key that occurs twice", from("ConfigMap", "db", ""), data("values.yaml", "a: 1\nb: 2\na: 3\n"),
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": invalid YAML: line 3: key "a" already set in map`),
+		Entry("aliases that stand for too much", from("ConfigMap", "db", ""),
+			data("values.yaml", "a: &a "+strings.Repeat("x", 1<<20)+"\nb: ["+strings.Repeat("*a,", 9)+"]\n"),
+			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: the aliases up to here stand for more than 8388608 bytes: use fewer`),
 	)
 
 	DescribeTable("are read as Helm reads them",

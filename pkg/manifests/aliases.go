@@ -84,7 +84,7 @@ func (a *aliases) alias(node *yaml.Node) int {
 		return 0
 	}
 	if a.expanded += size; a.expanded > a.limit {
-		a.err = fmt.Errorf("line %d: the aliases up to here stand for more than %d bytes: write less, or raise the limit", node.Line, a.limit)
+		a.err = fmt.Errorf("line %d: the aliases up to here stand for more than %d bytes: use fewer", node.Line, a.limit)
 		return 0
 	}
 	return size

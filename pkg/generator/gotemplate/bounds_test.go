@@ -91,3 +91,30 @@ func TestLimitsCanBeRaised(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// No template may panic past the engine, exhaust the stack, or return objects with an error.
+func FuzzTemplates(f *testing.F) {
+	for _, seed := range []string{
+		`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
+		`{{ $x := dict "a" 1 }}{{ $_ := set $x "x" $x }}{{ $x }}`,
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Name | default `a` }}}\n",
+		`{{ range $i, $e := list 1 2 }}{{ if $i }}{{ break }}{{ else with $e }}{{ . | print | quote }}{{ end }}{{ end }}`,
+		"{{ tpl `{{ include .Name . }}` (dict `Name` `a.yaml`) }}",
+		`{{ (index (fromYaml "a: [1]") "a") | toJson | b64enc | repeat 3 | sha256sum }}`,
+		`{{ block "b" $ }}{{ untilStep 1 -5 -2 | join "," }}{{ end }}{{- /* c */ -}}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		g, err := gotemplate.New(sourceOf(map[string]string{"a.yaml": text}), gotemplate.Options{
+			Limits: generator.Limits{OutputBytes: 1 << 16, Duration: 5 * time.Second},
+		})
+		if err != nil {
+			return
+		}
+		objects, err := g.Generate(t.Context(), generator.Request{Parameters: map[string]any{"a": int64(1)}})
+		if err != nil && (objects != nil || strings.Contains(err.Error(), "panicked")) {
+			t.Errorf("got %v, %v", objects, err)
+		}
+	})
+}

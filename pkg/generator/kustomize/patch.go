@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // compile checks what kustomize would not, or not say where, and returns the patch as kustomize understands it: as JSON, because it
@@ -41,6 +44,9 @@ func (p Patch) compile() (types.Patch, error) {
 }
 
 func onlyDocument(text string) (any, error) {
+	if err := manifests.CheckAliases([]byte(text), generator.DefaultMaxAliasBytes); err != nil {
+		return nil, err
+	}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	var content any
 	for found := false; ; {

@@ -169,6 +169,7 @@ func TestMistakesInChangesNameTheEntry(t *testing.T) {
 	}
 	for want, changes := range map[string]kustomize.Changes{
 		`patches[0]: the patch is no YAML: error converting YAML to JSON: yaml: line 1: did not find expected node content`: one("a: [", nil),
+		`patches[0]: line 1: the aliases up to here stand for more than 8388608 bytes: use fewer`:                           one("[&a "+strings.Repeat("x", 1<<20)+strings.Repeat(", *a", 9)+"]", nil),
 		`patches[0]: want a strategic merge patch, which is a map, or a list of JSON patch operations`:                      one("", target),
 		`patches[0]: no kind in the patch: write it, or a target, to say which object it changes`:                           one("metadata: {name: a}", nil),
 		`patches[0]: no metadata.name in the patch: write it, or a target, to say which object it changes`:                  one("kind: Pod", nil),

@@ -1,0 +1,44 @@
+package operator
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Documents of values come from whoever may write the ConfigMap.
+func FuzzValues(f *testing.F) {
+	f.Add("a: 1\nb: {c: d}\n", "b: {c: null, e: [f]}\n")
+	f.Add("# nothing\n", "---\na: yes\n")
+	f.Add("a: &a {b: c}\nd: {<<: *a}\n", "{\"a\": 1.5}")
+	f.Add("a: &a [*a]", "- 1")
+	f.Fuzz(func(t *testing.T, below, above string) {
+		base, err := parseValues([]byte(below))
+		if err != nil {
+			return
+		}
+		over, err := parseValues([]byte(above))
+		if err != nil {
+			return
+		}
+		baseBefore, overBefore := runtime.DeepCopyJSON(base), runtime.DeepCopyJSON(over)
+		merged := merge(base, over)
+		if difference := cmp.Diff(baseBefore, base) + cmp.Diff(overBefore, over); difference != "" {
+			t.Errorf("merging changes what it merges:\n%s", difference)
+		}
+		if difference := cmp.Diff(merged, merge(merged, over)); difference != "" {
+			t.Errorf("the same values once more make a difference:\n%s", difference)
+		}
+		for key := range base {
+			if _, found := merged[key]; !found {
+				t.Errorf("%q is lost", key)
+			}
+		}
+		for key, value := range over {
+			if _, isMap := value.(map[string]any); !isMap && !cmp.Equal(merged[key], value) {
+				t.Errorf("%q does not win", key)
+			}
+		}
+	})
+}
