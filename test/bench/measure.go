@@ -73,26 +73,16 @@ func isOperators(e testcluster.Event) bool {
 	return strings.HasPrefix(e.UserAgent, operatorAgent)
 }
 
-// quiet returns all requests so far when the operator has sent none for a while, leases and watches aside.
+// quiet returns all requests so far when the last one of the operator is a while ago, leases and watches aside.
 func (s *stage) quiet(ctx context.Context) (testcluster.Events, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietPatience, fmt.Errorf("the operator is not quiet within %s", quietPatience))
 	defer cancel()
-	last, since := -1, time.Now()
 	for {
 		events, err := s.cluster.AuditEvents(ctx)
 		if err != nil {
 			return nil, err
 		}
-		sent := 0
-		for _, e := range events {
-			if c := classify(e); isOperators(e) && c != classLease && c != classWatch {
-				sent++
-			}
-		}
-		if sent != last {
-			last, since = sent, time.Now()
-		}
-		if time.Since(since) >= quietTime {
+		if time.Since(lastOfOperator(events)) >= quietTime {
 			return events, nil
 		}
 		select {
@@ -101,4 +91,15 @@ func (s *stage) quiet(ctx context.Context) (testcluster.Events, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// lastOfOperator returns when the operator's last request was answered; the zero time where there is none.
+func lastOfOperator(events testcluster.Events) time.Time {
+	var last time.Time
+	for _, e := range events {
+		if c := classify(e); isOperators(e) && c != classLease && c != classWatch && e.Answered.After(last) {
+			last = e.Answered
+		}
+	}
+	return last
 }

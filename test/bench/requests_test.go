@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -71,5 +72,22 @@ func TestOtherAgentsAreCountedWithoutTheirVersions(t *testing.T) {
 	})
 	if !maps.Equal(got["kube-controller-manager"], map[string]int{"get": 2}) || !maps.Equal(got["bench-floor"], map[string]int{"create": 1}) {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestTheOperatorIsQuietSinceItsLastRequest(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	events := testcluster.Events{
+		{UserAgent: operatorAgent + "/dev", Verb: "patch", Resource: "configmaps", Answered: at(2)},
+		{UserAgent: operatorAgent + "/dev", Verb: "get", Resource: "configmaps", Answered: at(1)},
+		{UserAgent: operatorAgent + "/dev", Verb: "watch", Resource: "configmaps", Answered: at(3)},
+		{UserAgent: operatorAgent + "/dev", Verb: "update", Resource: "leases", APIGroup: "coordination.k8s.io", Answered: at(4)},
+		{UserAgent: floorAgent, Verb: "create", Resource: "configmaps", Answered: at(5)},
+	}
+	if got := lastOfOperator(events); !got.Equal(at(2)) {
+		t.Errorf("want %s, got %s", at(2), got)
+	}
+	if got := lastOfOperator(nil); !got.IsZero() {
+		t.Errorf("without a request: %s", got)
 	}
 }

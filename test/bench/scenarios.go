@@ -92,7 +92,7 @@ var scenarios = []scenario{
 	},
 	{
 		number: 5, title: "idle for 5 minutes after 4", budget: "0 requests but leases and watch renewals; under 1 % of a core",
-		full: size{length: 5 * time.Minute}, quick: size{length: 10 * time.Second},
+		full: size{length: 5 * time.Minute}, quick: size{length: 5 * time.Second},
 		limits: func(size) []limit {
 			return []limit{{figure: figRequests, most: 0}, {figure: figCores, most: 1, below: true}}
 		},
@@ -170,7 +170,7 @@ var scenarios = []scenario{
 	},
 	{
 		number: 12, title: "a component that waits 60 s for a Deployment that never gets ready", budget: "at most 3 status writes",
-		full: size{components: 1, dependents: 1, length: time.Minute}, quick: size{components: 1, dependents: 1, length: 10 * time.Second},
+		full: size{components: 1, dependents: 1, length: time.Minute}, quick: size{components: 1, dependents: 1, length: 5 * time.Second},
 		limits: func(size) []limit { return []limit{{figure: figStatusWrites, most: 3}} },
 		run:    stayUnready,
 	},
