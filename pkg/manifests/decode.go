@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type Decoder struct {
 	MaxObjects int
 	// MaxAliasBytes bounds what the aliases of a document stand for, see CheckAliases; 8 MiB by default.
 	MaxAliasBytes int
+	// TrimDocuments ends each document with one line break, whatever white space does, as Helm does before it parses what templates rendered: a
+	// block scalar at the end depends on it.
+	TrimDocuments bool
 
 	found int
 }
@@ -45,6 +49,9 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, document := range splitDocuments(data) {
+		if d.TrimDocuments {
+			document.text = append(bytes.TrimRight(document.text, " \t\r\n"), '\n')
+		}
 		found, mistakes := d.document(document)
 		for _, mistake := range mistakes {
 			mistake.File = file

@@ -11,7 +11,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/ignore"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/lru"
@@ -74,27 +73,20 @@ func ignoreRules(source fs.FS) (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// checkDependencies finds the sub-charts that Chart.yaml requires and that are not there. Nothing is fetched.
+// checkDependencies finds the sub-charts that Chart.yaml requires and that are not there, as Helm does: by name, whatever the version, and not
+// what a sub-chart in turn lacks, which is left out. Nothing is fetched.
 func checkDependencies(c *chart.Chart) error {
 	var missing []string
 	for _, dependency := range c.Metadata.Dependencies {
-		there := slices.ContainsFunc(c.Dependencies(), func(sub *chart.Chart) bool {
-			return sub.Name() == dependency.Name && chartutil.IsCompatibleRange(dependency.Version, sub.Metadata.Version)
-		})
-		if !there {
+		if !slices.ContainsFunc(c.Dependencies(), func(sub *chart.Chart) bool { return sub.Name() == dependency.Name }) {
 			missing = append(missing, strings.TrimSpace(dependency.Name+" "+dependency.Version))
 		}
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("chart %s: Chart.yaml requires %s, which the folder charts does not hold: add it, for instance with helm dependency update",
-			c.Name(), strings.Join(missing, ", "))
+	if len(missing) == 0 {
+		return nil
 	}
-	for _, sub := range c.Dependencies() {
-		if err := checkDependencies(sub); err != nil {
-			return err
-		}
-	}
-	return nil
+	return fmt.Errorf("chart %s: Chart.yaml requires %s, which the folder charts does not hold: add it, for instance with helm dependency update",
+		c.Name(), strings.Join(missing, ", "))
 }
 
 // copyChart copies what Helm changes while it processes dependencies: the metadata with its dependencies, the values, and the tree of

@@ -31,7 +31,7 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 	if err != nil {
 		return nil, err
 	}
-	decoder := &manifests.Decoder{MaxObjects: options.Limits.Objects, MaxAliasBytes: options.Limits.AliasBytes}
+	decoder := &manifests.Decoder{MaxObjects: options.Limits.Objects, MaxAliasBytes: options.Limits.AliasBytes, TrimDocuments: true}
 	set := waves{prefix: options.AnnotationPrefix, revision: req.Revision, namespace: req.Namespace}
 	var definitions []*unstructured.Unstructured
 	var failed error
