@@ -38,21 +38,21 @@ func report(out io.Writer, results []result) int {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", r.name, r.variant, r.rival, r.objects, len(r.masked), r.outcome())
 	}
 	_ = table.Flush()
-	different := 0
+	different, refused := 0, 0
 	for _, r := range results {
 		section(out, r, "both refuse", strings.Split(r.refused, "\n"), r.refused != "")
 		section(out, r, "masked, because two runs of "+string(r.rival)+" differ", r.masked, len(r.masked) > 0)
 		section(out, r, "DIFFERENT", r.differences, len(r.differences) > 0)
-		if len(r.differences) > 0 {
+		switch {
+		case len(r.differences) > 0:
 			different++
+		case r.refused != "":
+			refused++
 		}
 	}
-	if different > 0 {
-		_, _ = fmt.Fprintf(out, "\n%d of %d renderings differ\n", different, len(results))
-		return 1
-	}
-	_, _ = fmt.Fprintf(out, "\nall %d renderings are equal\n", len(results))
-	return 0
+	_, _ = fmt.Fprintf(out, "\n%d renderings: %d equal, %d refused by both, %d different\n",
+		len(results), len(results)-different-refused, refused, different)
+	return min(different, 1)
 }
 
 func section(out io.Writer, r result, title string, lines []string, show bool) {
