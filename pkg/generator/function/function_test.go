@@ -224,8 +224,10 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 		"too much for it":          {handle: answering(413, ""), want: "it answers 413 Request Entity Too Large: send less, or let it accept more"},
 		"an empty success":         {handle: answering(204, ""), want: "it answers 204 No Content: want 200; check the URL, and the function"},
 		"a way to go": {
-			handle: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/?token=x", http.StatusTemporaryRedirect) },
-			want:   "it answers 307 Temporary Redirect: redirects are refused; write the URL that it leads to",
+			handle: func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://127.0.0.1:1/?token=x", http.StatusTemporaryRedirect)
+			},
+			want: "it answers 307 Temporary Redirect: redirects are refused; write the URL that it leads to",
 		},
 		"garbage":                 {handle: answering(200, "\x00\x01: ["), want: "the answer: it is neither JSON nor YAML"},
 		"nothing":                 {handle: answering(200, ""), want: "the answer: it is no ResourceList of config.kubernetes.io/v1"},

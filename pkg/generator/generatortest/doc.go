@@ -1,6 +1,7 @@
-// Package generatortest tests generators: Golden compares what a generator renders with files, and Lookup stands in for a cluster.
+// Package generatortest tests generators: Check finds where a generator does not do what a reconciler relies on, Golden compares what it renders
+// with files, and Lookup stands in for a cluster.
 //
-// A case is a folder:
+// A case of Golden is a folder:
 //
 //	input/           the source
 //	request.yaml     the request, see Request; may be missing

@@ -82,11 +82,13 @@ metadata: {name: a-{{ . }}}
 		"time":    {many, generator.Limits{Duration: time.Nanosecond}, "longer than the limit of 1ns"},
 		"recursion by tpl": {
 			map[string]string{"values.yaml": "t: '{{ tpl .Values.t . }}'\n", "templates/a.yaml": "\n{{ tpl .Values.t . }}"},
-			generator.Limits{}, "demo/templates/a.yaml:2:3: templates include each other more than 200 deep",
+			generator.Limits{},
+			"demo/templates/a.yaml:2:3: templates include each other more than 200 deep",
 		},
 		"recursion by template": {
 			map[string]string{"templates/a.yaml": `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`},
-			generator.Limits{Depth: 9}, "demo/templates/a.yaml:1:57: templates include each other more than 9 deep",
+			generator.Limits{Depth: 9},
+			"demo/templates/a.yaml:1:57: templates include each other more than 9 deep",
 		},
 		"output":          {many, generator.Limits{OutputBytes: 200}, "the templates write more than 200 bytes"},
 		"memory":          {map[string]string{"templates/a.yaml": `{{ repeat 1000000000 "aaaaaaaaaaaa" | len }}`}, generator.Limits{}, "the templates write more than"},

@@ -1,0 +1,160 @@
+package generatortest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// Options configures Check. The zero value is usable.
+type Options struct {
+	// Timeout of one rendering; a minute by default, which is what a reconciler gives.
+	Timeout time.Duration
+	// MaxObjects bounds what is rendered; generator.DefaultMaxObjects by default.
+	MaxObjects int
+}
+
+// atOnce is how many renderings run at the same time.
+const atOnce = 8
+
+// Check fails a test where a generator does not do what a reconciler relies on; see Verify.
+func Check(t testing.TB, g generator.Generator, o Options, requests ...generator.Request) {
+	t.Helper()
+	if err := Verify(t.Context(), g, o, requests...); err != nil {
+		t.Error(err)
+	}
+}
+
+// Verify returns where a generator does not do what a reconciler relies on, all findings joined; each says what to do. For each request, which
+// the generator must be able to render, it checks that
+//
+//   - a second rendering, also at another time, gives equal objects in the same order;
+//   - renderings at once, and renderings of the other requests in between, change nothing, and neither does whoever changes the objects that
+//     were returned: no state is shared;
+//   - the request is as it was;
+//   - a context that is done, before or while the generator looks something up, ends the rendering with the context's error;
+//   - it ends in time, does not panic, and renders no more than the limit;
+//   - every object has apiVersion, kind and name, can be written as JSON, and is there once.
+//
+// Run it with the race detector, which sees more than it. A generator that must not be called without a service, such as a function, needs
+// one that runs.
+func Verify(ctx context.Context, g generator.Generator, o Options, requests ...generator.Request) error {
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.MaxObjects = cmp.Or(o.MaxObjects, generator.DefaultMaxObjects)
+	if len(requests) == 0 {
+		return errors.New("no request to check the generator with")
+	}
+	var errs []error
+	for i, req := range requests {
+		s := subject{generator: g, options: o, request: req, others: requests}
+		for _, err := range s.verify(ctx) {
+			errs = append(errs, fmt.Errorf("request %d (%s/%s): %w", i+1, req.Namespace, req.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// subject is a generator with a request.
+type subject struct {
+	generator generator.Generator
+	options   Options
+	request   generator.Request
+	others    []generator.Request
+}
+
+func (s subject) verify(ctx context.Context) []error {
+	before, err := snapshot(s.request)
+	if err != nil {
+		return []error{err}
+	}
+	objects, err := s.render(ctx, s.request)
+	if err != nil {
+		return []error{fmt.Errorf("it cannot be rendered: %w", err)}
+	}
+	if errs := s.valid(objects); len(errs) > 0 {
+		return errs
+	}
+	want, err := textOf(objects)
+	if err != nil {
+		return []error{err}
+	}
+	errs := []error{s.repeats(ctx, want), s.sharesNothing(ctx, objects, want), s.honoursContext(ctx), s.stopsLookingUp(ctx)}
+	after, err := snapshot(s.request)
+	errs = append(errs, err)
+	if difference := gocmp.Diff(before, after); difference != "" {
+		errs = append(errs, fmt.Errorf("the request has changed; copy what you change (-before +after):\n%s", difference))
+	}
+	return withoutNil(errs)
+}
+
+// render calls the generator as a reconciler does.
+func (s subject) render(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	type outcome struct {
+		objects []client.Object
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if cause := recover(); cause != nil {
+				o.err = fmt.Errorf("it panicked: %v", cause)
+			}
+			done <- o
+		}()
+		o.objects, o.err = s.generator.Generate(ctx, req)
+	}()
+	select {
+	case o := <-done:
+		return o.objects, o.err
+	case <-time.After(2 * s.options.Timeout):
+		return nil, fmt.Errorf("it did not end within twice its time of %s; end with the error of the context", s.options.Timeout)
+	}
+}
+
+// repeats renders again, and at another time.
+func (s subject) repeats(ctx context.Context, want string) error {
+	later := s.request
+	later.Now = s.request.Now.AddDate(1, 2, 3).Add(4*time.Hour + 5*time.Minute + 6*time.Second)
+	const advice = "use no random values, no clock, and no range over a map"
+	if err := s.same(ctx, s.request, want, "a second rendering", advice); err != nil {
+		return err
+	}
+	return s.same(ctx, later, want, "a rendering at another time", advice)
+}
+
+// same renders, and compares.
+func (s subject) same(ctx context.Context, req generator.Request, want, what, advice string) error {
+	objects, err := s.render(ctx, req)
+	if err != nil {
+		return fmt.Errorf("%s fails: %w", what, err)
+	}
+	got, err := textOf(objects)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if difference := gocmp.Diff(want, got); difference != "" {
+		return fmt.Errorf("%s differs; %s (-first +this):\n%s", what, advice, difference)
+	}
+	return nil
+}
+
+func withoutNil(errs []error) []error {
+	var found []error
+	for _, err := range errs {
+		if err != nil {
+			found = append(found, err)
+		}
+	}
+	return found
+}

@@ -1,0 +1,211 @@
+package generatortest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// sharesNothing renders at once and in between, and changes what was returned.
+func (s subject) sharesNothing(ctx context.Context, objects []client.Object, want string) error {
+	for _, object := range objects {
+		scribble(object)
+	}
+	err := s.same(ctx, s.request, want, "a rendering after somebody changed the objects of the first", "return new objects each time")
+	if err != nil {
+		return err
+	}
+	for _, other := range s.others {
+		if _, err := s.render(ctx, other); err != nil {
+			continue // its own check says so
+		}
+	}
+	if err := s.same(ctx, s.request, want, "a rendering after those of other requests", "keep nothing between renderings"); err != nil {
+		return err
+	}
+	failures := make(chan error, atOnce)
+	for range atOnce {
+		go func() {
+			failures <- s.same(ctx, s.request, want, "a rendering at the same time as others", "share nothing between renderings")
+		}()
+	}
+	var first error
+	for range atOnce {
+		first = cmp.Or(first, <-failures)
+	}
+	return first
+}
+
+// scribble changes an object as its new owner may.
+func scribble(object client.Object) {
+	if manifest, ok := object.(*unstructured.Unstructured); ok {
+		scribbleData(manifest.Object)
+		return
+	}
+	for _, values := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
+		for key := range values {
+			values[key] = "scribbled"
+		}
+	}
+	object.SetName("scribbled")
+	object.SetLabels(map[string]string{"scribbled": "yes"})
+}
+
+func scribbleData(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, element := range value {
+			scribbleData(element)
+		}
+		value["scribbled"] = "yes"
+	case []any:
+		for i, element := range value {
+			scribbleData(element)
+			value[i] = "scribbled"
+		}
+	}
+}
+
+// honoursContext renders with a context that is done.
+func (s subject) honoursContext(ctx context.Context) error {
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	objects, err := s.render(done, s.request)
+	switch {
+	case err == nil:
+		return fmt.Errorf("its context was done before it began, and it returned %d objects; begin with: if err := ctx.Err(); err != nil { return nil, err }", len(objects))
+	case !errors.Is(err, context.Canceled):
+		return fmt.Errorf("its context was done before it began, and it returned another error; wrap the context's with %%w: %w", err)
+	}
+	return nil
+}
+
+// stopsLookingUp ends the context during the first look-up.
+func (s subject) stopsLookingUp(ctx context.Context) error {
+	ending, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, asked := s.request, false
+	cut := func(l generator.Lookup) generator.Lookup {
+		if l == nil {
+			return nil
+		}
+		return cutLookup{func() {
+			asked = true
+			cancel()
+		}}
+	}
+	req.Target, req.Local = cut(req.Target), cut(req.Local)
+	if _, err := s.render(ending, req); asked && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("its context was done during a look-up, and it did not end with the context's error, but with: %w", cmp.Or(err, errors.New("no error")))
+	}
+	return nil
+}
+
+// cutLookup ends the context of whoever asks, and answers with that.
+type cutLookup struct{ cut func() }
+
+// Get implements generator.Lookup.
+func (l cutLookup) Get(ctx context.Context, gvk schema.GroupVersionKind, _, name string) (*unstructured.Unstructured, error) {
+	l.cut()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, name)
+}
+
+// List implements generator.Lookup.
+func (l cutLookup) List(ctx context.Context, _ schema.GroupVersionKind, _ string) (*unstructured.UnstructuredList, error) {
+	l.cut()
+	return &unstructured.UnstructuredList{}, ctx.Err()
+}
+
+// valid checks the objects as such.
+func (s subject) valid(objects []client.Object) []error {
+	if len(objects) > s.options.MaxObjects {
+		return []error{fmt.Errorf("it renders %d objects, more than the limit of %d", len(objects), s.options.MaxObjects)}
+	}
+	var errs []error
+	seen := map[manifests.Key]bool{}
+	for i, object := range objects {
+		if object == nil {
+			errs = append(errs, fmt.Errorf("object %d is nil", i+1))
+			continue
+		}
+		manifest, err := asManifest(object)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("object %d, a %T called %q: %w; set apiVersion and kind", i+1, object, object.GetName(), err))
+			continue
+		}
+		if manifest.GetName() == "" {
+			errs = append(errs, fmt.Errorf("object %d, a %s, has no name", i+1, manifest.GetKind()))
+		}
+		key := manifests.Key{
+			Group: manifest.GroupVersionKind().Group, Kind: manifest.GetKind(), Namespace: manifest.GetNamespace(), Name: manifest.GetName(),
+		}
+		if key.Namespace == "" {
+			key.Namespace = s.request.Namespace
+		}
+		if seen[key] {
+			errs = append(errs, fmt.Errorf("%s is there twice", key))
+		}
+		seen[key] = true
+	}
+	return errs
+}
+
+func asManifest(object client.Object) (*unstructured.Unstructured, error) {
+	manifest, err := manifests.ToUnstructured(object, func(o runtime.Object) (schema.GroupVersionKind, error) {
+		return apiutil.GVKForObject(o, clientgoscheme.Scheme)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case manifest.GetAPIVersion() == "", manifest.GetKind() == "":
+		return nil, errors.New("it does not say of what type it is")
+	}
+	return manifest, nil
+}
+
+// textOf returns objects as a stream, in their order.
+func textOf(objects []client.Object) (string, error) {
+	var stream strings.Builder
+	for i, object := range objects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return "", fmt.Errorf("object %d (%T %s) cannot be written as JSON: %w", i+1, object, object.GetName(), err)
+		}
+		stream.WriteString("---\n")
+		stream.Write(text)
+	}
+	return stream.String(), nil
+}
+
+// snapshot returns the parts of a request that a generator could change, as text.
+func snapshot(req generator.Request) (string, error) {
+	references := map[string]map[string][]byte{}
+	for reference, data := range req.References {
+		references[fmt.Sprint(reference)] = data
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"parameters": req.Parameters, "component": req.Component, "references": references, "apiVersions": req.Capabilities.APIVersions,
+	}, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("the request cannot be written as JSON: %w", err)
+	}
+	return string(text), nil
+}
