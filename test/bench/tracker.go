@@ -22,7 +22,9 @@ import (
 type standing struct {
 	generation int64
 	ready      bool
-	message    string
+	// stalled says that it does not become ready without a change.
+	stalled bool
+	message string
 }
 
 // tracker watches the components of the cluster.
@@ -30,6 +32,10 @@ type tracker struct {
 	mutex   sync.Mutex
 	known   map[client.ObjectKey]standing
 	changed chan struct{} // closed and replaced at every change
+}
+
+func newTracker() *tracker {
+	return &tracker{known: map[client.ObjectKey]standing{}, changed: make(chan struct{})}
 }
 
 // track returns when it knows all components; it watches until the context ends.
@@ -42,7 +48,7 @@ func track(ctx context.Context, config *rest.Config, scheme *runtime.Scheme) (*t
 	if err != nil {
 		return nil, err
 	}
-	t := &tracker{known: map[client.ObjectKey]standing{}, changed: make(chan struct{})}
+	t := newTracker()
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    t.see,
 		UpdateFunc: func(_, object any) { t.see(object) },
@@ -76,6 +82,8 @@ func (t *tracker) see(object any) {
 		now.message = ready.Reason + ": " + ready.Message
 		now.ready = ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation
 	}
+	stalled := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionStalled)
+	now.stalled = stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.ObservedGeneration == c.Generation
 	t.update(func() { t.known[client.ObjectKeyFromObject(c)] = now })
 }
 
@@ -109,12 +117,15 @@ func (t *tracker) in(namespace string) (map[string]standing, <-chan struct{}) {
 	return found, t.changed
 }
 
-// await returns when the components of a namespace are as wanted. The error tells how they were last.
+// await returns when the components of a namespace are as wanted, or when one of them is stalled. The error tells how they were last.
 func (s *stage) await(ctx context.Context, namespace string, wanted func(map[string]standing) bool) error {
 	for {
 		found, changed := s.components.in(namespace)
 		if wanted(found) {
 			return nil
+		}
+		if anyStalled(found) {
+			return errors.New(summarise(found))
 		}
 		select {
 		case <-changed:
@@ -135,6 +146,15 @@ func (s *stage) awaitReady(ctx context.Context, namespace string, count int, gen
 
 func (s *stage) awaitGone(ctx context.Context, namespace string) error {
 	return s.await(ctx, namespace, func(found map[string]standing) bool { return len(found) == 0 })
+}
+
+func anyStalled(found map[string]standing) bool {
+	for _, c := range found {
+		if c.stalled {
+			return true
+		}
+	}
+	return false
 }
 
 func countReady(found map[string]standing, generation int64) int {
