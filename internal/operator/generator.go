@@ -21,6 +21,7 @@ type componentGenerator struct {
 var (
 	_ generator.Generator = (*componentGenerator)(nil)
 	_ generator.Versioner = (*componentGenerator)(nil)
+	_ generator.Noter     = (*componentGenerator)(nil)
 )
 
 // newGenerator returns a generator for Components. The engines must render the source of each request.
@@ -34,31 +35,56 @@ const renderingVersion = "1"
 // Version makes a new rendering a change of the inputs.
 func (g *componentGenerator) Version() string { return renderingVersion }
 
-// Generate renders req.Component, which must be a Component, from req.Source where there is one. Errors name the field of the spec, the object and the key, the file, and the
-// line where there is one; they quote nothing of a Secret.
+// Generate renders req.Component, which must be a Component, from req.Source where there is one. Errors name the field of the spec, the
+// object and the key, the file, and the line where there is one; they quote nothing of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	engine, req, err := g.prepare(req)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := engine.Generate(ctx, req)
+	return objects, redacted(err, req)
+}
+
+// Notes returns what the chart of a Component says to the person who applied it. Its errors are like those of Generate.
+func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (string, error) {
+	engine, req, err := g.prepare(req)
+	if err != nil {
+		return "", err
+	}
+	notes, err := generator.NotesOf(ctx, engine, req)
+	return notes, redacted(err, req)
+}
+
+// prepare returns what renders a Component, and the request for that.
+func (g *componentGenerator) prepare(req generator.Request) (generator.Generator, generator.Request, error) {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if !ok {
-		return nil, fmt.Errorf("%T is not a Component", req.Component)
+		return nil, req, fmt.Errorf("%T is not a Component", req.Component)
 	}
 	values, err := valuesOf(component, req.References)
 	if err != nil {
-		return nil, err
+		return nil, req, err
 	}
 	engine, folder, err := g.engineFor(component, req)
 	if err != nil {
-		return nil, err
+		return nil, req, err
 	}
 	transformers, err := postRenderers(component)
 	if err != nil {
-		return nil, err
+		return nil, req, err
 	}
 	req.Source, req.SourceDigest, req.Parameters = folder.files, folder.digest, values
-	objects, err := generator.Chain(engine, transformers...).Generate(ctx, req)
-	if err != nil {
-		return nil, redact(err, secretTexts(component, req.References))
+	return generator.Chain(engine, transformers...), req, nil
+}
+
+// redacted takes out of an error of an engine what comes from Secrets.
+func redacted(err error, req generator.Request) error {
+	component, ok := req.Component.(*v1alpha1.Component)
+	if err == nil || !ok {
+		return err
 	}
-	return objects, nil
+	return redact(err, secretTexts(component, req.References))
 }
 
 // engineFor returns the engine of a component, and the folder that it renders.

@@ -67,20 +67,29 @@ var _ Versioner = (*parameterised)(nil)
 
 // Generate changes a copy of the parameters, and renders with that.
 func (p *parameterised) Generate(ctx context.Context, req Request) ([]client.Object, error) {
+	req, err := p.changed(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return p.generator.Generate(ctx, req)
+}
+
+// changed returns the request with the changed parameters.
+func (p *parameterised) changed(ctx context.Context, req Request) (Request, error) {
 	for _, transformer := range p.transformers {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return Request{}, err
 		}
 		// Copied for each, because one may have kept what it returned.
 		changed := req
 		changed.Parameters, _ = copyParameters(req.Parameters).(map[string]any)
 		parameters, err := transformer.TransformParameters(ctx, changed)
 		if err != nil {
-			return nil, fmt.Errorf("parameters: %w", err)
+			return Request{}, fmt.Errorf("parameters: %w", err)
 		}
 		req.Parameters = parameters
 	}
-	return p.generator.Generate(ctx, req)
+	return req, nil
 }
 
 // Version is made from the versions of all parts.

@@ -30,6 +30,15 @@ var _ Versioner = (*switched)(nil)
 
 // Generate renders with the generator that the parameter names.
 func (s *switched) Generate(ctx context.Context, req Request) ([]client.Object, error) {
+	g, err := s.chosen(req)
+	if err != nil {
+		return nil, err
+	}
+	return g.Generate(ctx, req)
+}
+
+// chosen returns the generator that the parameter names.
+func (s *switched) chosen(req Request) (Generator, error) {
 	choice, err := s.choice(req.Parameters)
 	if err != nil {
 		return nil, err
@@ -38,7 +47,7 @@ func (s *switched) Generate(ctx context.Context, req Request) ([]client.Object, 
 	if !ok {
 		return nil, fmt.Errorf("parameter %s: %s; want one of %s", s.parameter(), found(choice), s.known())
 	}
-	return g.Generate(ctx, req)
+	return g, nil
 }
 
 // Version is made from the versions of the cases.

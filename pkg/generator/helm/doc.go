@@ -11,7 +11,7 @@
 // target as the component's identity; it finds nothing where there is no target, or where the kind is not served.
 //
 // The folder crds is part of the dependents, in a wave before all others, so custom resource definitions are updated, and deleted with the
-// component where nobody else uses them. NOTES.txt is rendered, because charts validate there, and dropped.
+// component where nobody else uses them. NOTES.txt is rendered, because charts validate there, and is what Notes returns.
 //
 // # Hooks
 //

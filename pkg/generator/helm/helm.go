@@ -31,7 +31,10 @@ type Generator struct {
 	options Options
 }
 
-var _ generator.Generator = (*Generator)(nil)
+var (
+	_ generator.Generator = (*Generator)(nil)
+	_ generator.Noter     = (*Generator)(nil)
+)
 
 // New returns a generator for the chart in source, a folder with a Chart.yaml at its top. The chart is parsed and checked here; an error says
 // what is wrong with it. With a nil source the chart is that of each request.
@@ -57,4 +60,25 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 		}
 		return rendering.Objects(objects), nil
 	})
+}
+
+// Notes returns what the chart's templates/NOTES.txt says; those of sub-charts are left out, as in Helm.
+func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, error) {
+	said := make(chan string, 1)
+	_, err := rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {
+		parsed, err := g.charts.For(req)
+		if err != nil {
+			return nil, err
+		}
+		notes, err := parsed.notes(ctx, req, g.options.Limits)
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %w", parsed.chart.Name(), err)
+		}
+		said <- notes
+		return nil, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return <-said, nil
 }

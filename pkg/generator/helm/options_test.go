@@ -114,3 +114,19 @@ func TestTheClockIsThatOfTheRequest(t *testing.T) {
 		t.Errorf("want %s, got %s", want, got)
 	}
 }
+
+func TestNotesAreThoseOfTheChart(t *testing.T) {
+	g, err := helm.New(chartOf(map[string]string{
+		"templates/NOTES.txt":             "Welcome to {{ .Release.Name }}, revision {{ .Release.Revision }}.",
+		"charts/sub/Chart.yaml":           "apiVersion: v2\nname: sub\nversion: 0.0.1\n",
+		"charts/sub/templates/NOTES.txt":  "not shown",
+		"charts/sub/templates/empty.yaml": "",
+	}), helm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := g.Notes(t.Context(), generator.Request{Name: "shop", Revision: 3})
+	if want := "Welcome to shop, revision 3."; err != nil || got != want {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,25 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 		}
 	}
 	return set.arrange(append(definitions, objects...), hooks)
+}
+
+// notes returns what the notes of the chart say. All templates are executed: one may leave something to the next.
+func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits generator.Limits) (string, error) {
+	working := copyChart(p.chart)
+	values, err := p.renderValues(working, req)
+	if err != nil {
+		return "", err
+	}
+	rendered, err := p.execute(ctx, working, values, req, limits)
+	if err != nil {
+		return "", err
+	}
+	for _, file := range rendered {
+		if file.Name == path.Join(working.Name(), "templates", notesFile) {
+			return string(file.Data), nil
+		}
+	}
+	return "", nil
 }
 
 // decodeRendered parts the objects from the hooks, both in the order of their files. Raw objects may be hooks.

@@ -94,10 +94,17 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 		Warn: func(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) },
 	}
 	component, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
-	if err != nil || !o.wait {
+	if err != nil {
 		return err
 	}
-	return a.newWaiter(c, target, o.timeout).ready(ctx, component)
+	if o.wait {
+		if err := a.newWaiter(c, target, o.timeout).ready(ctx, component); err != nil {
+			return err
+		}
+	}
+	// What keeps notes from being rendered keeps the component from being ready, or is a right that applying does not need.
+	_ = a.showNotes(ctx, c, target)
+	return nil
 }
 
 // spec returns the fields of the spec that the command line gives. An empty text removes a field.

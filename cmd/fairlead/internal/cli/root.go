@@ -87,7 +87,7 @@ func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(a.newApply(), a.newRender(), a.newTree(), a.newList(), a.newDelete(), a.newVersion(), newExitCodes())
+	root.AddCommand(a.newApply(), a.newRender(), a.newTree(), a.newNotes(), a.newList(), a.newDelete(), a.newVersion(), newExitCodes())
 	return root
 }
 

@@ -55,7 +55,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Expect(p.err.Contents()).To(BeEmpty())
 		all := requests(ctx, namespace, "components")
 		Expect(all.Verb("watch")).To(HaveLen(1))
-		Expect(all.Verb("get", "list")).To(HaveLen(1), "the one that looks whether there is a component: %v", all)
+		Expect(all.Verb("get", "list")).To(HaveLen(2), "the one that looks whether there is a component: %v", all) // before it is applied, and for its notes
 	})
 
 	It("does not take Ready of an earlier generation for an answer", func(ctx SpecContext) {

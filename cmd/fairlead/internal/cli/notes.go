@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+)
+
+const notesHelp = `Show what the chart of the component NAME says to the person who applied it: its NOTES.txt.
+
+The notes are rendered anew, from the component's source, values and revision, and read with your rights: the component, the Secrets and
+ConfigMaps that it references, and what the notes look up. A component without notes shows nothing.`
+
+func (a *app) newNotes() *cobra.Command {
+	return &cobra.Command{
+		Use:               "notes NAME",
+		Short:             "Show the notes of a component",
+		Long:              notesHelp,
+		Args:              cobra.ExactArgs(1),
+		RunE:              work(func(ctx context.Context, args []string) error { return a.notes(ctx, args[0]) }),
+		ValidArgsFunction: a.completeOne,
+	}
+}
+
+func (a *app) notes(ctx context.Context, name string) error {
+	c, target, err := a.connect(name)
+	if err != nil {
+		return err
+	}
+	if !target.IsReadyMade() {
+		return exit.BadUsage("%s: only components.%s have notes", target, v1alpha1.GroupVersion.Group)
+	}
+	return a.showNotes(ctx, c, target)
+}
+
+func (a *app) showNotes(ctx context.Context, c *cluster.Cluster, target cluster.Target) error {
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return err
+	}
+	about, err := a.flags.ToDiscoveryClient()
+	if err != nil {
+		return exit.Unasked("kubeconfig: %w", err)
+	}
+	said, err := notes.Of(ctx, c.Client, about, obj)
+	if err != nil {
+		return exit.Refuse("%s: its notes cannot be rendered: %w", target, err)
+	}
+	if said = strings.TrimSpace(said); said != "" {
+		_, err = fmt.Fprintln(a.Out, said)
+	}
+	return err
+}

@@ -1,0 +1,110 @@
+// Package notes renders what a component says to the person who applied it. It reads as that person: the component, what it references, and
+// what its templates look up.
+package notes
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/source/fetch"
+)
+
+// Of returns the notes of a component of the ready-made operator; they are empty where it has none. The dependents themselves may be in
+// another cluster: then nothing is looked up there, and the version of this one is not told.
+func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured.Unstructured) (string, error) {
+	component := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
+		return "", err
+	}
+	g, err := operator.NewGenerator(operator.RenderOptions{})
+	if err != nil {
+		return "", err
+	}
+	req := generator.Request{Component: component, Revision: revisionOf(component)}
+	req.Namespace, req.Name = component.Placement()
+	if req.References, err = read(ctx, c, component); err != nil {
+		return "", err
+	}
+	if req.Source, err = fetched(ctx, component); err != nil {
+		return "", err
+	}
+	if component.KubeConfig() == nil {
+		if req.Capabilities, err = capabilities(about); err != nil {
+			return "", err
+		}
+		req.Target = lookup{c}
+	}
+	return generator.NotesOf(ctx, g, req)
+}
+
+// revisionOf returns the revision that a component has, or is about to have.
+func revisionOf(component *v1alpha1.Component) int64 {
+	revision := component.Status.Revision
+	if component.Generation != component.Status.ObservedGeneration {
+		revision++
+	}
+	return max(revision, 1)
+}
+
+// read reads what a component references. Nothing of it is shown but what the notes say.
+func read(ctx context.Context, c client.Client, component *v1alpha1.Component) (generator.References, error) {
+	references := generator.References{}
+	for _, wanted := range component.References() {
+		if wanted.Credential {
+			continue
+		}
+		data, err := content(ctx, c, client.ObjectKey{Namespace: component.Namespace, Name: wanted.Name}, wanted.Kind)
+		if apierrors.IsNotFound(err) && wanted.Optional {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		references[generator.Reference{Kind: wanted.Kind, Namespace: component.Namespace, Name: wanted.Name}] = data
+	}
+	return references, nil
+}
+
+func content(ctx context.Context, c client.Client, key client.ObjectKey, kind metav1alpha1.ReferenceKind) (map[string][]byte, error) {
+	if kind == metav1alpha1.SecretReference {
+		secret := &corev1.Secret{}
+		err := c.Get(ctx, key, secret)
+		return secret.Data, err
+	}
+	configMap := &corev1.ConfigMap{}
+	if err := c.Get(ctx, key, configMap); err != nil {
+		return nil, err
+	}
+	data := make(map[string][]byte, len(configMap.Data)+len(configMap.BinaryData))
+	for name, text := range configMap.Data {
+		data[name] = []byte(text)
+	}
+	for name, binary := range configMap.BinaryData {
+		data[name] = binary
+	}
+	return data, nil
+}
+
+// fetched returns the source of a component that is outside the cluster; nil where it is inside.
+func fetched(ctx context.Context, component *v1alpha1.Component) (fs.FS, error) {
+	ref := component.Source()
+	if ref == nil {
+		return nil, nil
+	}
+	files, err := fetch.NewHTTP(fetch.Options{}).Fetch(ctx, *ref)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the source: %w", err)
+	}
+	return files, nil
+}
