@@ -50,8 +50,7 @@ func parseConfiguration(file string, text []byte, limitOfAliases int) (*configur
 	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(c); err != nil && len(strings.TrimSpace(withoutComments(text))) > 0 {
-		var mistakes *yaml.TypeError
-		if errors.As(err, &mistakes) {
+		if mistakes, ok := errors.AsType[*yaml.TypeError](err); ok {
 			return nil, errorsIn(file, mistakes.Errors...)
 		}
 		return nil, errorsIn(file, strings.TrimPrefix(err.Error(), "yaml: "))

@@ -39,22 +39,11 @@ func (r *references) folder(folder string) {
 	if err != nil || file == "" {
 		return
 	}
-	for _, entry := range k.old.PatchesStrategicMerge {
-		// It may be the text of a patch, which is neither absolute nor above something.
-		r.local(file, "patchesStrategicMerge", entry)
-	}
 	r.ownSchema = r.ownSchema || len(k.OpenAPI) > 0
 	for _, field := range k.helmFields() {
 		r.errs = append(r.errs, fmt.Errorf("%s: %s runs helm, which is not supported: render the chart with the Helm engine", file, field))
 	}
-	paths := k.filePaths()
-	for _, field := range slices.Sorted(maps.Keys(paths)) {
-		for _, entry := range paths[field] {
-			if target, ok := r.resolve(file, field, entry); ok {
-				r.render(target)
-			}
-		}
-	}
+	r.filesOf(file, k)
 	for _, field := range k.folders() {
 		for _, entry := range field.entries {
 			r.resource(file, field.name, entry)
@@ -63,6 +52,22 @@ func (r *references) folder(folder string) {
 	for _, field := range k.plugins() {
 		for _, entry := range field.entries {
 			r.plugin(file, field.name, entry)
+		}
+	}
+}
+
+// filesOf checks the entries of a kustomization that name a file.
+func (r *references) filesOf(file string, k kustomization) {
+	for _, entry := range k.old.PatchesStrategicMerge {
+		// It may be the text of a patch, which is neither absolute nor above something.
+		r.local(file, "patchesStrategicMerge", entry)
+	}
+	paths := k.filePaths()
+	for _, field := range slices.Sorted(maps.Keys(paths)) {
+		for _, entry := range paths[field] {
+			if target, ok := r.resolve(file, field, entry); ok {
+				r.render(target)
+			}
 		}
 	}
 }
