@@ -25,15 +25,14 @@ func (e *passing) RetryAfter() time.Duration { return e.after }
 
 // unreached tells why there is no complete answer. The URL in the error of net/http is left out: its query may hold a credential.
 func unreached(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	var untrusted *tls.CertificateVerificationError
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case errors.Is(err, errRedirect):
 		return err
-	case errors.As(err, &untrusted):
+	case untrusted:
 		return fmt.Errorf("the server is not trusted: %w", err)
 	}
 	return &passing{cause: err}
