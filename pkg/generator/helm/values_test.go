@@ -1,0 +1,142 @@
+package helm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+)
+
+// randomValues makes a tree of few keys, so that trees often meet: in values, in nulls, and in another type.
+func randomValues(random *rand.Rand, depth int) map[string]any {
+	values := map[string]any{}
+	for _, key := range []string{"a", "b", "sub", "global", "enabled"} {
+		if random.IntN(3) == 0 {
+			continue
+		}
+		switch kind := random.IntN(9); {
+		case kind < 3 && depth > 0:
+			values[key] = randomValues(random, depth-1)
+		case kind == 3:
+			values[key] = nil
+		case kind == 4:
+			values[key] = []any{int64(random.IntN(9)), "x", map[string]any{"a": nil}}
+		case kind == 5:
+			values[key] = int64(random.IntN(9)) * 1_000_000_007
+		case kind == 6:
+			values[key] = random.IntN(2) == 0
+		case kind == 7:
+			values[key] = 0.5
+		default:
+			values[key] = fmt.Sprint("text ", random.IntN(9))
+		}
+	}
+	return values
+}
+
+// TestValuesAreMergedAsHelmDoes compares what templates of a chart and its sub-chart see with what Helm composes from the same text.
+func TestValuesAreMergedAsHelmDoes(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		parameters := randomValues(random, 3)
+		files := map[string]string{
+			"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\n" +
+				"dependencies: [{name: sub, version: '*', condition: sub.enabled, import-values: [a, {child: b, parent: global}]}]\n",
+			"values.yaml":                text(t, randomValues(random, 3)),
+			"templates/a.yaml":           configMap + "data: {values: {{ toJson .Values | quote }}}\n",
+			"charts/sub/Chart.yaml":      "apiVersion: v2\nname: sub\nversion: 0.0.1\n",
+			"charts/sub/values.yaml":     text(t, randomValues(random, 3)),
+			"charts/sub/templates/b.txt": strings.Replace(configMap, "name: a", "name: b", 1) + "data: {values: {{ toJson .Values | quote }}}\n",
+		}
+		want, failure := composedByHelm(t, files, parameters)
+		g, err := helm.New(chartOf(files), helm.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := g.Generate(t.Context(), generator.Request{Name: "demo", Parameters: plain(t, parameters)})
+		if (err == nil) != (failure == nil) {
+			t.Fatalf("seed %d: Helm says %v, Fairlead %v", seed, failure, err)
+		}
+		got := map[string]string{}
+		for _, object := range objects {
+			got[object.GetName()] = dataOf(t, object)["values"]
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("seed %d: parameters %s\ngot  %v\nwant %v", seed, text(t, parameters), got, want)
+		}
+	}
+}
+
+// composedByHelm returns the values that Helm gives to the templates of the chart, and of its sub-chart where that is enabled.
+func composedByHelm(t *testing.T, files map[string]string, parameters map[string]any) (map[string]string, error) {
+	t.Helper()
+	var buffered []*loader.BufferedFile
+	for name, content := range files {
+		buffered = append(buffered, &loader.BufferedFile{Name: name, Data: []byte(content)})
+	}
+	loaded, err := loader.LoadFiles(buffered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := chartutil.ReadValues([]byte(text(t, parameters)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chartutil.ProcessDependenciesWithMerge(loaded, read); err != nil {
+		return nil, err
+	}
+	top, err := chartutil.ToRenderValues(loaded, read, chartutil.ReleaseOptions{Name: "demo"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	values, err := top.Table("Values")
+	if err != nil {
+		return nil, err
+	}
+	composed := map[string]string{"a": asJSON(t, values)}
+	if len(loaded.Dependencies()) > 0 {
+		own, err := values.Table("sub")
+		if err != nil {
+			own = chartutil.Values{}
+		}
+		composed["b"] = asJSON(t, own)
+	}
+	return composed, nil
+}
+
+func text(t *testing.T, values any) string {
+	t.Helper()
+	written, err := yaml.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(written)
+}
+
+func asJSON(t *testing.T, values any) string {
+	t.Helper()
+	written, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(written)
+}
+
+// plain returns values as a component has them.
+func plain(t *testing.T, values map[string]any) map[string]any {
+	t.Helper()
+	var copied map[string]any
+	if err := utiljson.Unmarshal([]byte(asJSON(t, values)), &copied); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
