@@ -21,7 +21,7 @@ func (n noted) Notes(_ context.Context, req generator.Request) (string, error) {
 
 func TestCompositionsPassNotesOn(t *testing.T) {
 	silent := generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { return nil, nil })
-	doubled := generator.ParameterTransformerFunc(func(_ context.Context, req generator.Request) (map[string]any, error) {
+	doubled := generator.ParameterTransformerFunc(func(context.Context, generator.Request) (map[string]any, error) {
 		return map[string]any{"a": "changed"}, nil
 	})
 	for name, c := range map[string]struct {

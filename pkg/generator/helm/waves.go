@@ -141,30 +141,29 @@ func (w waves) namespaceOf(object *unstructured.Unstructured) string {
 
 // place gives a hook the settings for when it runs. rank is its place among all count hooks.
 func (w waves) place(h hook, m moment, rank, count int) {
+	if m != "" {
+		w.placeInApply(h, m, rank, count)
+	}
+	w.placeInDeletion(h, m, rank)
+}
+
+func (w waves) placeInApply(h hook, m moment, rank, count int) {
 	first := postHooksOrder
 	if m == pre || m == kept && h.at(release.HookPreInstall) {
 		first = preHooksOrder
 	}
-	if m != "" {
-		purgeOrder := strconv.Itoa(first + 2*count - 1 - rank)
-		if order := w.orderOf(h.object); order != "" {
-			purgeOrder = order
-		}
-		w.set(h.object, manifests.AnnotationOrder, strconv.Itoa(first+rank))
-		if h.succeeded && !h.holds() {
-			w.set(h.object, manifests.AnnotationPurgeOrder, purgeOrder)
-		}
+	if h.succeeded && !h.holds() {
+		w.set(h.object, manifests.AnnotationPurgeOrder, cmp.Or(w.orderOf(h.object), strconv.Itoa(first+2*count-1-rank)))
 	}
-	switch {
-	case m != "" && installs(h) && !h.runs():
+	w.set(h.object, manifests.AnnotationOrder, strconv.Itoa(first+rank))
+	if installs(h) && !h.runs() {
 		w.set(h.object, manifests.AnnotationReconcilePolicy, string(metav1alpha1.ReconcileOnce))
-	case m != "":
-		annotate(h.object, revisionAnnotation, strconv.FormatInt(w.revision, 10))
-		if !h.holds() {
-			w.set(h.object, manifests.AnnotationUpdatePolicy, string(metav1alpha1.UpdateRecreate))
-		}
+		return
 	}
-	w.placeInDeletion(h, m, rank)
+	annotate(h.object, revisionAnnotation, strconv.FormatInt(w.revision, 10))
+	if !h.holds() {
+		w.set(h.object, manifests.AnnotationUpdatePolicy, string(metav1alpha1.UpdateRecreate))
+	}
 }
 
 // placeInDeletion gives a hook the settings for what it does when the component is deleted.

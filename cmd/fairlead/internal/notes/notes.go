@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,9 +91,7 @@ func content(ctx context.Context, c client.Client, key client.ObjectKey, kind me
 	for name, text := range configMap.Data {
 		data[name] = []byte(text)
 	}
-	for name, binary := range configMap.BinaryData {
-		data[name] = binary
-	}
+	maps.Copy(data, configMap.BinaryData)
 	return data, nil
 }
 
