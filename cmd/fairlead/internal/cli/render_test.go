@@ -64,16 +64,13 @@ var _ = Describe("render", func() {
 		Expect(r.Out).To(And(ContainSubstring("replicas: 8\n"), ContainSubstring("storage: 3Gi\n")))
 	})
 
-	It("follows links inside the folder only", func(ctx SpecContext) {
-		dir := folder("real/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
-		Expect(os.Symlink("real", filepath.Join(dir, "linked"))).To(Succeed())
-		r := run(ctx, "fairlead", "render", dir, "--path", "linked", "--raw")
+	It("follows links, wherever they lead", func(ctx SpecContext) {
+		shared := folder("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+		dir := folder("more/b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}")
+		Expect(os.Symlink(shared, filepath.Join(dir, "more", "shared"))).To(Succeed())
+		r := run(ctx, "fairlead", "render", dir, "--path", "more", "--raw")
 		Expect(r.Err).To(BeEmpty())
-		Expect(r.Out).To(ContainSubstring("name: a\n"))
-		Expect(os.Symlink("/etc", filepath.Join(dir, "outside"))).To(Succeed())
-		r = run(ctx, "fairlead", "render", dir)
-		Expect(r.Code).To(Equal(2))
-		Expect(r.Err).To(ContainSubstring(`entry "outside"`))
+		Expect(r.Out).To(And(ContainSubstring("name: a\n"), ContainSubstring("name: b\n")))
 	})
 
 	DescribeTable("answers 2 with one line, and prints nothing", func(ctx SpecContext, line string, want ...string) {

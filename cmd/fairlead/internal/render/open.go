@@ -24,14 +24,9 @@ func Open(name string) (fs.FS, error) {
 	return openArchive(name, info)
 }
 
-// openFolder follows links, but not out of the folder.
+// openFolder follows links wherever they lead, as Helm does: the folder belongs to whoever renders it.
 func openFolder(name string) (fs.FS, error) {
-	root, err := os.OpenRoot(name)
-	if err != nil {
-		return nil, fmt.Errorf("folder %q: %w", name, err)
-	}
-	defer func() { _ = root.Close() }()
-	tree, err := source.Read(root.FS(), source.Limits{})
+	tree, err := source.Read(os.DirFS(name), source.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("folder %q: %w", name, err)
 	}
