@@ -81,8 +81,8 @@ var _ = Describe("The engines", func() {
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
 		Entry("a base that is not there", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/lost"}, archive,
-			`source/overlays/lost/kustomization.yaml: resources: "../../basis" does not exist in the source`),
+			`overlays/lost/kustomization.yaml: resources: "../../basis" does not exist in the source`),
 		Entry("a base outside the source", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "overlays/out"}, archive,
-			`resources: "../../../base" does not exist in the source`),
+			`resources: "../../../base" leaves the source`),
 	)
 })

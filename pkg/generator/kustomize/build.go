@@ -32,7 +32,7 @@ func build(ctx context.Context, t *tree, found checked) ([]*unstructured.Unstruc
 	defer func() { <-building }()
 
 	files := newBuildFiles(ctx, t)
-	resources, err := run(files, found.ownSchema)
+	resources, err := run(files, found)
 	if files.err != nil {
 		return nil, files.err
 	}
@@ -46,16 +46,16 @@ func build(ctx context.Context, t *tree, found checked) ([]*unstructured.Unstruc
 }
 
 // run runs kustomize, and takes back what it changed globally.
-func run(files filesys.FileSystem, ownSchema bool) (resources resmap.ResMap, err error) {
+func run(files filesys.FileSystem, source checked) (resources resmap.ResMap, err error) {
 	defer func() {
-		if ownSchema {
+		if source.ownSchema {
 			openapi.ResetOpenAPI()
 		}
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("kustomize panicked: %v", cause)
 		}
 	}()
-	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filesys.Separator)
+	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filesys.Separator+source.entry)
 }
 
 // decodeResources goes through YAML, because that is how kubectl apply -k understands scalars that kustomize leaves as they were written.

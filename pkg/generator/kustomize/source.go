@@ -15,8 +15,28 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
+// At returns a source whose kustomization is in a folder of it, and may refer to whatever else is in the source: an overlay usually builds on
+// what is next to it. New and requests take it as any source.
+func At(source fs.FS, folder string) fs.FS { return placed{FS: source, folder: path.Clean(folder)} }
+
+// placed is a source that is rendered from another folder than its top.
+type placed struct {
+	fs.FS
+	folder string
+}
+
+// entryOf returns the folder that a source is rendered from.
+func entryOf(source fs.FS) string {
+	if p, ok := source.(placed); ok {
+		return p.folder
+	}
+	return "."
+}
+
 // parsedSource is what the renderings of a source share. None of them changes it.
 type parsedSource struct {
+	// entry is the folder that is rendered.
+	entry string
 	// contents are the files of a source without templates, and checked says what was found in it.
 	contents map[string][]byte
 	checked  checked
@@ -28,7 +48,9 @@ type parsedSource struct {
 type checked struct {
 	// ownSchema says that a kustomization names an OpenAPI schema.
 	ownSchema bool
-	// isPlain says that there is no kustomization at its top, and plain are its manifests then.
+	// entry is the folder that is rendered.
+	entry string
+	// isPlain says that there is no kustomization in it, and plain are its manifests then.
 	isPlain bool
 	plain   []rendering.File
 }
@@ -39,19 +61,20 @@ func parseSource(source fs.FS, options Options) (*parsedSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	entry := entryOf(source)
 	if templated := newTemplatedSource(files, options); templated != nil {
 		// Others may be in folders that nothing refers to.
-		if top := templated.folders["."]; top != nil && top.err != nil {
+		if top := templated.folders[entry]; top != nil && top.err != nil {
 			return nil, top.err
 		}
-		return &parsedSource{templated: templated}, nil
+		return &parsedSource{entry: entry, templated: templated}, nil
 	}
 	contents := make(map[string][]byte, len(files))
 	for _, file := range files {
 		contents[file.Name] = file.Data
 	}
-	found, err := check(newTree(contents, options.Limits))
-	return &parsedSource{contents: contents, checked: found}, err
+	found, err := check(newTree(contents, options.Limits), entry)
+	return &parsedSource{entry: entry, contents: contents, checked: found}, err
 }
 
 // forRequest returns the source as kustomize sees it for a request.
@@ -60,26 +83,26 @@ func (s *parsedSource) forRequest(ctx context.Context, req generator.Request, li
 		return newTree(s.contents, limits), s.checked, nil
 	}
 	rendered := newTemplatedTree(ctx, s.templated, req, limits)
-	found, err := check(rendered)
+	found, err := check(rendered, s.entry)
 	if ctx.Err() != nil {
 		return nil, checked{}, ctx.Err()
 	}
 	return rendered, found, err
 }
 
-// check follows the kustomizations of a source from its top.
-func check(t *tree) (checked, error) {
+// check follows the kustomizations of a source from a folder.
+func check(t *tree, entry string) (checked, error) {
 	checks := newReferences(t)
-	file, err := checks.kustomizationFile(".")
+	file, err := checks.kustomizationFile(entry)
 	if err != nil {
 		return checked{}, err
 	}
 	if file == "" {
-		files, errs := t.plain()
-		return checked{isPlain: true, plain: files}, errors.Join(errs...)
+		files, errs := t.plain(entry)
+		return checked{entry: entry, isPlain: true, plain: files}, errors.Join(errs...)
 	}
-	checks.folder(".")
-	return checked{ownSchema: checks.ownSchema}, errors.Join(checks.errs...)
+	checks.folder(entry)
+	return checked{entry: entry, ownSchema: checks.ownSchema}, errors.Join(checks.errs...)
 }
 
 // isRepository leaves out the git repository of a source that is a checkout.

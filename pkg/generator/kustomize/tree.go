@@ -89,8 +89,8 @@ func (t *tree) read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// plain returns the manifests of a folder without kustomization, in order.
-func (t *tree) plain() ([]rendering.File, []error) {
+// plain returns the manifests in a folder without kustomization, and below, in order.
+func (t *tree) plain(folder string) ([]rendering.File, []error) {
 	names := slices.Collect(maps.Keys(t.contents))
 	for name := range t.outputs {
 		if _, also := t.contents[name]; !also {
@@ -101,7 +101,7 @@ func (t *tree) plain() ([]rendering.File, []error) {
 	var files []rendering.File
 	var errs []error
 	for _, name := range names {
-		if !isManifest(name) {
+		if !within(folder, name) || !isManifest(name) {
 			continue
 		}
 		content, err := t.read(name)
