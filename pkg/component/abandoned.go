@@ -25,20 +25,27 @@ type belongings struct {
 	uid types.UID
 	// target is the name of the Secret with the kubeconfig.
 	target string
-	// phases says that there may be records of phases.
-	phases bool
+	// records are the kinds of records that there may be.
+	records []recordKind
 }
 
 // noteBelongings remembers what a component has at the end of a pass.
 func (r *Reconciler[T]) noteBelongings(component T) {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	var records []recordKind
+	if status.PhaseRecord != "" {
+		records = append(records, recordOfPhases)
+	}
+	if status.RenderedSet != "" {
+		records = append(records, recordOfRendering)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if status.TargetSecret == "" && status.PhaseRecord == "" {
+	if status.TargetSecret == "" && len(records) == 0 {
 		delete(r.belongings, name)
 		return
 	}
-	r.belongings[name] = belongings{uid: component.GetUID(), target: status.TargetSecret, phases: status.PhaseRecord != ""}
+	r.belongings[name] = belongings{uid: component.GetUID(), target: status.TargetSecret, records: records}
 }
 
 // letGo lets go of what belongs to a component of a name that does not exist any more; successor is the UID of the one that does, empty
@@ -56,9 +63,9 @@ func (r *Reconciler[T]) letGo(ctx context.Context, name types.NamespacedName, su
 			return err
 		}
 	}
-	if left.phases {
-		if err := r.dropPhases(ctx, owner, ""); err != nil {
-			return err
+	for _, kind := range left.records {
+		if err := r.dropRecords(ctx, owner, kind, ""); err != nil {
+			return fmt.Errorf("drop the records of %s: %w", name, err)
 		}
 	}
 	r.mu.Lock()
@@ -105,7 +112,7 @@ func (r *Reconciler[T]) sweepOnce(ctx context.Context) error {
 		return err
 	}
 	secrets := r.local.metadata.Resource(secretResource)
-	records, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: r.name + "/" + labelPhases})
+	records, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: r.name + "/" + labelRecord})
 	if err != nil {
 		return err
 	}
@@ -128,13 +135,13 @@ func (r *Reconciler[T]) sweepOnce(ctx context.Context) error {
 	return r.sweepHolds(ctx, held.Items, owners)
 }
 
-// sweepRecords drops the records of phases whose component is none of the owners. Of another cluster, which a backup brought along, or of
+// sweepRecords drops the records whose component is none of the owners. Of another cluster, which a backup brought along, or of
 // another kind nothing is known.
 func (r *Reconciler[T]) sweepRecords(ctx context.Context, records []metav1.PartialObjectMetadata, owners map[string]bool, kin manifests.Owner) error {
 	for i := range records {
 		secret := &records[i]
-		known := strings.HasPrefix(secret.Annotations[r.name+"/"+labelPhases], strings.TrimSuffix(kin.String(), "/"))
-		if !known || owners[secret.Labels[r.name+"/"+labelPhases]] {
+		known := strings.HasPrefix(secret.Annotations[r.name+"/"+labelRecord], strings.TrimSuffix(kin.String(), "/"))
+		if !known || owners[secret.Labels[r.name+"/"+labelRecord]] {
 			continue
 		}
 		if err := r.dropSecret(ctx, secret); err != nil {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -32,27 +33,36 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if err := r.place(ctx, component, inputs, len(inventory)); err != nil {
 		return Outcome{}, err
 	}
-	desired, err := r.render(ctx, component, owner, inputs)
+	rendered, err := r.render(ctx, component, owner, inputs)
 	if err != nil {
 		return unrendered(err)
 	}
-	desired, phases := ofPhase(desired, manifests.PhaseApply)
+	desired, phases := ofPhase(rendered.objects, manifests.PhaseApply)
 	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
 		return Outcome{}, err
 	}
 	pass := r.newPass(component, owner, inventory)
-	r.begin(component.GetStatus(), inputs)
-	if err := r.keepPhases(ctx, component, owner, phases); err != nil {
+	if err := r.begin(component.GetStatus(), inputs, rendered, inventory); err != nil {
 		return Outcome{}, err
 	}
-	pass.Desired, pass.Revision, pass.Managed = desired, component.GetStatus().Revision, inputs.managed
+	if err := r.keepRecords(ctx, component, owner, rendered.draft, phases); err != nil {
+		return Outcome{}, err
+	}
+	status := component.GetStatus()
+	pass.Desired, pass.Revision, pass.Rendition, pass.Managed = desired, status.Revision, status.Rendition, inputs.managed
 	if pass.Trigger, err = triggerOf(component, inputs); err != nil {
 		return Outcome{}, err
 	}
-	outcome, err := inputs.target.engine.Apply(ctx, pass)
+	return r.applySet(ctx, component, inputs, pass)
+}
+
+// applySet applies, and says what besides the dependents cannot be watched.
+func (r *Reconciler[T]) applySet(ctx context.Context, component T, in inputs, pass Pass) (Outcome, error) {
+	outcome, err := in.target.engine.Apply(ctx, pass)
 	if err == nil && outcome.Applied {
-		component.GetStatus().AppliedDigest = inputs.digest
+		component.GetStatus().AppliedDigest = in.digest
 	}
+	outcome.Unwatched = append(outcome.Unwatched, r.unwatchedLookups(pass.Owner, in.target)...)
 	return outcome, err
 }
 
@@ -62,6 +72,14 @@ func unrendered(err error) (Outcome, error) {
 		return Outcome{Observing: true}, nil
 	}
 	return Outcome{}, err
+}
+
+// keepRecords records what must outlive this process before anything is applied.
+func (r *Reconciler[T]) keepRecords(ctx context.Context, component T, owner manifests.Owner, d draft, phases []manifests.Object) error {
+	if err := r.keep(ctx, component, owner, d); err != nil {
+		return err
+	}
+	return r.keepPhases(ctx, component, owner, phases)
 }
 
 // validate asks a component whether its spec can be used.
@@ -159,17 +177,40 @@ func triggerOf(component client.Object, in inputs) (string, error) {
 	return manifests.Digest([]any{component.GetGeneration(), in.digest})
 }
 
-// begin enters new inputs into the status: a revision of their own, and a new time-out.
-func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs) {
+// begin enters new inputs into the status: a revision of their own, and a new time-out. What is rendered differently because of what is looked
+// up is a new rendition of the revision.
+func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered rendering, inventory []metav1alpha1.InventoryEntry) error {
 	status.Reconciler, status.TargetNamespace, status.TargetName = r.name, in.namespace, in.name
 	status.TargetCluster, status.ManagedTypes = in.target.cluster, typeTexts(in.managed)
-	if status.InputDigest == in.digest {
-		return
+	switch {
+	case !in.standing(status):
+		status.InputDigest, status.Rendition = in.digest, 0
+		status.Revision++
+	case looksRecorded(status, rendered):
+		return nil
+	case appliedOtherwise(rendered.objects, inventory):
+		status.Rendition++
+	default:
+		return nil
 	}
-	status.InputDigest = in.digest
-	status.Revision++
 	now := metav1.NewTime(r.clock.Now())
 	status.ProgressingSince = &now
+	return rendered.looks.enter(status)
+}
+
+func looksRecorded(status *metav1alpha1.Status, rendered rendering) bool {
+	same, _ := rendered.looks.recorded(status)
+	return same
+}
+
+// appliedOtherwise says that other dependents are rendered now than are recorded, or that one was applied with another manifest.
+func appliedOtherwise(objects []manifests.Object, inventory []metav1alpha1.InventoryEntry) bool {
+	applied := plan.NewInventory(inventory)
+	desired, _ := ofPhase(objects, manifests.PhaseApply)
+	return len(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
+		entry, recorded := applied[o.Key]
+		return !recorded || entry.Digest != "" && entry.Digest != o.Digest
+	})
 }
 
 // record persists an inventory, behind the finalizer: without it a deletion could outrun us. The resource version fences operators of

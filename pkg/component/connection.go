@@ -39,6 +39,9 @@ type connection struct {
 	observer   *observe.Observer
 	// namespaces are those that dependents could not be created in.
 	namespaces *observe.References
+	// lookups are the objects that components looked up when they were rendered, and serving is what they rendered for.
+	lookups *observe.References
+	serving *serving
 	// checking makes the reads that must see everything, whatever a component may see.
 	checking *execute.Executor
 	guards   guardBook
@@ -81,7 +84,8 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	c.observer = observe.New(ctx, observe.Options{
 		Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper, Verbs: c.verbs, Whole: o.CacheFull,
 	})
-	c.namespaces = observe.NewReferences(ctx, c.metadata)
+	c.namespaces = observe.NewReferences(ctx, c.metadata, name)
+	c.lookups, c.serving = observe.NewReferences(ctx, c.metadata, name), newServing(ctx, c)
 	c.checking = execute.New(execute.Options{
 		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Writers: o.Writers,
 	})

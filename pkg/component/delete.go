@@ -120,6 +120,9 @@ func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	if err := r.endPhases(ctx, component, owner); err != nil {
 		return err
 	}
+	if err := r.keepNothing(ctx, component, owner); err != nil {
+		return err
+	}
 	if err := r.changeFinalizers(ctx, component, controllerutil.RemoveFinalizer); err != nil {
 		return client.IgnoreNotFound(err)
 	}

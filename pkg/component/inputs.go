@@ -38,6 +38,9 @@ type inputs struct {
 	observing bool
 }
 
+// standing says that the inputs are those of the revision that the status tells of.
+func (in inputs) standing(status *metav1alpha1.Status) bool { return status.InputDigest == in.digest }
+
 // reference is a referenced object. Its data is read when it is needed: as long as the resource version stands, the digest is enough.
 type reference struct {
 	generator.Reference

@@ -75,15 +75,18 @@ func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manife
 		inventory[plan.KeyOf(e)] = e
 	}
 	rebuilt := sortedEntries(inventory)
-	return rebuilt, r.restore(ctx, component, rebuilt)
+	return rebuilt, r.restore(ctx, component, owner, rebuilt)
 }
 
 // restore enters what was rebuilt into the status, and persists it before the pass writes anything else there: from then on nothing tells
 // that it was lost.
-func (r *Reconciler[T]) restore(ctx context.Context, component T, inventory []metav1alpha1.InventoryEntry) error {
+func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) error {
 	// Who may not list Secrets wrote no records.
 	if err := r.rebuildPhases(ctx, component); err != nil && !apierrors.IsForbidden(err) {
 		return phaseProblem("find", err)
+	}
+	if err := r.rebuildKept(ctx, component, owner); err != nil && !apierrors.IsForbidden(err) {
+		return keepProblem("find", err)
 	}
 	status := component.GetStatus()
 	recorded := status.Inventory
@@ -91,7 +94,7 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, inventory []me
 		return err
 	}
 	status.Reconciler = r.name
-	if len(inventory) == 0 && status.PhaseRecord == "" {
+	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" {
 		// There is nothing to look for again, should this pass not get as far as writing a status.
 		return nil
 	}

@@ -2,73 +2,99 @@ package component
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/fairlead-io/fairlead/pkg/generator"
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// lookup reads from the target for a generator.
-func (e *Engine) lookup() generator.Lookup { return lookup{e} }
-
-type lookup struct{ engine *Engine }
-
-// Get reads one object.
-func (l lookup) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	resource, err := l.resource(gvk, namespace)
-	if err != nil {
-		return nil, err
-	}
-	return resource.Get(ctx, name, metav1.GetOptions{})
+// lookupKey is what a rendering asks for: an object, or a list of objects.
+type lookupKey struct {
+	// local says that it is asked of the cluster where the component is, and not of the target.
+	local           bool
+	gvk             schema.GroupVersionKind
+	namespace, name string
+	list            bool
 }
 
-// List reads all objects of a type.
-func (l lookup) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (*unstructured.UnstructuredList, error) {
-	resource, err := l.resource(gvk, namespace)
-	if err != nil {
-		return nil, err
+// record returns what identifies the look-up in the status.
+func (k lookupKey) record() metav1alpha1.Lookup {
+	name := k.name
+	if k.list {
+		name = metav1alpha1.LookupList
 	}
-	return resource.List(ctx, metav1.ListOptions{})
+	return metav1alpha1.Lookup{
+		Group: k.gvk.Group, Version: k.gvk.Version, Kind: k.gvk.Kind, Namespace: k.namespace, Name: name,
+		Local: k.local, State: metav1alpha1.LookupFound,
+	}
 }
 
-func (l lookup) resource(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	mapping, err := l.engine.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil {
-		return nil, err
+// keyOf is the reverse of lookupKey.record.
+func keyOf(l metav1alpha1.Lookup) lookupKey {
+	key := lookupKey{
+		local: l.Local, gvk: schema.GroupVersionKind{Group: l.Group, Version: l.Version, Kind: l.Kind}, namespace: l.Namespace, name: l.Name,
 	}
-	if namespace == "" {
-		return l.engine.dynamic.Resource(mapping.Resource), nil
+	if l.Name == metav1alpha1.LookupList {
+		key.name, key.list = "", true
 	}
-	return l.engine.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
+	return key
 }
 
-// capabilities asks the API server what it is and serves. A group that does not answer is left out: one broken aggregated API must not
-// break every rendering.
-func (e *Engine) capabilities() (generator.Capabilities, error) {
-	version, err := e.discovery.ServerVersion()
+// found is the answer to a look-up: an object, a list, or an error.
+type found struct {
+	// resource is what serves the type; empty where nothing does.
+	resource schema.GroupVersionResource
+	object   *unstructured.Unstructured
+	list     *unstructured.UnstructuredList
+	err      error
+}
+
+// definite says that the answer tells what there is, be it nothing.
+func (f found) definite() bool {
+	return f.err == nil || apierrors.IsNotFound(f.err) || meta.IsNoMatchError(f.err)
+}
+
+// find does a look-up. The namespace of a type that has none is ignored; the key that it returns is without.
+func (e *Engine) find(ctx context.Context, key lookupKey) (lookupKey, found) {
+	mapping, err := e.mapper.RESTMapping(key.gvk.GroupKind(), key.gvk.Version)
 	if err != nil {
-		return generator.Capabilities{}, err
+		return key, found{err: err}
 	}
-	_, lists, err := e.discovery.ServerGroupsAndResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return generator.Capabilities{}, err
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		key.namespace = ""
 	}
-	c := generator.Capabilities{Version: *version}
-	for _, list := range lists {
-		c.APIVersions = append(c.APIVersions, list.GroupVersion)
-		for _, r := range list.APIResources {
-			if !strings.Contains(r.Name, "/") {
-				c.APIVersions = append(c.APIVersions, list.GroupVersion+"/"+r.Kind)
-			}
-		}
+	var resource dynamic.ResourceInterface = e.dynamic.Resource(mapping.Resource)
+	if key.namespace != "" {
+		resource = e.dynamic.Resource(mapping.Resource).Namespace(key.namespace)
 	}
-	slices.Sort(c.APIVersions)
-	c.APIVersions = slices.Compact(c.APIVersions)
-	return c, nil
+	f := found{resource: mapping.Resource}
+	if key.list {
+		f.list, f.err = resource.List(ctx, metav1.ListOptions{})
+		return key, f
+	}
+	f.object, f.err = resource.Get(ctx, key.name, metav1.GetOptions{})
+	return key, f
+}
+
+// lookUp reads again what a rendering looked up, as the component's identity.
+func (t target) lookUp(ctx context.Context, key lookupKey) (found, error) {
+	e := t.engine
+	if key.local {
+		e = t.local
+	}
+	_, f := e.find(ctx, key)
+	if f.definite() {
+		return f, nil
+	}
+	what := key.record().String()
+	if apierrors.IsForbidden(f.err) {
+		return f, &problem{reason: metav1alpha1.ReasonForbidden, terminal: true, message: fmt.Sprintf("look up %s: %v; grant it to that user", what, f.err)}
+	}
+	return f, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("look up %s: %v", what, f.err)}
 }

@@ -35,5 +35,7 @@ func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake fu
 func (e *Engine) Forget(owner manifests.Owner) {
 	e.observer.Release(owner.ID())
 	e.namespaces.Release(owner.ID())
+	e.lookups.Release(owner.ID())
+	e.serving.release(owner.ID())
 	e.guards.forget(owner.ID())
 }

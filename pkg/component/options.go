@@ -49,6 +49,10 @@ type Options struct {
 	RecordNamespace string
 	// Fetcher gets the sources of components that are SourceHolders.
 	Fetcher Fetcher
+	// SkipDeterminismCheck renders new inputs once only. By default they are rendered a second time, to find values that differ each time, and
+	// whether the status of what is looked up matters. It is for generators that are deterministic, and so slow that it counts: what
+	// differs each time goes unnoticed then, is not kept over a restart, and a change of any status that is looked up renders again.
+	SkipDeterminismCheck bool
 	// Watches are an author's own: what wakes a component besides its dependents and references.
 	Watches []Watch
 	// SkipNameValidation allows several controllers of one name in a process, for tests.

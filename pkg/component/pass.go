@@ -20,9 +20,10 @@ type Pass struct {
 	// PreDelete is what a deletion applies before it touches anything, and PostDelete what it applies when all else is gone, both as Normalise
 	// returned them. They are deleted with the rest.
 	PreDelete, PostDelete []manifests.Object
-	// Revision counts the inputs that Desired was rendered from. While it stands, a second rendering that differs (random values) never
-	// replaces what was applied.
-	Revision int64
+	// Revision counts the inputs that Desired was rendered from, and Rendition how often they were rendered anew since, because of what is
+	// looked up. While both stand, a second rendering that differs (random values) never replaces what was applied. Jobs and Pods, and what
+	// did its work, follow the revision alone.
+	Revision, Rendition int64
 	// Trigger identifies the state of the component: whenever it changes, dependents whose reconcile policy says so are applied again.
 	Trigger string
 	// Policies of dependents that name none; its empty fields are taken from the engine's options.

@@ -50,7 +50,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if err := r.announcePhases(ctx, component); err != nil {
 		return err
 	}
-	if err := r.writePhases(ctx, owner, phaseRecord{digest: wanted, objects: phases}); err != nil {
+	if err := r.writeRecord(ctx, owner, record{kind: recordOfPhases, id: wanted, bodies: r.unmarked(phases)}); err != nil {
 		return phaseProblem("record", err)
 	}
 	r.mu.Lock()
@@ -90,6 +90,14 @@ func (r *Reconciler[T]) endPhases(ctx context.Context, component T, owner manife
 		return err
 	}
 	status.PhaseRecord = ""
+	return nil
+}
+
+// dropPhases deletes the records of phases, but for the one to keep, if any.
+func (r *Reconciler[T]) dropPhases(ctx context.Context, owner manifests.Owner, keep string) error {
+	if err := r.dropRecords(ctx, owner, recordOfPhases, keep); err != nil {
+		return phaseProblem("delete the record of", err)
+	}
 	return nil
 }
 
@@ -133,7 +141,7 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 		// Nothing was ever applied, or all is done; see settle.
 		return nil, nil, nil
 	}
-	bodies, err := r.readPhases(ctx, pass.Owner, status.PhaseRecord)
+	recalled, err := r.readRecord(ctx, pass.Owner, recordOfPhases, status.PhaseRecord)
 	if isLost(err) {
 		r.reportLost(component, err)
 		// Once is enough.
@@ -143,7 +151,7 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	if err != nil {
 		return nil, nil, phaseProblem("read", err)
 	}
-	objects, err := normalise(bodies, manifests.NormaliseOptions{Reconciler: r.name, Owner: pass.Owner, ScopeOf: t.engine.scopeOf, Managed: pass.Managed})
+	objects, err := normalise(recalled.bodies, manifests.NormaliseOptions{Reconciler: r.name, Owner: pass.Owner, ScopeOf: t.engine.scopeOf, Managed: pass.Managed})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -51,7 +51,9 @@ type Reconciler[T Component] struct {
 	written  map[types.NamespacedName]T
 	suspects map[types.NamespacedName]suspects
 	rendered map[types.NamespacedName]rendering
-	contents map[types.NamespacedName]map[observe.Reference]content
+	// recordedSets are the records of renderings that this process wrote or read.
+	recordedSets map[types.NamespacedName]string
+	contents     map[types.NamespacedName]map[observe.Reference]content
 	// phases are the digests of the records of phases that this process wrote.
 	phases     map[types.NamespacedName]string
 	belongings map[types.NamespacedName]belongings
@@ -63,14 +65,15 @@ type Reconciler[T Component] struct {
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{},
-		backoff:  newBackoff(),
-		rhythms:  map[types.NamespacedName]rhythm{},
-		prepared: map[types.NamespacedName]types.UID{},
-		written:  map[types.NamespacedName]T{},
-		suspects: map[types.NamespacedName]suspects{},
-		rendered: map[types.NamespacedName]rendering{},
-		contents: map[types.NamespacedName]map[observe.Reference]content{},
-		phases:   map[types.NamespacedName]string{},
+		backoff:      newBackoff(),
+		rhythms:      map[types.NamespacedName]rhythm{},
+		prepared:     map[types.NamespacedName]types.UID{},
+		written:      map[types.NamespacedName]T{},
+		suspects:     map[types.NamespacedName]suspects{},
+		rendered:     map[types.NamespacedName]rendering{},
+		recordedSets: map[types.NamespacedName]string{},
+		contents:     map[types.NamespacedName]map[observe.Reference]content{},
+		phases:       map[types.NamespacedName]string{},
 
 		belongings: map[types.NamespacedName]belongings{},
 	}
@@ -186,6 +189,7 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	delete(r.written, name)
 	delete(r.suspects, name)
 	delete(r.rendered, name)
+	delete(r.recordedSets, name)
 	delete(r.contents, name)
 	delete(r.phases, name)
 	delete(r.belongings, name)
@@ -193,5 +197,6 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	r.inputs.Release(name.String())
 	r.forgetSource(name)
 	r.local.Forget(r.ownerIn(r.cluster, name))
+	r.unfollow(r.ownerIn(r.cluster, name))
 	r.leaveRemote(r.ownerIn(r.cluster, name))
 }

@@ -22,7 +22,8 @@ func opened(t *testing.T) (*remotes, map[string]context.Context) {
 		}
 		contexts[string(kubeconfig)] = ctx
 		c := &connection{client: &http.Client{}}
-		c.observer, c.namespaces = observe.New(ctx, observe.Options{}), observe.NewReferences(ctx, nil)
+		c.observer, c.namespaces = observe.New(ctx, observe.Options{}), observe.NewReferences(ctx, nil, "shops.example.com")
+		c.lookups, c.serving = c.namespaces, newServing(ctx, c)
 		return &Engine{connection: c}, nil
 	}), contexts
 }

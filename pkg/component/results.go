@@ -28,8 +28,12 @@ func (r *results) add(result generator.Result) {
 	r.told = append(r.told, result)
 }
 
-// enter makes the condition say what the generator told last: warnings first. It stays until something else is rendered.
+// enter makes the condition say what the generator told last: warnings first. It stays until something else is rendered, also where nothing was
+// rendered, because what is kept is all there is to know; then r is nil.
 func (r *results) enter(status *metav1alpha1.Status, generation int64, now time.Time) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.told) == 0 {

@@ -69,7 +69,7 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 		remote.UserAgent = config.UserAgent
 		return NewEngine(ctx, r.name, remote, options)
 	})
-	r.inputs = observe.NewReferences(ctx, r.local.metadata)
+	r.inputs = observe.NewReferences(ctx, r.local.metadata, r.name)
 	if r.options.Fetcher != nil {
 		r.sources = newSources(ctx, r.options.Fetcher, r.clock)
 	}

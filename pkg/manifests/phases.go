@@ -89,6 +89,11 @@ func runsToCompletion(body *unstructured.Unstructured) bool {
 	return policy == "Never" || policy == "OnFailure"
 }
 
+// RunsOnce says of a type that its objects do their work once.
+func RunsOnce(gk schema.GroupKind) bool {
+	return gk == job || gk == pod
+}
+
 // Unmarked returns the manifest without the label and the annotations of the reconciler that are no settings: as it was before Normalise, but
 // for what Normalise fixed.
 func (o Object) Unmarked(reconciler string) *unstructured.Unstructured {

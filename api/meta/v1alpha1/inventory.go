@@ -29,6 +29,8 @@ type InventoryEntry struct {
 	Values string
 	// Revision of the component whose inputs Digest was rendered from; zero where it is not known.
 	Revision int64
+	// Rendition of that revision; see Status.Rendition.
+	Rendition int64
 	// Order is the apply order.
 	Order int
 	// DeleteOrder is the delete order where it is not the reverse of the apply order.
@@ -89,6 +91,9 @@ func (e InventoryEntry) String() string {
 	text("v", e.Values)
 	if e.Revision != 0 {
 		field("r", strconv.FormatInt(e.Revision, 10))
+	}
+	if e.Rendition != 0 {
+		field("rn", strconv.FormatInt(e.Rendition, 10))
 	}
 	if e.Order != 0 {
 		field("o", strconv.Itoa(e.Order))
@@ -176,6 +181,8 @@ func (e *InventoryEntry) setField(f string) error {
 	switch key {
 	case "r":
 		e.Revision, err = strconv.ParseInt(value, 10, 64)
+	case "rn":
+		e.Rendition, err = strconv.ParseInt(value, 10, 64)
 	case "o":
 		e.Order, err = strconv.Atoi(value)
 	case "x":

@@ -15,6 +15,10 @@ const (
 	ConditionGeneratorResults = "GeneratorResults"
 )
 
+// ConditionNonDeterministic is present, with status True, while the dependents hold values that a second rendering of the same inputs would
+// not give, such as random passwords. What was rendered first is kept then. It says nothing about readiness.
+const ConditionNonDeterministic = "NonDeterministic"
+
 // State is a one-word summary of the conditions, for printer columns. It is an open string: clients must tolerate values they do not
 // know, because an older CRD must never reject a newer status.
 type State string
@@ -51,6 +55,10 @@ const (
 	ReasonFetchFailed = "FetchFailed"
 	// ReasonGenerateFailed: the generator returned an error.
 	ReasonGenerateFailed = "GenerateFailed"
+	// ReasonNonDeterministic: two renderings of the same inputs differ in their objects, or in the number of elements of a list.
+	ReasonNonDeterministic = "NonDeterministic"
+	// ReasonValuesKept: two renderings of the same inputs differ in values; those that were rendered first are kept.
+	ReasonValuesKept = "ValuesKept"
 	// ReasonInvalidManifests: the generated manifests, or their settings, are invalid.
 	ReasonInvalidManifests = "InvalidManifests"
 	// ReasonInvalidSpec: the component's spec cannot be used.
@@ -106,7 +114,7 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults where there are any.
+	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults and NonDeterministic where there is something to say.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -119,6 +127,24 @@ type Status struct {
 	// InputDigest identifies the inputs of Revision.
 	// +optional
 	InputDigest string `json:"inputDigest,omitempty"`
+
+	// Rendition counts how often the inputs of Revision were rendered anew because something changed that the rendering looks up.
+	// +optional
+	Rendition int64 `json:"rendition,omitempty"`
+
+	// Lookups says what was looked up by the rendering that the dependents come from, an entry each, in the form of Lookup. It is empty where
+	// that was more than a hundred objects and lists.
+	// +optional
+	// +listType=atomic
+	Lookups []string `json:"lookups,omitempty"`
+
+	// LookupsDigest identifies all that was looked up, and what the target serves.
+	// +optional
+	LookupsDigest string `json:"lookupsDigest,omitempty"`
+
+	// RenderedSet identifies the record of the rendered set; empty where a second rendering gives the same.
+	// +optional
+	RenderedSet string `json:"renderedSet,omitempty"`
 
 	// AppliedDigest identifies the inputs whose dependents were all applied last.
 	// +optional

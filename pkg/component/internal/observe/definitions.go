@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -15,9 +16,19 @@ var definingResources = []schema.GroupVersionResource{
 	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
 }
 
-// definitions is the store beneath a watch on what defines types. It keeps nothing: when a definition comes or changes, the types that
-// are not served are tried again at once, however long the pause is that their failures have earned.
-type definitions struct{ observer *Observer }
+// definitions is the store beneath a watch on what defines types. It keeps nothing, and tells of every event.
+type definitions struct{ come, gone func() }
+
+// FollowDefinitions calls come whenever something that defines types comes or changes, and when that begins to be watched, and gone when it
+// goes, until ctx ends. Neither may block. Where these types cannot be watched, they are not called.
+func FollowDefinitions(ctx context.Context, m metadata.Interface, come, gone func()) {
+	for _, resource := range definingResources {
+		go loop{
+			source: func() (*cache.ListWatch, error) { return listWatch(m.Resource(resource), ""), nil },
+			store:  definitions{come, gone}, name: resource.Resource,
+		}.run(ctx)
+	}
+}
 
 // watchDefinitions watches definitions as long as a type that somebody uses is not served. The caller holds the lock.
 func (o *Observer) watchDefinitions() {
@@ -30,16 +41,6 @@ func (o *Observer) watchDefinitions() {
 	case !unserved && o.stopDefinitions != nil:
 		o.stopDefinitions()
 		o.stopDefinitions = nil
-	}
-}
-
-// follow starts the watches.
-func (d definitions) follow(ctx context.Context) {
-	for _, resource := range definingResources {
-		go loop{
-			source: func() (*cache.ListWatch, error) { return listWatch(d.observer.metadata.Resource(resource), ""), nil },
-			store:  d, name: resource.Resource,
-		}.run(ctx)
 	}
 }
 
@@ -64,30 +65,36 @@ func (o *Observer) retryUnserved(now bool) (found bool) {
 	return found
 }
 
-func (d definitions) retry() error {
-	d.observer.mu.Lock()
-	defer d.observer.mu.Unlock()
-	d.observer.retryUnserved(true)
-	return nil
+// retry tries again at once what is not served, however long the pause is that its failures have earned.
+func (o *Observer) retry() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retryUnserved(true)
 }
 
-// failed does nothing: without this watch, types that are not served are tried again after a pause.
+// failed does nothing: what is not known goes on as it was.
 func (definitions) failed(listFailure) {}
 
 // watched does nothing.
 func (definitions) watched() {}
 
-// Add tries again what is not served.
-func (d definitions) Add(any) error { return d.retry() }
+// Add tells of a definition.
+func (d definitions) Add(any) error { return d.Update(nil) }
 
-// Update tries again what is not served.
-func (d definitions) Update(any) error { return d.retry() }
+// Update tells of a definition.
+func (d definitions) Update(any) error {
+	d.come()
+	return nil
+}
 
-// Delete does nothing: what is gone defines nothing.
-func (d definitions) Delete(any) error { return nil }
+// Delete tells of the end of a definition.
+func (d definitions) Delete(any) error {
+	d.gone()
+	return nil
+}
 
-// Replace tries again what is not served: it may have been defined before the watch began.
-func (d definitions) Replace([]any, string) error { return d.retry() }
+// Replace tells of what happened before the watch began.
+func (d definitions) Replace([]any, string) error { return d.Update(nil) }
 
 // Resync does nothing: nothing is polled.
 func (d definitions) Resync() error { return nil }

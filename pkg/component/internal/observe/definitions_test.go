@@ -51,7 +51,7 @@ func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
 			k := &kind{observer: o, gk: gk, reason: c.reason, kick: make(chan struct{}, 1)}
 			i := &instances{observer: o, gk: gk, reason: c.reason, kick: make(chan struct{}, 1)}
 			o.kinds[gk], o.types[gk] = k, i
-			if err := c.event(definitions{o}); err != nil {
+			if err := c.event(definitions{come: o.retry, gone: func() {}}); err != nil {
 				t.Fatal(err)
 			}
 			if len(k.kick) == 1 != c.want || len(i.kick) == 1 != c.want {

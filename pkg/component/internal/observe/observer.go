@@ -99,7 +99,7 @@ func New(ctx context.Context, o Options) *Observer {
 	for _, gk := range o.Whole {
 		observer.whole[gk] = true
 	}
-	observer.followDefinitions = definitions{observer}.follow
+	observer.followDefinitions = func(ctx context.Context) { FollowDefinitions(ctx, observer.metadata, observer.retry, func() {}) }
 	return observer
 }
 

@@ -67,9 +67,9 @@ func TestReferences(t *testing.T) {
 		}, "a, b", "1", "forbidden"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := NewReferences(t.Context(), nil)
+			r := NewReferences(t.Context(), nil, "shops.example.com")
 			var woken []string
-			w := &referenced{references: r, scope: scope{values.Resource, "shop"}, cancel: func() {}, versions: map[string]string{}}
+			w := newReferenced(r, values.scope(), func() {})
 			r.scopes[w.scope] = w
 			r.Retain("a", []Reference{values}, func() { woken = append(woken, "a") })
 			r.Retain("b", []Reference{other}, func() { woken = append(woken, "b") })
@@ -90,8 +90,8 @@ func TestReferences(t *testing.T) {
 	}
 
 	t.Run("nothing is known before the first list, and all are woken by it", func(t *testing.T) {
-		r := NewReferences(t.Context(), nil)
-		w := &referenced{references: r, scope: scope{values.Resource, "shop"}, cancel: func() {}, versions: map[string]string{}}
+		r := NewReferences(t.Context(), nil, "shops.example.com")
+		w := newReferenced(r, values.scope(), func() {})
 		r.scopes[w.scope] = w
 		woken := 0
 		r.Retain("a", []Reference{values}, func() { woken++ })
@@ -110,9 +110,9 @@ func TestReferences(t *testing.T) {
 	})
 
 	t.Run("a watch that nobody needs any more ends", func(t *testing.T) {
-		r := NewReferences(t.Context(), nil)
+		r := NewReferences(t.Context(), nil, "shops.example.com")
 		ended := false
-		w := &referenced{references: r, scope: scope{values.Resource, "shop"}, cancel: func() { ended = true }, versions: map[string]string{}}
+		w := newReferenced(r, values.scope(), func() { ended = true })
 		r.scopes[w.scope] = w
 		r.Retain("a", []Reference{values}, func() {})
 		r.Retain("b", []Reference{other}, func() {})

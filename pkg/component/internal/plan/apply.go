@@ -179,7 +179,7 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 	o := c.object
 	e := metav1alpha1.InventoryEntry{
 		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
-		Revision: c.revision, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder, UpdatePolicy: o.Settings.UpdatePolicy,
+		Revision: c.revision, Rendition: c.rendition, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder, UpdatePolicy: o.Settings.UpdatePolicy,
 		DeletePolicy: c.deletion, Phase: string(o.Settings.Phase),
 	}
 	for _, t := range o.Types {

@@ -14,6 +14,7 @@ type candidate struct {
 	// predecessors are the managers that leave their fields to us.
 	predecessors []string
 	revision     int64
+	rendition    int64
 	trigger      string
 	now, started time.Time
 	sameInputs   bool
@@ -33,7 +34,7 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, predecessors: f.Predecessors, revision: f.Revision, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
+		owner: f.Owner, predecessors: f.Predecessors, revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy, reapply: f.Defaults.Reapply,
 		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
@@ -42,7 +43,7 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 	if o.Settings.ReapplyInterval != nil {
 		c.reapply = *o.Settings.ReapplyInterval
 	}
-	c.sameInputs = c.entry.Digest != "" && c.entry.Revision != 0 && c.entry.Revision == f.Revision
+	c.sameInputs = c.isSameInputs()
 	if m, ok := namespaceMissedBy(f, o, c.result); ok {
 		c.missing = m
 		if m.created() && c.result.Attempts < maxAttempts {
@@ -56,6 +57,15 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 		c.adoption = f.Defaults.Adoption
 	}
 	return c
+}
+
+// isSameInputs says that what was applied was rendered from the same inputs as the manifest. Work that is done once follows the revision
+// alone: it is not done again because of what was looked up.
+func (c candidate) isSameInputs() bool {
+	if c.entry.Digest == "" || c.entry.Revision == 0 || c.entry.Revision != c.revision {
+		return false
+	}
+	return c.entry.Rendition == c.rendition || c.entry.Completed || c.object.Ephemeral || manifests.RunsOnce(c.object.Key.GroupKind())
 }
 
 // decision is what a rule says of an object: an action, or waiting, or neither. Neither means of a candidate that it is in sync and ready,

@@ -139,6 +139,7 @@ var applyRows = []row{
 	{"does not look at what was purged", edits(purged, unknown), "done"},
 	{"does not create again what was purged for new settings", edits(purged, newSettings), "done"},
 	{"does not create again what was purged because it was rendered again", edits(purged, renderedAgain), "done"},
+	{"does not create again what was purged because of what is looked up", edits(purged, lookedUpAnew), "done"},
 	{"creates again what was purged when its manifest changed", edits(purged, newManifest), "Create: its manifest changed"},
 	{"does not create again what was purged because the component changed", edits(purged, componentChanged), "done"},
 	{"creates again what was purged and follows the component", edits(purged, following, componentChanged), "Create: the component changed"},
@@ -162,6 +163,8 @@ var applyRows = []row{
 	{"does not run a Job again that is recorded as completed", edits(job, completedEntry, absent), "done"},
 	{"does not wait for a completed Job to go", edits(job, completedEntry, terminating), "done"},
 	{"does not run a completed Job again because it was rendered again", edits(job, completedEntry, absent, renderedAgain), "done"},
+	{"does not run a completed Job again because of what is looked up", edits(job, completedEntry, absent, lookedUpAnew), "done"},
+	{"leaves a Job alone that is rendered differently because of what is looked up", edits(job, lookedUpAnew), "done [record u=u1 d=d1 f=f1 r=1 c=true]"},
 	{"runs a completed Job again when its manifest changed", edits(job, completedEntry, absent, newManifest), "Create: its manifest changed"},
 	{"does not run a completed Job again for new settings", edits(job, completedEntry, absent, newSettings), "done"},
 	{
@@ -260,6 +263,7 @@ var applyRows = []row{
 	},
 	{"repairs at once a digest that somebody changed", edits(func(s *scene) { s.live.Digest = "forged" }), "Apply: it drifted (uid u1, version 7) [repair]"},
 	{"keeps what was applied where the inputs are the same", edits(renderedAgain), "done"},
+	{"updates what is rendered differently because of what is looked up", edits(lookedUpAnew), "Apply: its manifest changed (uid u1, version 7)"},
 	{
 		"does not repair drift with another rendering of the same inputs", edits(renderedAgain, drifted),
 		"fails (Terminal), NotDeterministic: it drifted, and is not repaired, because it renders differently each time, as random values do; " +

@@ -27,9 +27,9 @@ type Facts struct {
 	PreDelete, PostDelete []manifests.Object
 	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise.
 	Desired []manifests.Object
-	// Revision counts the inputs that Desired was rendered from. Of the same inputs a second rendering that differs (random values) never
-	// replaces what was applied.
-	Revision int64
+	// Revision counts the inputs that Desired was rendered from, and Rendition how often they were rendered anew since, because something
+	// changed that was looked up. Of the same rendition, a second rendering that differs (random values) never replaces what was applied.
+	Revision, Rendition int64
 	// Trigger identifies the state of the component, for dependents that are applied again whenever it changes.
 	Trigger string
 	// Reason says why what is not desired goes.

@@ -101,7 +101,8 @@ func (c candidate) stamp() int64 {
 // settled returns the record of an object that is applied, with the settings that count from now on: a change of those need not be written
 // to the object.
 func (c candidate) settled(e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
-	e.Revision, e.Order, e.DeleteOrder = c.revision, c.object.Settings.Order, c.object.Settings.DeleteOrder
+	e.Revision, e.Rendition = c.revision, c.rendition
+	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
 	switch stamp := c.stamp(); {
 	case stamp == 0:
 		e.AppliedAt = 0

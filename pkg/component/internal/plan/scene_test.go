@@ -20,6 +20,7 @@ type scene struct {
 	started    time.Time
 	defaults   Policies
 	sameInputs bool
+	rendition  int64
 	trigger    string
 	object     manifests.Object
 	entry      *metav1alpha1.InventoryEntry
@@ -59,7 +60,7 @@ func newScene(edits []func(*scene)) scene {
 
 func (s scene) facts() Facts {
 	f := Facts{
-		Owner: us, Defaults: s.defaults, Revision: s.revision(), Trigger: s.trigger, Now: sceneTime, Started: s.started,
+		Owner: us, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Live:    func(manifests.Key) Observed { return s.live },
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
@@ -167,6 +168,9 @@ func withComponent(s *scene) { s.reason = ReasonDeleted }
 func recreatedByOthers(s *scene) { s.live.UID = "u2" }
 
 func newManifest(s *scene) { s.object.Digest = "d2" }
+
+// lookedUpAnew is rendered differently from the same inputs because of what is looked up.
+func lookedUpAnew(s *scene) { s.object.Digest, s.sameInputs, s.rendition = "d2", true, 1 }
 
 func renderedAgain(s *scene) { s.object.Digest, s.sameInputs = "d2", true }
 

@@ -20,12 +20,12 @@ func (r *Reconciler[T]) rebuildPhases(ctx context.Context, component T) error {
 	if err != nil {
 		return err
 	}
-	found, err := r.listPhases(ctx, owner)
+	found, err := r.listRecords(ctx, owner, recordOfPhases)
 	if err != nil {
 		return err
 	}
 	status := component.GetStatus()
-	switch complete := r.latestPhases(found, status.PhaseRecord); {
+	switch complete := r.latestRecord(found, status.PhaseRecord); {
 	case complete != "":
 		status.PhaseRecord = complete
 	case len(found) > 0:
@@ -34,22 +34,24 @@ func (r *Reconciler[T]) rebuildPhases(ctx context.Context, component T) error {
 	return nil
 }
 
-// listPhases returns what is known of the Secrets of all records of a component. It reads no content.
-func (r *Reconciler[T]) listPhases(ctx context.Context, owner manifests.Owner) ([]metav1.PartialObjectMetadata, error) {
+// listRecords returns what is known of the Secrets of all records of a component that are of a kind. It reads no content.
+func (r *Reconciler[T]) listRecords(ctx context.Context, owner manifests.Owner, kind recordKind) ([]metav1.PartialObjectMetadata, error) {
 	secrets := r.local.metadata.Resource(secretResource).Namespace(r.recordNamespace(owner))
-	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: r.name + "/" + labelPhases + "=" + owner.ID()})
+	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: r.name + "/" + labelRecord + "=" + owner.ID()})
 	if err != nil {
 		return nil, err
 	}
-	return list.Items, nil
+	return slices.DeleteFunc(list.Items, func(secret metav1.PartialObjectMetadata) bool {
+		return !strings.HasPrefix(secret.Name, string(kind)+"-")
+	}), nil
 }
 
-// latestPhases returns the digest of the record that counts among those that are complete: the one that the status names, or else the one
+// latestRecord returns the id of the record that counts among those that are complete: the one that the status names, or else the one
 // that was written last. It is empty where there is none.
-func (r *Reconciler[T]) latestPhases(found []metav1.PartialObjectMetadata, named string) string {
+func (r *Reconciler[T]) latestRecord(found []metav1.PartialObjectMetadata, named string) string {
 	parts, written := map[string]int{}, map[string]string{}
 	for i := range found {
-		digest, annotations := recordedDigest(found[i].Name), found[i].Annotations
+		digest, annotations := recordedID(found[i].Name), found[i].Annotations
 		parts[digest]++
 		if strconv.Itoa(parts[digest]) == annotations[r.name+"/"+annotationParts] {
 			written[digest] = annotations[r.name+"/"+annotationTime]
@@ -67,25 +69,25 @@ func (r *Reconciler[T]) latestPhases(found []metav1.PartialObjectMetadata, named
 	return latest
 }
 
-// recordedDigest reads the name of a Secret; see phaseSecretName.
-func recordedDigest(name string) string {
+// recordedID reads the name of a Secret; see recordName.
+func recordedID(name string) string {
 	words := strings.Split(name, "-")
 	return words[max(0, len(words)-2)]
 }
 
-// dropPhases deletes the records of a component, but for the one to keep, if any.
-func (r *Reconciler[T]) dropPhases(ctx context.Context, owner manifests.Owner, keep string) error {
-	found, err := r.listPhases(ctx, owner)
+// dropRecords deletes the records of a component that are of a kind, but for the one to keep, if any.
+func (r *Reconciler[T]) dropRecords(ctx context.Context, owner manifests.Owner, kind recordKind, keep string) error {
+	found, err := r.listRecords(ctx, owner, kind)
+	if err != nil {
+		return err
+	}
 	for i := range found {
-		if keep != "" && recordedDigest(found[i].Name) == keep {
+		if keep != "" && recordedID(found[i].Name) == keep {
 			continue
 		}
-		if err = r.dropSecret(ctx, &found[i]); err != nil {
-			break
+		if err := r.dropSecret(ctx, &found[i]); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		return phaseProblem("delete the record of", err)
 	}
 	return nil
 }

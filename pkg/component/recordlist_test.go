@@ -13,7 +13,7 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 	at := func(nanoseconds int) string { return time.Unix(1000, int64(nanoseconds)).UTC().Format(timeFormat) }
 	part := func(digest string, number int, parts, written string) metav1.PartialObjectMetadata {
 		var secret metav1.PartialObjectMetadata
-		secret.SetName(phaseSecretName("owner", digest, number))
+		secret.SetName(recordName(recordOfPhases, "owner", digest, number))
 		secret.SetAnnotations(map[string]string{r.name + "/" + annotationParts: parts, r.name + "/" + annotationTime: written})
 		return secret
 	}
@@ -35,7 +35,7 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 		{"not one that says nothing of its parts", []metav1.PartialObjectMetadata{part("a", 0, "", at(1))}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := r.latestPhases(c.found, c.named); got != c.want {
+			if got := r.latestRecord(c.found, c.named); got != c.want {
 				t.Errorf("%q counts, want %q", got, c.want)
 			}
 		})

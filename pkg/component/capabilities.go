@@ -1,0 +1,189 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// discoveryPauses are how long after a definition changed discovery is read: once many changes at a time are over, and once more, because
+// discovery tells of a type some time after its definition does.
+var discoveryPauses = []time.Duration{time.Second, 4 * time.Second}
+
+// serving knows what an API server is and serves. Discovery is read when somebody asks for the first time, and when a definition changed.
+type serving struct {
+	discovery discovery.DiscoveryInterface
+	// follow begins to tell of changes.
+	follow func(event func())
+
+	mu     sync.Mutex
+	begun  bool
+	kick   chan struct{}
+	now    served
+	owners map[string]servedOwner
+}
+
+// served is what an API server serves.
+type served struct {
+	generator.Capabilities
+	digest string
+	// groups are the versions of types, by group and version.
+	groups map[string][]string
+}
+
+// servedOwner is a component that rendered with what was served.
+type servedOwner struct {
+	digest string
+	wake   func()
+}
+
+func newServing(ctx context.Context, c *connection) *serving {
+	s := &serving{discovery: c.discovery, kick: make(chan struct{}, 1), owners: map[string]servedOwner{}}
+	s.follow = func(event func()) {
+		observe.FollowDefinitions(ctx, c.metadata, event, event)
+		go s.run(ctx)
+	}
+	return s
+}
+
+// current returns what is served, as far as it is known, and what identifies that.
+func (s *serving) current() (generator.Capabilities, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.digest == "" {
+		read, err := s.read(nil)
+		if err != nil {
+			return generator.Capabilities{}, "", err
+		}
+		s.now = read
+	}
+	if !s.begun {
+		s.begun = true
+		s.follow(s.changed)
+	}
+	return s.now.Capabilities, s.now.digest, nil
+}
+
+// retain says what a component rendered with; it is woken when something else is served.
+func (s *serving) retain(owner, digest string, wake func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owners[owner] = servedOwner{digest: digest, wake: wake}
+	if digest != s.now.digest {
+		wake()
+	}
+}
+
+func (s *serving) release(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.owners, owner)
+}
+
+// changed notes that a definition changed.
+func (s *serving) changed() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run reads discovery after changes.
+func (s *serving) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.kick:
+		}
+		for _, pause := range discoveryPauses {
+			timer := time.NewTimer(pause)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+			s.refresh()
+		}
+	}
+}
+
+// refresh reads discovery, and wakes those who rendered with something else. What cannot be read is tried again.
+func (s *serving) refresh() {
+	s.mu.Lock()
+	known := s.now.groups
+	s.mu.Unlock()
+	read, err := s.read(known)
+	if err != nil {
+		s.changed()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = read
+	for _, owner := range s.owners {
+		if owner.digest != read.digest {
+			owner.wake()
+		}
+	}
+}
+
+// read asks the API server what it is and serves. Of a group that does not answer, what was known stands: one broken aggregated API must
+// neither break every rendering, nor change it.
+func (s *serving) read(known map[string][]string) (served, error) {
+	version, err := s.discovery.ServerVersion()
+	if err != nil {
+		return served{}, err
+	}
+	_, lists, err := s.discovery.ServerGroupsAndResources()
+	var failed *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &failed) {
+		return served{}, err
+	}
+	groups := typesServed(lists)
+	if failed != nil {
+		for gv := range failed.Groups {
+			if kinds, ok := known[gv.String()]; ok {
+				groups[gv.String()] = kinds
+			}
+		}
+	}
+	now := served{Capabilities: generator.Capabilities{Version: *version}, groups: groups}
+	for _, gv := range slices.Sorted(maps.Keys(groups)) {
+		now.APIVersions = append(now.APIVersions, gv)
+		for _, kind := range groups[gv] {
+			now.APIVersions = append(now.APIVersions, gv+"/"+kind)
+		}
+	}
+	slices.Sort(now.APIVersions)
+	now.digest, err = manifests.Digest(now.Capabilities)
+	return now, err
+}
+
+// typesServed returns the kinds by group and version.
+func typesServed(lists []*metav1.APIResourceList) map[string][]string {
+	groups := make(map[string][]string, len(lists))
+	for _, list := range lists {
+		var kinds []string
+		for _, r := range list.APIResources {
+			if !strings.Contains(r.Name, "/") {
+				kinds = append(kinds, r.Kind)
+			}
+		}
+		slices.Sort(kinds)
+		groups[list.GroupVersion] = slices.Compact(kinds)
+	}
+	return groups
+}

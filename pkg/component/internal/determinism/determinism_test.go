@@ -1,0 +1,113 @@
+package determinism_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/determinism"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func decode(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	set, err := manifests.Decode("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := determinism.Plain(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+const (
+	secretA = "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: shop}\n"
+	mapB    = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: shop}\n"
+)
+
+func describe(d determinism.Difference) string {
+	names, _ := determinism.Names(d.Values, 10)
+	return strings.Join(append(names, d.Shape...), "; ")
+}
+
+func TestHowRenderingsDiffer(t *testing.T) {
+	for _, c := range []struct{ name, a, b, want string }{
+		{"not at all", secretA + "data: {k: YQ==}", secretA + "data: {k: YQ==}", ""},
+		{"not by the order of their objects", secretA + mapB, mapB + "---\n" + secretA, ""},
+		{"by a value", secretA + "data: {k: YQ==, l: YQ==}", secretA + "data: {k: Yg==, l: YQ==}", "Secret shop/db: data.k"},
+		{
+			"by values in lists, and keys with dots", secretA + "x: [{a.b/c: 1}, 2]", secretA + "x: [{a.b/c: 2}, 3]",
+			`Secret shop/db: x[0]["a.b/c"]; Secret shop/db: x[1]`,
+		},
+		{"by a null", secretA + "x: null", secretA + "x: 1", "Secret shop/db: x"},
+		{"by a text in the place of a number", secretA + "x: 1", secretA + `x: "1"`, "Secret shop/db: x"},
+		{"by an object", secretA, secretA + mapB, "ConfigMap shop/b is rendered only one time"},
+		{"by an object more than once", secretA + "---\n" + secretA, secretA, "Secret shop/db is rendered only one time"},
+		{"by a name", secretA, strings.Replace(secretA, "db", "dc", 1), "Secret shop/db is rendered only one time; Secret shop/dc is rendered only one time"},
+		{"by a field", secretA + "data: {k: YQ==}", secretA + "data: {l: YQ==}", "Secret shop/db: data.k is rendered only one time; Secret shop/db: data.l is rendered only one time"},
+		{"by the length of a list", secretA + "x: [1]", secretA + "x: [1, 2]", "Secret shop/db: x has another number of elements"},
+		{"by a map in the place of a text", secretA + "x: {}", secretA + "x: a", "Secret shop/db: x is of another kind"},
+		{"by a list in the place of a map", secretA + "x: {}", secretA + "x: []", "Secret shop/db: x is of another kind"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := describe(determinism.Compare(decode(t, c.a), decode(t, c.b))); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsKeptOfAnEarlierRendering(t *testing.T) {
+	field := func(path ...any) determinism.Field {
+		return determinism.Field{Object: manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"}, Path: path}
+	}
+	for _, c := range []struct {
+		name, kept, rendered string
+		fields               []determinism.Field
+		want, unknown        string
+	}{
+		{
+			"the values of the fields, and nothing else", secretA + "data: {k: b2xk, l: b2xk}", secretA + "data: {k: bmV3, l: bmV3, m: bmV3}",
+			[]determinism.Field{field("data", "k")},
+			secretA + "data: {k: b2xk, l: bmV3, m: bmV3}", "",
+		},
+		{
+			"values in lists of the same length", secretA + "x: [{v: 1}, 2]", secretA + "x: [{v: 3}, 4]",
+			[]determinism.Field{field("x", 0, "v"), field("x", 1)},
+			secretA + "x: [{v: 1}, 2]", "",
+		},
+		{
+			"nothing where a list has grown", secretA + "x: [{v: 1}]", secretA + "x: [{v: 2}, {v: 3}]",
+			[]determinism.Field{field("x", 0, "v")},
+			"", "Secret shop/db: x[0].v",
+		},
+		{"nothing where the field is new", secretA, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k"},
+		{"nothing where the object is new", mapB, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k"},
+		{"nothing where it was no scalar", secretA + "data: {k: {a: b}}", secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			merged, unknown := determinism.Merge(decode(t, c.kept), decode(t, c.rendered), c.fields)
+			names, _ := determinism.Names(unknown, 10)
+			if got := strings.Join(names, "; "); got != c.unknown {
+				t.Errorf("unknown: %q, want %q", got, c.unknown)
+			}
+			if c.want == "" {
+				return
+			}
+			if d := determinism.Compare(merged, decode(t, c.want)); !d.Empty() {
+				t.Errorf("differs: %s", describe(d))
+			}
+		})
+	}
+}
+
+func TestADifferenceWithinAnother(t *testing.T) {
+	one := determinism.Compare(decode(t, secretA+"x: 1\ny: 1"), decode(t, secretA+"x: 2\ny: 1"))
+	both := determinism.Compare(decode(t, secretA+"x: 1\ny: 1"), decode(t, secretA+"x: 2\ny: 2"))
+	if !one.Within(both) || both.Within(one) || !one.Within(one) {
+		t.Errorf("one within both: %t, both within one: %t, one within itself: %t", one.Within(both), both.Within(one), one.Within(one))
+	}
+}

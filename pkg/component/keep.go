@@ -1,0 +1,139 @@
+package component
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// kept returns what was rendered of the same inputs with values that a second rendering would not give: what is in memory, or recorded. Current
+// says that what it looked up is the same as well, so that nothing is to be rendered.
+func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.Owner, in inputs) (kept draft, current bool, err error) {
+	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	if last := r.remembered(name, in); last != nil {
+		// It is not what is wanted, because something changed that it looked up.
+		return last.draft, false, nil
+	}
+	if !in.standing(status) || status.RenderedSet == "" {
+		return draft{}, false, nil
+	}
+	recalled, err := r.readRecord(ctx, owner, recordOfRendering, status.RenderedSet)
+	if isLost(err) {
+		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "RenderedSetLost", "Reconcile", "%s",
+			truncate("it is rendered again; what was applied stays, and what is gone gets other values: "+err.Error(), maxNote))
+		return draft{}, false, nil
+	}
+	if err != nil {
+		return draft{}, false, keepProblem("read", err)
+	}
+	r.markRecorded(name, recalled.id)
+	kept = draft{bodies: recalled.bodies, id: recalled.id, note: recalled.note}
+	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, status); err == nil && current {
+		r.follow(name, owner, in.target, kept.looks)
+	}
+	return kept, current, err
+}
+
+func keepProblem(what string, err error) error {
+	return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("%s what was rendered: %v", what, err)}
+}
+
+// keep records a set that a second rendering would give other values, before anything of it is applied, and drops what was recorded before.
+//
+// The status names a record before it is there, so a crash at any point leaves none that nobody finds. Of a record that is named and not there
+// nothing was applied.
+func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.Owner, d draft) error {
+	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	setNonDeterministic(status, component.GetGeneration(), d.note, metav1.NewTime(r.clock.Now()))
+	former := status.RenderedSet
+	if d.id == "" {
+		return r.keepNothing(ctx, component, owner)
+	}
+	if former == d.id && r.isRecorded(name, d.id) {
+		return nil
+	}
+	if err := r.hold(ctx, component); err != nil {
+		return err
+	}
+	if former != d.id {
+		status.RenderedSet = d.id
+		if err := r.writeStatus(ctx, component, status.Inventory); err != nil {
+			return err
+		}
+	}
+	rec := record{kind: recordOfRendering, id: d.id, bodies: d.bodies, note: d.note, origin: status}
+	if err := r.writeRecord(ctx, owner, rec); err != nil {
+		return keepProblem("record", err)
+	}
+	r.markRecorded(name, d.id)
+	if former == "" {
+		return nil
+	}
+	if err := r.dropRecords(ctx, owner, recordOfRendering, d.id); err != nil {
+		return keepProblem("drop", err)
+	}
+	return nil
+}
+
+// keepNothing drops what is recorded.
+func (r *Reconciler[T]) keepNothing(ctx context.Context, component T, owner manifests.Owner) error {
+	status := component.GetStatus()
+	if status.RenderedSet == "" {
+		return nil
+	}
+	if err := r.dropRecords(ctx, owner, recordOfRendering, ""); err != nil {
+		return keepProblem("drop", err)
+	}
+	status.RenderedSet = ""
+	return nil
+}
+
+// isRecorded says that this process wrote or read the record.
+func (r *Reconciler[T]) isRecorded(name client.ObjectKey, id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.recordedSets[name] == id
+}
+
+func (r *Reconciler[T]) markRecorded(name client.ObjectKey, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recordedSets[name] = id
+}
+
+// rebuildKept finds the record of a rendering that a lost status named, and what else is known by it: then the values stay as they are while
+// the inputs do.
+func (r *Reconciler[T]) rebuildKept(ctx context.Context, component T, owner manifests.Owner) error {
+	found, err := r.listRecords(ctx, owner, recordOfRendering)
+	if err != nil {
+		return err
+	}
+	status := component.GetStatus()
+	status.RenderedSet = r.latestRecord(found, status.RenderedSet)
+	for i := range found {
+		if recordedID(found[i].Name) == status.RenderedSet && status.InputDigest == "" {
+			r.recallOrigin(status, &found[i])
+		}
+	}
+	return nil
+}
+
+// setNonDeterministic tells of values that are kept; an empty note means that there are none.
+func setNonDeterministic(status *metav1alpha1.Status, generation int64, note string, now metav1.Time) {
+	if note == "" {
+		meta.RemoveStatusCondition(&status.Conditions, metav1alpha1.ConditionNonDeterministic)
+		return
+	}
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: metav1alpha1.ConditionNonDeterministic, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonValuesKept,
+		Message:            truncate("a second rendering gives other values, those of the first are kept until the inputs change: "+note, 4096),
+		ObservedGeneration: generation, LastTransitionTime: now,
+	})
+}

@@ -1,0 +1,230 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("What a rendering looks up", func() {
+	var namespace, operator string
+	var rendered *chart
+	var start func() (stop func())
+	BeforeEach(func(ctx SpecContext) {
+		namespace, operator, rendered = newNamespace(ctx), newOperatorName(), &chart{}
+		start = func() func() { return runOperator(operator, operatorOptions{generate: rendered}) }
+	})
+	// copies renders a ConfigMap that holds a value of another one.
+	const copies = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: copy}
+data:
+  {{ $source := lookup "v1" "ConfigMap" .Release.Namespace "source" }}
+  value: {{ if $source }}{{ $source.data.value | quote }}{{ else }}none{{ end }}
+`
+	copied := func(ctx context.Context) any { return content(ctx, "ConfigMap", namespace, "copy")["value"] }
+	source := func(value string) string { return configMapIn(namespace, "source", value) }
+	// gets are the requests of an operator for the objects in the spec's namespace that it looks up.
+	gets := func(ctx context.Context, mark auditMark) testcluster.Events {
+		GinkgoHelper()
+		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Verb("get")
+	}
+
+	It("renders again when it comes, changes and goes, without a new revision, with a read each time", func(ctx SpecContext) {
+		start()
+		g := newGadget(ctx, namespace, "app", copies, servedBy(operator))
+		expectReady(ctx, g)
+		Expect(copied(ctx)).To(Equal("none"))
+		Expect(current(ctx, g).Status.Lookups).To(Equal([]string{"/v1/ConfigMap/" + namespace + "/source is=missing"}))
+		settle(ctx, operator)
+
+		mark := markAudit(ctx)
+		create(ctx, source("a"))
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("a"))
+		settle(ctx, operator)
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+		settle(ctx, operator)
+		Expect(verbs(gets(ctx, mark).Where(named("source")))).To(HaveLen(4), "one read says that it is another, and one renders it")
+		remove(ctx, newConfigMap(namespace, "source"))
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("none"))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+		Expect(current(ctx, g).Status.Rendition).To(Equal(int64(3)))
+	})
+
+	It("costs a read, and no rendering, when it changes where the rendering does not look", func(ctx SpecContext) {
+		start()
+		create(ctx, strings.Replace(deployment("web"), "name: web", "name: web, namespace: "+namespace, 1))
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (lookup `+"`apps/v1` `Deployment`"+` .Release.Namespace `+"`web`"+`).spec.replicas }}`), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		before, mark := rendered.renderings.Load(), markAudit(ctx)
+		web := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
+		web.Object["status"] = map[string]any{"observedGeneration": int64(77)}
+		Expect(k8s.Status().Update(ctx, web)).To(Succeed())
+		Eventually(ctx, func() int { return len(gets(ctx, mark).Where(named("web"))) }).Should(BeNumerically(">", 0))
+		settle(ctx, operator)
+		Expect(rendered.renderings.Load()).To(Equal(before))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
+	})
+
+	It("renders again when a status changes that the rendering reads", func(ctx SpecContext) {
+		start()
+		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: "+namespace+"}\nspec: {type: LoadBalancer, ports: [{port: 80}]}")
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status.loadBalancer.ingress }}{{ .ip }}{{ end }}`),
+			servedBy(operator))
+		expectReady(ctx, g)
+		web := mustGet(ctx, "v1", "Service", namespace, "web")
+		web.Object["status"] = map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "10.1.2.3"}}}}
+		Expect(k8s.Status().Update(ctx, web)).To(Succeed())
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("10.1.2.3"))
+	})
+
+	It("may be a list", func(ctx SpecContext) {
+		start()
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `ServiceAccount`"+` .Release.Namespace `+"``"+`).items }}{{ .metadata.name }} {{ end }}`),
+			servedBy(operator))
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "default"); return err }).Should(Succeed())
+		expectReady(ctx, g)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("default "))
+		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: other, namespace: "+namespace+"}")
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("default other "))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+	})
+
+	It("may be of a type that is not served yet: then it renders again when it is", func(ctx SpecContext) {
+		group := newGroup()
+		start()
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ len (lookup `+"`"+group+"/v1` `Widget`"+` .Release.Namespace `+"`w`"+`) }} {{ .Capabilities.APIVersions.Has `+"`"+group+"/v1` }}"),
+			servedBy(operator))
+		expectReady(ctx, g)
+		Expect(copied(ctx)).To(Equal("0 false"))
+		definition := create(ctx, widgetDefinition(group))
+		DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, definition[0]) })
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("0 true"))
+		create(ctx, strings.Replace(widget(group, "w"), "{name:", "{namespace: "+namespace+", name:", 1))
+		Eventually(ctx, func() any { return copied(ctx) }).ShouldNot(HavePrefix("0"))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+	})
+
+	It("heals a rendering that fails for want of it", func(ctx SpecContext) {
+		start()
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (required `+"`no source`"+` (lookup `+"`v1` `ConfigMap`"+` .Release.Namespace `+"`source`"+`)).data.value }}`),
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(600) })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "GenerateFailed")
+		create(ctx, source("a"))
+		expectReady(ctx, g)
+	})
+
+	It("comes to rest in one pass where it is a dependent of the component's own, which was generated because it was missing", func(ctx SpecContext) {
+		stop := start()
+		const own = `apiVersion: v1
+kind: Secret
+metadata: {name: own}
+data:
+  {{ $own := lookup "v1" "Secret" .Release.Namespace "own" }}
+  value: {{ if $own }}{{ $own.data.value }}{{ else }}{{ randAlphaNum 16 | b64enc }}{{ end }}
+`
+		mark := markAudit(ctx)
+		g := newGadget(ctx, namespace, "app", own, servedBy(operator))
+		expectReady(ctx, g)
+		password := content(ctx, "Secret", namespace, "own")["value"]
+		settle(ctx, operator)
+		Expect(rendered.renderings.Load()).To(Equal(int64(2)))
+		Expect(verbs(gets(ctx, mark).Where(named("own")))).To(Equal([]string{"get secrets 404"}))
+		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Where(named("own")))).To(Equal([]string{"patch secrets 201"}))
+
+		By("a restart")
+		stop()
+		mark = markAudit(ctx)
+		start()
+		Eventually(ctx, func() int { return len(gets(ctx, mark).Where(named("own"))) }).Should(Equal(1))
+		settle(ctx, operator)
+		Expect(rendered.renderings.Load()).To(Equal(int64(2)))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
+
+		By("new inputs, for which it is there")
+		changeManifests(ctx, g, own+"---\n"+configMap("settings", "a"))
+		expectReady(ctx, g)
+		Expect(content(ctx, "Secret", namespace, "own")["value"]).To(Equal(password))
+		Expect(condition(current(ctx, g), metav1alpha1.ConditionNonDeterministic)).To(BeEmpty())
+		Expect(keptSets(ctx, namespace)).To(BeEmpty())
+	})
+
+	It("changes the rest of a set, and not the values in it that differ each time", func(ctx SpecContext) {
+		start()
+		create(ctx, source("a"))
+		const random = "---\n" + `apiVersion: v1
+kind: Secret
+metadata: {name: random}
+data: {password: {{ randAlphaNum 16 | b64enc }}}
+`
+		g := newGadget(ctx, namespace, "app", copies+random, servedBy(operator))
+		expectReady(ctx, g)
+		password := content(ctx, "Secret", namespace, "random")["password"]
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+		expectReady(ctx, g)
+		Expect(content(ctx, "Secret", namespace, "random")["password"]).To(Equal(password))
+		Expect(keptSets(ctx, namespace)).To(HaveLen(1))
+	})
+
+	It("reruns no Job", func(ctx SpecContext) {
+		start()
+		create(ctx, source("a"))
+		g := newGadget(ctx, namespace, "app", copies+"---\n"+strings.Replace(oneJob("work"), `"busybox:1"`,
+			"\"busybox:{{ (lookup `v1` `ConfigMap` .Release.Namespace `source`).data.value }}\"", 1), servedBy(operator))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch configmaps/copy"}))
+	})
+
+	It("is read at the retry interval where it cannot be watched, which the status says", func(ctx SpecContext) {
+		forbidden := &refusal{method: "GET", path: "/namespaces/" + namespace + "/configmaps"}
+		forbidden.on.Store(true)
+		runOperator(operator, operatorOptions{generate: rendered, transport: forbidden.wrap})
+		create(ctx, source("a"))
+		g := newGadget(ctx, namespace, "app", copies, servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		expectReady(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("looked-up configmaps"), ContainSubstring("cannot be watched")))
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+	})
+
+	It("is watched for all who look it up, and not any more after the last of them", func(ctx SpecContext) {
+		start()
+		create(ctx, source("a"))
+		mark := markAudit(ctx)
+		watches := func() int {
+			return len(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("watch").Where(func(e testcluster.Event) bool {
+				return e.Resource == "configmaps" && e.Namespace == namespace
+			}))
+		}
+		var all []*gadget.Gadget
+		for i := range 3 {
+			g := newGadget(ctx, namespace, fmt.Sprintf("app-%d", i), strings.ReplaceAll(copies, "name: copy", fmt.Sprintf("name: copy-%d", i)), servedBy(operator))
+			expectReady(ctx, g)
+			all = append(all, g)
+		}
+		Eventually(ctx, watches).Should(Equal(1))
+		for _, g := range all {
+			remove(ctx, g)
+			expectGone(ctx, g)
+		}
+		g := newGadget(ctx, namespace, "again", copies, servedBy(operator))
+		expectReady(ctx, g)
+		Eventually(ctx, watches).Should(Equal(2), "a watch of its own")
+	})
+})
