@@ -24,19 +24,18 @@ func negativeTimeout(timeout time.Duration) error {
 	return exit.BadUsage("--timeout %s: want a duration such as 5m, or 0 for no limit", timeout)
 }
 
-// waiter waits for one component, and prints each line of its progress once.
+// waiter waits for one component, and shows its progress.
 type waiter struct {
-	app     *app
 	cluster *cluster.Cluster
 	target  cluster.Target
 	timeout time.Duration
-	printed progress.Printed
+	display progress.Display
 	// last is what the latest status says.
 	last progress.Report
 }
 
 func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.Duration) *waiter {
-	return &waiter{app: a, cluster: c, target: target, timeout: timeout, printed: progress.Printed{}}
+	return &waiter{cluster: c, target: target, timeout: timeout, display: progress.NewDisplay(a.Out)}
 }
 
 // ready waits until a component is ready for the generation that from has.
@@ -64,6 +63,7 @@ func (w *waiter) ready(ctx context.Context, from *unstructured.Unstructured) err
 func (w *waiter) gone(ctx context.Context, from *unstructured.Unstructured) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
+			w.show(progress.Report{Verdict: progress.Reached})
 			return true, nil
 		}
 		status, err := cluster.Status(w.target, obj)
@@ -77,9 +77,7 @@ func (w *waiter) gone(ctx context.Context, from *unstructured.Unstructured) erro
 
 func (w *waiter) show(report progress.Report) {
 	w.last = report
-	for _, line := range w.printed.New(report.Lines) {
-		w.app.println(line)
-	}
+	w.display.Show(report)
 }
 
 // follow sees the component until see is content, or the time is up.

@@ -1,4 +1,4 @@
-// Package progress turns statuses of a component into what a person who waits for it reads. It is pure.
+// Package progress turns statuses of a component into what a person who waits for it reads, and shows that.
 package progress
 
 import (
