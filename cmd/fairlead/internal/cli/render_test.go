@@ -95,6 +95,7 @@ var _ = Describe("render", func() {
 		Entry("a missing folder in the source", "list --path x", `--path: folder "x": not found in the source; the source holds a.yaml`),
 		Entry("a path that leaves the source", "list --path ../twice", `--path: folder "../twice"`),
 		Entry("a file that is no archive", "bad.tgz", `archive "bad.tgz": not a .tgz archive`),
+		Entry("a device", "/dev/zero", `"/dev/zero" is neither a folder nor a file`),
 		Entry("a bad file of values", "broken -f bad.yaml", "bad.yaml:2: invalid YAML"),
 		Entry("a template that fails, with its line", "broken", "broken: chart broken", "broken/templates/web.yaml:2", "no luck"),
 		Entry("what is no manifest, with its line", "list", "list: ", "a.yaml (rendered):5: this is a list, not a manifest"),

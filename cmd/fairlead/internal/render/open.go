@@ -34,6 +34,9 @@ func openFolder(name string) (fs.FS, error) {
 }
 
 func openArchive(name string, info fs.FileInfo) (fs.FS, error) {
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%q is neither a folder nor a file; want a folder, or a .tgz archive", name)
+	}
 	if info.Size() > source.DefaultMaxTotalBytes {
 		return nil, fmt.Errorf("archive %q: it holds %d bytes, more than the limit of %d", name, info.Size(), source.DefaultMaxTotalBytes)
 	}
