@@ -36,6 +36,20 @@ var _ = Describe("What is not there yet", func() {
 		expectGone(ctx, g)
 	})
 
+	It("may be a type for long: that costs no pass, and it follows within seconds when the type is served", func(ctx SpecContext) {
+		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", widget(group, "one"), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "does not serve")
+		settle(ctx, operator)
+		before := passes(operator)
+		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(23*time.Second).Should(BeZero(),
+			"in the midst of a pause of 16 seconds between attempts")
+		create(ctx, widgetDefinition(group))
+		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "one"); return err }).
+			WithTimeout(8 * time.Second).Should(Succeed())
+	})
+
 	It("may be a webhook that does not serve yet", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		webhook := create(ctx, fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1

@@ -34,7 +34,7 @@ var deciding = []mutation{
 	},
 	{
 		"a wrong path stays wrong", "execute/execute.go",
-		"	m.Reset()\n", "",
+		"	m.Reset()\n", "	_ = m\n",
 		"A type of dependents|A type in several versions",
 	},
 	{
@@ -49,7 +49,7 @@ var deciding = []mutation{
 	},
 	{
 		"a Secret is quoted", "execute/execute.go",
-		`f = withheld(f, err)`, `_ = withheld(f, err)`,
+		`f = withheld(f, err)`, `_, _ = withheld, err`,
 		"A Secret that the API server refuses",
 	},
 }

@@ -59,8 +59,8 @@ var observing = []mutation{
 	},
 	{
 		"new definitions go unseen", "observe/definitions.go",
-		`func (d definitions) Add(any) error { return d.retry() }`, `func (d definitions) Add(any) error { return nil }`,
-		"may be a type: its siblings",
+		`d.observer.retryUnserved(true)`, `d.observer.retryUnserved(false)`,
+		"may be a type for long",
 	},
 	{
 		"the last foreign instance goes unseen", "observe/instances.go",

@@ -30,7 +30,7 @@ var writing = []mutation{
 	{
 		"predecessors keep their fields", "execute/migrate.go",
 		`case entry.Manager == reconciler, handover == plan.HandoverAll:`, `case entry.Manager == reconciler:`,
-		"Changing the manifests of a component",
+		"An object that another tool made",
 	},
 	{
 		"no migration to apply", "execute/write.go",
