@@ -107,6 +107,18 @@ func createComponent(ctx context.Context, namespace, name string, spec v1alpha1.
 	return component
 }
 
+// change edits the spec of a component.
+func change(ctx context.Context, component *v1alpha1.Component, edit func(*v1alpha1.ComponentSpec)) {
+	GinkgoHelper()
+	Eventually(func() error {
+		if err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
+			return err
+		}
+		edit(&component.Spec)
+		return administrator.Update(ctx, component)
+	}).WithTimeout(soon).Should(Succeed())
+}
+
 // status reads what the operator reports: the Ready condition and the state, as one line.
 func status(ctx context.Context, component *v1alpha1.Component) func() (string, error) {
 	return func() (string, error) {

@@ -82,15 +82,6 @@ var _ = Describe("An archive outside the cluster", func() {
 			Interval: &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second},
 		})
 	}
-	change := func(ctx SpecContext, component *v1alpha1.Component, edit func(*v1alpha1.ComponentSpec)) {
-		Eventually(func() error {
-			if err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
-				return err
-			}
-			edit(&component.Spec)
-			return administrator.Update(ctx, component)
-		}).Should(Succeed())
-	}
 	revision := func(ctx SpecContext, component *v1alpha1.Component) int64 {
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
 		return component.Status.Revision

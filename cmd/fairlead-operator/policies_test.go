@@ -27,19 +27,9 @@ var _ = Describe("The policies of a component", func() {
 			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(HavePrefix("Stalled OwnershipConflict: "), ContainSubstring(namespace+"/existing")))
-		change := func(edit func(*v1alpha1.ComponentSpec)) {
-			GinkgoHelper()
-			Eventually(func() error {
-				if err := administrator.Get(ctx, client.ObjectKeyFromObject(component), component); err != nil {
-					return err
-				}
-				edit(&component.Spec)
-				return administrator.Update(ctx, component)
-			}).WithTimeout(soon).Should(Succeed())
-		}
-		change(func(s *v1alpha1.ComponentSpec) { s.AdoptionPolicy = metav1alpha1.AdoptAlways })
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.AdoptionPolicy = metav1alpha1.AdoptAlways })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(HavePrefix("Progressing Retrying: "), ContainSubstring("namespace "+inner+" does not exist")))
-		change(func(s *v1alpha1.ComponentSpec) { s.MissingNamespacesPolicy = metav1alpha1.MissingNamespacesCreate })
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.MissingNamespacesPolicy = metav1alpha1.MissingNamespacesCreate })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
 		Expect(component.Status.Revision).To(BeEquivalentTo(1))
@@ -48,9 +38,9 @@ var _ = Describe("The policies of a component", func() {
 			HaveField("Manager", "fairlead.io"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))
 
 		By("pruning everything when it allows that")
-		change(func(s *v1alpha1.ComponentSpec) { s.Source = inline("a.yaml", "# nothing") })
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source = inline("a.yaml", "# nothing") })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled InvalidManifests: "))
-		change(func(s *v1alpha1.ComponentSpec) { s.AllowEmpty = true })
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.AllowEmpty = true })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
 		Eventually(func() bool {
