@@ -30,7 +30,7 @@ func newGenerator(engines map[generator.Engine]generator.Generator, functions ge
 }
 
 // renderingVersion is raised when a release renders other objects from the same inputs; an update of an engine may be the reason.
-const renderingVersion = "1"
+const renderingVersion = "2"
 
 // Version makes a new rendering a change of the inputs.
 func (g *componentGenerator) Version() string { return renderingVersion }
