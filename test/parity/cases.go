@@ -17,7 +17,7 @@ const (
 
 // testCase is one rendering.
 type testCase struct {
-	// name and variant are for people.
+	// name, which is the place on the command line, and variant are for people.
 	name, variant string
 	rival         rival
 	// source is a folder, and path the place in it that is rendered.
@@ -33,7 +33,7 @@ func (c testCase) folder() string { return filepath.Join(c.source, c.path) }
 // casesOf returns the cases of a place on the command line, DIR or DIR//PATH.
 func casesOf(place string) ([]testCase, error) {
 	source, path, _ := strings.Cut(filepath.ToSlash(place), "//")
-	base := testCase{name: displayName(source, path), source: source, path: path, rival: rivalKustomize}
+	base := testCase{name: place, source: source, path: path, rival: rivalKustomize}
 	info, err := os.Stat(base.folder())
 	if err != nil {
 		return nil, err
@@ -58,15 +58,4 @@ func casesOf(place string) ([]testCase, error) {
 		cases = append(cases, withValues)
 	}
 	return cases, nil
-}
-
-func displayName(source, path string) string {
-	name := filepath.Base(source)
-	if absolute, err := filepath.Abs(source); err == nil {
-		name = filepath.Base(absolute)
-	}
-	if path == "" {
-		return name
-	}
-	return name + "//" + path
 }
