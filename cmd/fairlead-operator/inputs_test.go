@@ -85,7 +85,7 @@ var _ = Describe("Bad input", func() {
 		Entry("a value that a chart misses", v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
 			"Chart.yaml": "{apiVersion: v2, name: a, version: 1.0.0}", "templates/a.yaml": "a: b\nc: {{ .Values.x.y }}",
 		}}}}, nil,
-			`Stalled GenerateFailed: chart a: template: a/templates/a.yaml:2:13: executing "a/templates/a.yaml" at <.Values.x.y>: nil pointer evaluating interface {}.y`),
+			`Stalled GenerateFailed: chart a: render template: a/templates/a.yaml:2:13: executing "a/templates/a.yaml" at <.Values.x.y>: nil pointer evaluating interface {}.y`),
 		Entry("a kustomization that fetches", v1alpha1.ComponentSpec{Source: inline("kustomization.yaml", "resources: [https://example.com/a.yaml]")}, nil,
 			`Stalled GenerateFailed: kustomization.yaml: resources: "https://example.com/a.yaml" is remote, and nothing is fetched: copy it into the source (write ./ in front of a local path that looks remote)`),
 		Entry("a template that does not parse", v1alpha1.ComponentSpec{Source: inline("a.yaml", "a: 1\nb: {{ .Values.x")}, nil,

@@ -59,7 +59,7 @@ var observing = []mutation{
 	},
 	{
 		"new definitions go unseen", "observe/definitions.go",
-		`d.observer.retryUnserved(true)`, `d.observer.retryUnserved(false)`,
+		"	o.retryUnserved(true)\n", "	o.retryUnserved(false)\n",
 		"may be a type for long",
 	},
 	{
@@ -73,8 +73,8 @@ var observing = []mutation{
 		"Foreign instances of a type|An aggregated API",
 	},
 	{
-		"references wake nobody", "observe/references.go",
-		"	w.versions[name] = version\n	if version == \"\" {\n		delete(w.versions, name)\n	}\n	w.wake(name)\n", "	w.versions[name] = version\n",
+		"references wake nobody", "observe/referenced.go",
+		"	w.put(name, seen)\n	w.wake(name)\n", "	w.put(name, seen)\n",
 		"The inputs of a component",
 	},
 }
