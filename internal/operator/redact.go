@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -55,6 +56,8 @@ func appendTexts(texts []string, value any) []string {
 				texts = append(texts, line)
 			}
 		}
+	case int64, float64:
+		texts = appendTexts(texts, fmt.Sprint(value))
 	case map[string]any:
 		for _, v := range value {
 			texts = appendTexts(texts, v)

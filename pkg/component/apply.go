@@ -37,15 +37,12 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if err != nil {
 		return unrendered(err)
 	}
-	desired, phases := ofPhase(rendered.objects, manifests.PhaseApply)
+	desired, _ := ofPhase(rendered.objects, manifests.PhaseApply)
 	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
 		return Outcome{}, err
 	}
 	pass := r.newPass(component, owner, inventory)
-	if err := r.begin(component.GetStatus(), inputs, rendered, inventory); err != nil {
-		return Outcome{}, err
-	}
-	if err := r.keepRecords(ctx, component, owner, rendered.draft, phases); err != nil {
+	if err := r.enter(ctx, component, inputs, rendered, pass); err != nil {
 		return Outcome{}, err
 	}
 	status := component.GetStatus()
@@ -74,12 +71,24 @@ func unrendered(err error) (Outcome, error) {
 	return Outcome{}, err
 }
 
-// keepRecords records what must outlive this process before anything is applied.
-func (r *Reconciler[T]) keepRecords(ctx context.Context, component T, owner manifests.Owner, d draft, phases []manifests.Object) error {
-	if err := r.keep(ctx, component, owner, d); err != nil {
-		return err
+// enter notes what is going to be applied, and records what of it must outlive this process. Where that fails, the status tells of what was
+// applied before, as if nothing had been rendered: a restart would otherwise take what it renders then for what was recorded.
+func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rendered rendering, p Pass) error {
+	status := component.GetStatus()
+	before := status.DeepCopy()
+	err := r.begin(status, in, rendered, p.Inventory)
+	if err == nil {
+		err = r.keep(ctx, component, p.Owner, rendered.draft)
 	}
-	return r.keepPhases(ctx, component, owner, phases)
+	if err == nil {
+		_, phases := ofPhase(rendered.objects, manifests.PhaseApply)
+		err = r.keepPhases(ctx, component, p.Owner, phases)
+	}
+	if err != nil {
+		status.InputDigest, status.Revision, status.Rendition = before.InputDigest, before.Revision, before.Rendition
+		status.Lookups, status.LookupsDigest, status.ProgressingSince = before.Lookups, before.LookupsDigest, before.ProgressingSince
+	}
+	return err
 }
 
 // validate asks a component whether its spec can be used.
@@ -187,6 +196,9 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 		status.InputDigest, status.Rendition = in.digest, 0
 		status.Revision++
 	case looksRecorded(status, rendered):
+		return nil
+	case rendered.anew && status.RenderedSet != "":
+		// What was kept is lost. What was applied stays as it is, although something changed that was looked up.
 		return nil
 	case appliedOtherwise(rendered.objects, inventory):
 		status.Rendition++

@@ -20,6 +20,8 @@ type draft struct {
 	// id identifies the record of the bodies where a second rendering would give other values, and note says which; both are empty where it
 	// gives the same.
 	id, note string
+	// anew says that no values were kept that it could have taken over.
+	anew bool
 	// told is what the generator said besides; nil where it was not asked.
 	told *results
 }
@@ -143,7 +145,7 @@ func nonDeterministic(differences []string) error {
 // keepValues says what becomes of a rendering with values that differ each time. The first one of new inputs is kept. One that follows because of
 // what is looked up gets the values that were kept; where it has others besides, which may depend on those, what is kept stands as a whole.
 func (r *Reconciler[T]) keepValues(component T, in inputs, rendered []*unstructured.Unstructured, kept draft, fields []determinism.Field) (draft, error) {
-	d := draft{bodies: rendered, note: describeFields(fields)}
+	d := draft{bodies: rendered, note: describeFields(fields), anew: kept.id == ""}
 	if kept.id != "" {
 		merged, unknown := determinism.Merge(kept.bodies, rendered, fields)
 		if len(unknown) > 0 {

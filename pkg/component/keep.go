@@ -33,6 +33,10 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 	if err != nil {
 		return draft{}, false, keepProblem("read", err)
 	}
+	if recalled.origin.InputDigest != in.digest {
+		// It was to be dropped when the inputs changed, and that failed.
+		return draft{}, false, nil
+	}
 	r.markRecorded(name, recalled.id)
 	kept = draft{bodies: recalled.bodies, id: recalled.id, note: recalled.note}
 	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, status); err == nil && current {
@@ -47,8 +51,9 @@ func keepProblem(what string, err error) error {
 
 // keep records a set that a second rendering would give other values, before anything of it is applied, and drops what was recorded before.
 //
-// The status names a record before it is there, so a crash at any point leaves none that nobody finds. Of a record that is named and not there
-// nothing was applied.
+// The status names the first record before it is there, so a crash at any point leaves none that nobody finds; of a record that is named and
+// not there nothing was applied. A later one is there before the status names it, so a crash leaves the one before, which was applied; what is
+// left of the other is found by it, and dropped with it.
 func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.Owner, d draft) error {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
 	setNonDeterministic(status, component.GetGeneration(), d.note, metav1.NewTime(r.clock.Now()))
@@ -62,9 +67,8 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if err := r.hold(ctx, component); err != nil {
 		return err
 	}
-	if former != d.id {
-		status.RenderedSet = d.id
-		if err := r.writeStatus(ctx, component, status.Inventory); err != nil {
+	if former == "" {
+		if err := r.nameRecord(ctx, component, d.id); err != nil {
 			return err
 		}
 	}
@@ -76,10 +80,22 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if former == "" {
 		return nil
 	}
+	if former != d.id {
+		if err := r.nameRecord(ctx, component, d.id); err != nil {
+			return err
+		}
+	}
 	if err := r.dropRecords(ctx, owner, recordOfRendering, d.id); err != nil {
 		return keepProblem("drop", err)
 	}
 	return nil
+}
+
+// nameRecord persists which record counts.
+func (r *Reconciler[T]) nameRecord(ctx context.Context, component T, id string) error {
+	status := component.GetStatus()
+	status.RenderedSet = id
+	return r.writeStatus(ctx, component, status.Inventory)
 }
 
 // keepNothing drops what is recorded.

@@ -80,7 +80,7 @@ type looker struct {
 
 func (l looker) isOwn(object *unstructured.Unstructured) bool {
 	owner, _ := manifests.OwnerOf(object.GetLabels(), object.GetAnnotations(), l.reconciler, "")
-	return owner == l.owner
+	return owner == l.owner || object.GetLabels()[l.reconciler+"/"+labelRecord] == l.owner
 }
 
 // look reduces a definite answer.

@@ -135,7 +135,7 @@ func (r *Reconciler[T]) recordAnnotations(owner manifests.Owner, rec record, par
 	return annotations
 }
 
-// recallOrigin enters into a status that was lost what a record says of its inputs.
+// recallOrigin enters into a status what a record says of its inputs.
 func (r *Reconciler[T]) recallOrigin(status *metav1alpha1.Status, secret metav1.Object) {
 	parts := strings.Split(secret.GetAnnotations()[r.name+"/"+annotationOrigin], "/")
 	if len(parts) != 5 {
@@ -183,7 +183,7 @@ func decodeRecord(data []byte) ([]*unstructured.Unstructured, error) {
 func (r *Reconciler[T]) readRecord(ctx context.Context, owner manifests.Owner, kind recordKind, id string) (record, error) {
 	namespace := r.recordNamespace(owner)
 	secrets := r.local.dynamic.Resource(secretResource).Namespace(namespace)
-	found := record{kind: kind, id: id}
+	found := record{kind: kind, id: id, origin: &metav1alpha1.Status{}}
 	var data []byte
 	for i, parts := 0, 1; i < parts; i++ {
 		name := recordName(kind, owner.ID(), id, i)
@@ -196,6 +196,7 @@ func (r *Reconciler[T]) readRecord(ctx context.Context, owner manifests.Owner, k
 		}
 		parts, _ = strconv.Atoi(secret.GetAnnotations()[r.name+"/"+annotationParts])
 		found.note = secret.GetAnnotations()[r.name+"/"+annotationRecordNote]
+		r.recallOrigin(found.origin, secret)
 		text, _, _ := unstructured.NestedString(secret.Object, "data", recordDataKey)
 		part, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {

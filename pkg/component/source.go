@@ -28,9 +28,9 @@ type Fetcher interface {
 var errFetching = errors.New("the source is being fetched")
 
 const (
-	// fetchers is how many sources are fetched at a time.
-	fetchers = 4
-	// maxFetch ends an attempt of a fetcher that knows no end.
+	// fetchers is how many sources are fetched at a time. A server that does not answer holds some of them up until its time is over.
+	fetchers = 16
+	// maxFetch ends an attempt of a fetcher that knows no end; waiting for a turn does not count.
 	maxFetch = 10 * time.Minute
 	// An attempt that failed is repeated after the first of these, then after twice as long each time, up to the second; whatever wakes the
 	// component before does not repeat it.
@@ -114,12 +114,12 @@ func (s *sources) forget(name types.NamespacedName) {
 
 // start begins an attempt. The lock is held.
 func (s *sources) start(f *fetch, wake func()) {
-	ctx, stop := context.WithTimeout(s.ctx, maxFetch)
+	ctx, stop := context.WithCancel(s.ctx)
 	f.stop, f.running = stop, true
 	go func() {
 		defer stop()
 		files, err := s.fetch(ctx, f.ref)
-		if errors.Is(ctx.Err(), context.Canceled) {
+		if ctx.Err() != nil {
 			return
 		}
 		s.mu.Lock()
@@ -144,6 +144,8 @@ func (s *sources) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (
 			err = fmt.Errorf("the fetcher panicked: %v", cause)
 		}
 	}()
+	ctx, stop := context.WithTimeout(ctx, maxFetch)
+	defer stop()
 	files, err = s.fetcher.Fetch(ctx, ref)
 	if err == nil && files == nil {
 		err = errors.New("the fetcher returned neither a source nor an error")

@@ -30,6 +30,9 @@ const (
 	keptMisses       = 256
 )
 
+// responseTimeout is how long a server may take until it begins to answer: one that is out of order should not hold up others for long.
+const responseTimeout = 15 * time.Second
+
 // maxRedirects is how often a server may send us elsewhere.
 const maxRedirects = 5
 
@@ -86,6 +89,7 @@ func defaultTransport() http.RoundTripper {
 	}
 	transport := known.Clone()
 	transport.DisableCompression = true
+	transport.ResponseHeaderTimeout = responseTimeout
 	return transport
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // Detached runs render and returns what it returns, or ctx's error as soon as ctx is done: the engines' libraries cannot be interrupted, so
@@ -23,7 +24,9 @@ func Detached(ctx context.Context, render func() ([]client.Object, error)) ([]cl
 		var r result
 		defer func() {
 			if cause := recover(); cause != nil {
-				r = result{err: fmt.Errorf("the engine panicked: %v\n%s", cause, debug.Stack())}
+				// The stack has other addresses each time, and the message becomes a condition.
+				log.FromContext(ctx).Error(fmt.Errorf("panic: %v", cause), "the engine panicked", "stack", string(debug.Stack()))
+				r = result{err: fmt.Errorf("the engine panicked: %v", cause)}
 			}
 			done <- r
 		}()
