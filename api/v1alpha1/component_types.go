@@ -39,7 +39,7 @@ type ComponentList struct {
 // clients cannot decode would end every watch on components.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="generator: Function and function go together"
-// +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="want a source, or generator: Function, which needs none"
+// +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="want either source, or generator: Function with function"
 // +kubebuilder:validation:XValidation:rule="!has(self.function) || !has(self.path)",message="path is that of a folder in the source, which a function does not have"
 type ComponentSpec struct {
 	// Source holds the chart, kustomization or templates; a function needs none.

@@ -70,7 +70,7 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 	)
 
 	const functionAlone = "generator: Function and function go together"
-	const sourceOrFunction = "want a source, or generator: Function, which needs none"
+	const sourceOrFunction = "want either source, or generator: Function with function"
 	const oneSource = "exactly one of inline, configMap and http must be set"
 	DescribeTable("refuses, and says why",
 		func(ctx SpecContext, spec, want string) {

@@ -156,7 +156,7 @@ func checkEmpty(component Component, desired, dependents int) error {
 	}
 	return &problem{
 		reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
-		message: fmt.Sprintf("nothing is rendered, although there are dependents (%d); delete the component to delete them, or let it allow that", dependents),
+		message: fmt.Sprintf("nothing is rendered, although there are dependents (%d); delete the component to delete them, or let it allow that, as a Component does by spec.allowEmpty", dependents),
 	}
 }
 
