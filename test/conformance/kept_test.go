@@ -1,0 +1,71 @@
+package conformance_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// withoutRecords answers as an API server that has trouble with Secrets in which what was rendered is recorded.
+type withoutRecords struct{ next http.RoundTripper }
+
+func (w withoutRecords) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method != http.MethodPatch || !strings.Contains(request.URL.Path, "/secrets/rendered-") {
+		return w.next.RoundTrip(request)
+	}
+	return &http.Response{
+		StatusCode: http.StatusInternalServerError, Header: http.Header{"Content-Type": {"text/plain"}},
+		Body: io.NopCloser(strings.NewReader("no room for records")), Request: request,
+	}, nil
+}
+
+var _ = Describe("A rendering whose values cannot be recorded", func() {
+	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
+	const region = "\n---\n" + `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: {{ (lookup "v1" "ConfigMap" .Release.Namespace "zone").data.name }}}}`
+	var namespace, operator string
+	refusing := operatorOptions{
+		generate: &chart{}, transport: func(next http.RoundTripper) http.RoundTripper { return withoutRecords{next} },
+	}
+	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
+
+	It("is not applied", func(ctx SpecContext) {
+		stop := runOperator(operator, refusing)
+		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		_, err := get(ctx, "v1", "Secret", namespace, "login")
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+		Expect(current(ctx, g).Status.Revision).To(BeZero())
+
+		stop()
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		expectReady(ctx, g)
+		Expect(keptSets(ctx, namespace)).To(HaveLen(1))
+		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
+	})
+
+	It("leaves the one before, also after a restart, and is followed when it can be recorded", func(ctx SpecContext) {
+		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", password+region, servedBy(operator))
+		expectReady(ctx, g)
+		made := content(ctx, "Secret", namespace, "login")
+
+		stop()
+		stop = runOperator(operator, refusing)
+		patch(ctx, zone, `{"data":{"name":"west"}}`)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "east"))
+
+		stop()
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		expectReady(ctx, g)
+		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "west"))
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
+		Expect(keptSets(ctx, namespace)).To(HaveLen(1))
+	})
+})
