@@ -195,7 +195,7 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 	case !in.standing(status):
 		status.InputDigest, status.Rendition = in.digest, 0
 		status.Revision++
-	case looksRecorded(status, rendered):
+	case rendered.looks.entered(status):
 		return nil
 	case rendered.anew && status.RenderedSet != "":
 		// What was kept is lost. What was applied stays as it is, although something changed that was looked up.
@@ -208,11 +208,6 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 	now := metav1.NewTime(r.clock.Now())
 	status.ProgressingSince = &now
 	return rendered.looks.enter(status)
-}
-
-func looksRecorded(status *metav1alpha1.Status, rendered rendering) bool {
-	same, _ := rendered.looks.recorded(status)
-	return same
 }
 
 // appliedOtherwise says that other dependents are rendered now than are recorded, or that one was applied with another manifest.

@@ -43,7 +43,8 @@ func (r *Reconciler[T]) follow(name client.ObjectKey, owner manifests.Owner, t t
 }
 
 // lookAgain reads what may have changed since a rendering looked it up, and what no watch tells of. It returns what was looked up with the
-// versions that are known now, and whether the rendering would find the same.
+// versions that are known now, and whether the rendering would find the same. A status counts also where the rendering is not known to read it:
+// it may have done nothing with what was in there so far, such as an address that is not assigned yet.
 func (r *Reconciler[T]) lookAgain(ctx context.Context, owner manifests.Owner, t target, l looks) (looks, bool, error) {
 	_, capabilities, err := t.engine.capabilities()
 	if err != nil || capabilities != l.capabilities {
@@ -55,7 +56,7 @@ func (r *Reconciler[T]) lookAgain(ctx context.Context, owner manifests.Owner, t 
 			continue
 		}
 		is, err := r.lookOnce(ctx, owner, t, was.key)
-		if err != nil || !was.same(is, l.status) {
+		if err != nil || !was.same(is) {
 			return l, false, err
 		}
 		l.all[i].version = is.version
@@ -82,7 +83,7 @@ func (r *Reconciler[T]) lookOnce(ctx context.Context, owner manifests.Owner, t t
 	return r.looker(owner).look(key, f)
 }
 
-// recallLooks looks up again what the status tells of, and says whether it is the same.
+// recallLooks looks up again what the status tells of, and says whether it is known to be the same.
 func (r *Reconciler[T]) recallLooks(ctx context.Context, owner manifests.Owner, t target, status *metav1alpha1.Status) (looks, bool, error) {
 	_, capabilities, err := t.engine.capabilities()
 	if err != nil {

@@ -135,23 +135,25 @@ func (l looker) lookAtList(seen look, list *unstructured.UnstructuredList) (look
 	return seen, err
 }
 
-// same says that a later look-up of the same key found the same, as far as the rendering reads it. Whatever becomes a dependent of the
-// component itself is as it was.
-func (l look) same(later look, status bool) bool {
+// hasStatus says that something was found that has a status.
+func (l look) hasStatus() bool { return l.content.bare != l.content.whole }
+
+// same says that a later look-up of the same key found the same. Whatever becomes a dependent of the component itself is as it was.
+func (l look) same(later look) bool {
 	if later.state == metav1alpha1.LookupOwn || l.state == metav1alpha1.LookupOwn && later.state == metav1alpha1.LookupMissing {
 		return true
 	}
 	if l.items == nil || later.items == nil {
-		return l.state == later.state && l.content.of(status) == later.content.of(status)
+		return l.state == later.state && l.content == later.content
 	}
-	return sameItems(l.items, later.items, status)
+	return sameItems(l.items, later.items)
 }
 
 // sameItems compares lists, but for dependents of the component itself.
-func sameItems(before, after map[string]item, status bool) bool {
+func sameItems(before, after map[string]item) bool {
 	for name, is := range after {
 		was, known := before[name]
-		if changed := !known || was.own || was.content.of(status) != is.content.of(status); changed && !is.own {
+		if changed := !known || was.own || was.content != is.content; changed && !is.own {
 			return false
 		}
 	}

@@ -1,6 +1,8 @@
 package component
 
 import (
+	"slices"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -36,8 +38,8 @@ func lookupsDigest(capabilities string, lines []string) (string, error) {
 	return manifests.Digest(append([]string{capabilities}, lines...))
 }
 
-// recorded says that the status tells of the same looks. Where it names none, because there are none or too many, the digest decides. The
-// second result says whether the rendering reads the status of what it looks up, as far as that is recorded.
+// recorded says that the status tells of the same looks. The second result says whether the rendering reads the status of what it looks up, as far
+// as that is recorded. Where it does not, nothing is recorded of such a status; who has one now may have had another, and is not the same.
 func (l looks) recorded(status *metav1alpha1.Status) (same, readsStatus bool) {
 	former, ok := recordedLookups(status)
 	if !ok {
@@ -46,6 +48,18 @@ func (l looks) recorded(status *metav1alpha1.Status) (same, readsStatus bool) {
 	for _, entry := range former {
 		readsStatus = readsStatus || entry.Status
 	}
+	unknown := !readsStatus && slices.ContainsFunc(l.all, look.hasStatus)
+	return !unknown && l.match(former, readsStatus, status.LookupsDigest), readsStatus
+}
+
+// entered says that the status tells of the looks what enter would enter.
+func (l looks) entered(status *metav1alpha1.Status) bool {
+	former, ok := recordedLookups(status)
+	return ok && l.match(former, l.status, status.LookupsDigest)
+}
+
+// match compares the looks with those that are recorded. Where none are, because there are none or too many, the digest decides.
+func (l looks) match(former map[lookupKey]metav1alpha1.Lookup, readsStatus bool, recorded string) bool {
 	lines := make([]string, 0, len(l.all))
 	for _, seen := range l.all {
 		entry := seen.record(readsStatus)
@@ -57,7 +71,7 @@ func (l looks) recorded(status *metav1alpha1.Status) (same, readsStatus bool) {
 		lines = append(lines, entry.String())
 	}
 	digest, err := lookupsDigest(l.capabilities, lines)
-	return err == nil && digest == status.LookupsDigest, readsStatus
+	return err == nil && digest == recorded
 }
 
 // recordedLookups reads the look-ups of a status; false where they cannot be read.

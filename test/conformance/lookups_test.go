@@ -60,34 +60,6 @@ data:
 		Expect(current(ctx, g).Status.Rendition).To(Equal(int64(3)))
 	})
 
-	It("costs a read, and no rendering, when it changes where the rendering does not look", func(ctx SpecContext) {
-		start()
-		create(ctx, strings.Replace(deployment("web"), "name: web", "name: web, namespace: "+namespace, 1))
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (lookup `+"`apps/v1` `Deployment`"+` .Release.Namespace `+"`web`"+`).spec.replicas }}`), servedBy(operator))
-		expectReady(ctx, g)
-		settle(ctx, operator)
-		before, mark := rendered.renderings.Load(), markAudit(ctx)
-		web := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
-		web.Object["status"] = map[string]any{"observedGeneration": int64(77)}
-		Expect(k8s.Status().Update(ctx, web)).To(Succeed())
-		Eventually(ctx, func() int { return len(gets(ctx, mark).Where(named("web"))) }).Should(BeNumerically(">", 0))
-		settle(ctx, operator)
-		Expect(rendered.renderings.Load()).To(Equal(before))
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
-	})
-
-	It("renders again when a status changes that the rendering reads", func(ctx SpecContext) {
-		start()
-		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: "+namespace+"}\nspec: {type: LoadBalancer, ports: [{port: 80}]}")
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status.loadBalancer.ingress }}{{ .ip }}{{ end }}`),
-			servedBy(operator))
-		expectReady(ctx, g)
-		web := mustGet(ctx, "v1", "Service", namespace, "web")
-		web.Object["status"] = map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "10.1.2.3"}}}}
-		Expect(k8s.Status().Update(ctx, web)).To(Succeed())
-		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("10.1.2.3"))
-	})
-
 	It("may be a list", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `ServiceAccount`"+` .Release.Namespace `+"``"+`).items }}{{ .metadata.name }} {{ end }}`),

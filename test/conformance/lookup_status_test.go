@@ -1,0 +1,113 @@
+package conformance_test
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("The status of what a rendering looks up", func() {
+	var namespace, operator string
+	var rendered *chart
+	var start func() (stop func())
+	BeforeEach(func(ctx SpecContext) {
+		namespace, operator, rendered = newNamespace(ctx), newOperatorName(), &chart{}
+		start = func() func() { return runOperator(operator, operatorOptions{generate: rendered}) }
+	})
+	copied := func(ctx context.Context) any { return content(ctx, "ConfigMap", namespace, "copy")["value"] }
+	// addresses says what there is to say once an address is assigned.
+	addresses := configMap("copy", `{{ with (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status }}{{ range .loadBalancer.ingress }}{{ .ip }}{{ end }}{{ end }}`)
+	// balancer creates a Service to which nobody but assign gives an address.
+	balancer := func(ctx context.Context) {
+		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: "+namespace+"}\nspec: {type: LoadBalancer, ports: [{port: 80}]}")
+	}
+	assign := func(ctx context.Context, ip string) {
+		GinkgoHelper()
+		web := mustGet(ctx, "v1", "Service", namespace, "web")
+		web.Object["status"] = map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": ip}}}}
+		Expect(k8s.Status().Update(ctx, web)).To(Succeed())
+	}
+
+	It("costs a rendering with it and one without, and no write, when it changes and is not read", func(ctx SpecContext) {
+		start()
+		balancer(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).spec.type }}`), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		before, mark := rendered.renderings.Load(), markAudit(ctx)
+		assign(ctx, "10.1.2.3")
+		Eventually(ctx, rendered.renderings.Load).Should(Equal(before + 2))
+		settle(ctx, operator)
+		Expect(rendered.renderings.Load()).To(Equal(before + 2))
+		Expect(current(ctx, g).Status.Lookups).To(HaveExactElements(Not(HaveSuffix(" s=true"))))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
+	})
+
+	It("leads to another rendering when it changes and is read", func(ctx SpecContext) {
+		start()
+		balancer(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status.loadBalancer.ingress }}{{ .ip }}{{ end }}`),
+			servedBy(operator))
+		expectReady(ctx, g)
+		assign(ctx, "10.1.2.3")
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("10.1.2.3"))
+	})
+
+	It("leads to another rendering when something comes to it, of which there was nothing to say", func(ctx SpecContext) {
+		start()
+		balancer(ctx)
+		g := newGadget(ctx, namespace, "app", addresses, servedBy(operator))
+		expectReady(ctx, g)
+		Expect(copied(ctx)).To(Equal(""))
+		for i, ip := range []string{"10.1.2.3", "10.1.2.4"} {
+			assign(ctx, ip)
+			Eventually(ctx, func() any { return copied(ctx) }).Should(Equal(ip))
+			expectReady(ctx, g)
+			Expect(current(ctx, g).Status.Rendition).To(Equal(int64(i + 1)))
+		}
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+	})
+
+	DescribeTable("leads to another rendition after a restart when something came to it meanwhile",
+		func(ctx SpecContext, besides string) {
+			stop := start()
+			balancer(ctx)
+			g := newGadget(ctx, namespace, "app", addresses+besides, servedBy(operator))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			stop()
+			assign(ctx, "10.1.2.3")
+			start()
+			Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("10.1.2.3"))
+			expectReady(ctx, g)
+			Expect(current(ctx, g).Status.Rendition).To(Equal(int64(1)))
+			Expect(current(ctx, g).Status.Lookups).To(HaveExactElements(HaveSuffix(" s=true")))
+		},
+		Entry("where all else is the same each time", ""),
+		Entry("where values besides differ each time",
+			"\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: random}\ndata: {password: {{ randAlphaNum 16 | b64enc }}}"),
+	)
+
+	It("leads to another rendering of an object that had none", func(ctx SpecContext) {
+		group := newGroup()
+		definition := create(ctx, widgetDefinition(group))
+		DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, definition[0]) })
+		Eventually(ctx, func() error {
+			_, err := get(ctx, group+"/v1", "Widget", namespace, "none")
+			return client.IgnoreNotFound(err)
+		}).Should(Succeed())
+		create(ctx, strings.Replace(widget(group, "w"), "{name:", "{namespace: "+namespace+", name:", 1))
+		start()
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ with (lookup `+"`"+group+"/v1` `Widget`"+` .Release.Namespace `+"`w`"+`).status }}{{ .phase }}{{ end }}`),
+			servedBy(operator))
+		expectReady(ctx, g)
+		Expect(copied(ctx)).To(Equal(""))
+		w := mustGet(ctx, group+"/v1", "Widget", namespace, "w")
+		w.Object["status"] = map[string]any{"phase": "done"}
+		Expect(k8s.Status().Update(ctx, w)).To(Succeed())
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("done"))
+	})
+})
