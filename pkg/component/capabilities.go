@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
@@ -21,15 +23,29 @@ import (
 // discovery tells of a type some time after its definition does.
 var discoveryPauses = []time.Duration{time.Second, 4 * time.Second}
 
+// discoveryTimeout bounds one reading of discovery: workers may wait for it.
+const discoveryTimeout = 30 * time.Second
+
+// discoverer is what tells what an API server is and serves.
+type discoverer interface {
+	ServerVersionWithContext(ctx context.Context) (*version.Info, error)
+	ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
+}
+
 // serving knows what an API server is and serves. Discovery is read when somebody asks for the first time, and when a definition changed.
 type serving struct {
-	discovery discovery.DiscoveryInterface
+	discovery discoverer
+	// lifetime bounds that of all reading.
+	lifetime context.Context
 	// follow begins to tell of changes.
 	follow func(event func())
+	kick   chan struct{}
+	// first makes all who ask before anything is known wait for the same answer.
+	first singleflight.Group
 
+	// mu is not held while discovery is read: who comes or goes does not wait for an API server.
 	mu     sync.Mutex
 	begun  bool
-	kick   chan struct{}
 	now    served
 	owners map[string]servedOwner
 }
@@ -49,7 +65,7 @@ type servedOwner struct {
 }
 
 func newServing(ctx context.Context, c *connection) *serving {
-	s := &serving{discovery: c.discovery, kick: make(chan struct{}, 1), owners: map[string]servedOwner{}}
+	s := &serving{discovery: c.discovery, lifetime: ctx, kick: make(chan struct{}, 1), owners: map[string]servedOwner{}}
 	s.follow = func(event func()) {
 		observe.FollowDefinitions(ctx, c.metadata, event, event)
 		go s.run(ctx)
@@ -59,20 +75,24 @@ func newServing(ctx context.Context, c *connection) *serving {
 
 // current returns what is served, as far as it is known, and what identifies that.
 func (s *serving) current() (generator.Capabilities, string, error) {
+	_, err, _ := s.first.Do("", func() (any, error) {
+		if s.known().digest != "" {
+			return nil, nil
+		}
+		return nil, s.refresh()
+	})
+	if err != nil {
+		return generator.Capabilities{}, "", err
+	}
+	now := s.known()
+	return now.Capabilities, now.digest, nil
+}
+
+// known returns what was read last.
+func (s *serving) known() served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now.digest == "" {
-		read, err := s.read(nil)
-		if err != nil {
-			return generator.Capabilities{}, "", err
-		}
-		s.now = read
-	}
-	if !s.begun {
-		s.begun = true
-		s.follow(s.changed)
-	}
-	return s.now.Capabilities, s.now.digest, nil
+	return s.now
 }
 
 // retain says what a component rendered with; it is woken when something else is served.
@@ -115,21 +135,25 @@ func (s *serving) run(ctx context.Context) {
 				return
 			case <-timer.C:
 			}
-			s.refresh()
+			if err := s.refresh(); err != nil {
+				// What cannot be read is tried again.
+				s.changed()
+			}
 		}
 	}
 }
 
-// refresh reads discovery, and wakes those who rendered with something else. What cannot be read is tried again.
-func (s *serving) refresh() {
-	s.mu.Lock()
-	known := s.now.groups
-	s.mu.Unlock()
-	read, err := s.read(known)
-	if err != nil {
-		s.changed()
-		return
+// refresh reads discovery, and wakes those who rendered with something else. The first success begins to follow changes.
+func (s *serving) refresh() error {
+	read, err := s.read(s.known().groups)
+	if err == nil {
+		s.learn(read)
 	}
+	return err
+}
+
+// learn takes over what was read.
+func (s *serving) learn(read served) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = read
@@ -138,16 +162,25 @@ func (s *serving) refresh() {
 			owner.wake()
 		}
 	}
+	if !s.begun {
+		s.begun = true
+		s.follow(s.changed)
+	}
 }
 
 // read asks the API server what it is and serves. Of a group that does not answer, what was known stands: one broken aggregated API must
 // neither break every rendering, nor change it.
 func (s *serving) read(known map[string][]string) (served, error) {
-	version, err := s.discovery.ServerVersion()
+	ctx, cancel := context.WithTimeout(s.lifetime, discoveryTimeout)
+	defer cancel()
+	about, err := s.discovery.ServerVersionWithContext(ctx)
 	if err != nil {
 		return served{}, err
 	}
-	_, lists, err := s.discovery.ServerGroupsAndResources()
+	_, lists, err := s.discovery.ServerGroupsAndResourcesWithContext(ctx)
+	if s.lifetime.Err() != nil {
+		return served{}, s.lifetime.Err()
+	}
 	var failed *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &failed) {
 		return served{}, err
@@ -160,7 +193,7 @@ func (s *serving) read(known map[string][]string) (served, error) {
 			}
 		}
 	}
-	now := served{Capabilities: generator.Capabilities{Version: *version}, groups: groups}
+	now := served{Capabilities: generator.Capabilities{Version: *about}, groups: groups}
 	for _, gv := range slices.Sorted(maps.Keys(groups)) {
 		now.APIVersions = append(now.APIVersions, gv)
 		for _, kind := range groups[gv] {

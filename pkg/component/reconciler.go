@@ -182,6 +182,18 @@ func (r *Reconciler[T]) ownerIn(cluster string, name types.NamespacedName) manif
 
 // forget drops all that is kept in memory of a component that does not exist any more.
 func (r *Reconciler[T]) forget(name types.NamespacedName) {
+	owner := r.forgetState(name)
+	r.backoff.Forget(reconcile.Request{NamespacedName: name})
+	r.inputs.Release(name.String())
+	r.forgetSource(name)
+	r.local.Forget(owner)
+	r.unfollow(owner)
+	r.leaveRemote(owner)
+}
+
+// forgetState drops what the lock guards, and returns who the owner was. What others keep of the component is released without it: they may be
+// busy with a cluster that is slow to answer.
+func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.rhythms, name)
@@ -193,10 +205,5 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	delete(r.contents, name)
 	delete(r.phases, name)
 	delete(r.belongings, name)
-	r.backoff.Forget(reconcile.Request{NamespacedName: name})
-	r.inputs.Release(name.String())
-	r.forgetSource(name)
-	r.local.Forget(r.ownerIn(r.cluster, name))
-	r.unfollow(r.ownerIn(r.cluster, name))
-	r.leaveRemote(r.ownerIn(r.cluster, name))
+	return r.ownerIn(r.cluster, name)
 }
