@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -87,6 +88,9 @@ func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rende
 	if err != nil {
 		status.InputDigest, status.Revision, status.Rendition = before.InputDigest, before.Revision, before.Rendition
 		status.Lookups, status.LookupsDigest, status.ProgressingSince = before.Lookups, before.LookupsDigest, before.ProgressingSince
+	}
+	if status.InputDigest != before.InputDigest {
+		r.vitals.renewed(client.ObjectKeyFromObject(component), p.Now)
 	}
 	return err
 }
@@ -223,6 +227,7 @@ func appliedOtherwise(objects []manifests.Object, inventory []metav1alpha1.Inven
 // record persists an inventory, behind the finalizer: without it a deletion could outrun us. The resource version fences operators of
 // the same name.
 func (r *Reconciler[T]) record(ctx context.Context, component T, recorded []string, inventory []metav1alpha1.InventoryEntry) error {
+	defer r.vitals.meter.Time(metrics.StepRecord)()
 	if err := r.hold(ctx, component); err != nil {
 		return err
 	}

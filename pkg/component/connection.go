@@ -2,6 +2,7 @@ package component
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -17,8 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
 
 // connection is what the engines of all identities share in one cluster: the watches and what they know, the knowledge of types, the
@@ -45,6 +48,7 @@ type connection struct {
 	// checking makes the reads that must see everything, whatever a component may see.
 	checking *execute.Executor
 	guards   guardBook
+	monitor
 	// started is when the connection was made.
 	started time.Time
 }
@@ -53,6 +57,11 @@ type connection struct {
 func connect(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*connection, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.RateLimiter = -1, nil
+	if err := metrics.Register(); err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	watched := monitor{meter: metrics.Shared.Meter(name), tracer: tracing.New(o.TracerProvider, name)}
+	config.Wrap(watched.meter.Transport)
 	config.Wrap(newPatience)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -64,7 +73,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	}
 	c := &connection{
 		name: name, defaults: o.Policies.Or(defaultPolicies), predecessors: slices.Concat(plan.Predecessors, o.Predecessors),
-		config: config, client: client, mapper: mapper, started: clock.RealClock{}.Now(),
+		config: config, client: client, mapper: mapper, monitor: watched, started: clock.RealClock{}.Now(),
 	}
 	if c.incidental, err = incidentals(o.Incidental); err != nil {
 		return nil, err
@@ -87,7 +96,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	c.namespaces = observe.NewReferences(ctx, c.metadata, name)
 	c.lookups, c.serving = observe.NewReferences(ctx, c.metadata, name), newServing(ctx, c)
 	c.checking = execute.New(execute.Options{
-		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Writers: o.Writers,
+		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Monitor: c.monitor, Writers: o.Writers,
 	})
 	return c, nil
 }

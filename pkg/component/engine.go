@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -34,6 +35,8 @@ type EngineOptions struct {
 	Writers int
 	// CacheFull are the kinds whose dependents are kept whole in memory; see Options.CacheFull.
 	CacheFull []schema.GroupKind
+	// TracerProvider is what it is in Options.
+	TracerProvider trace.TracerProvider
 }
 
 // NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in the cluster.
@@ -95,9 +98,10 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		return Outcome{Inventory: p.Inventory, Observing: true}, nil
 	}
 	var changes []Change
-	checked, fenced := map[manifests.Key]bool{}, fence{}
+	checked, fenced, wave := map[manifests.Key]bool{}, fence{}, traced{tracer: e.tracer}
+	defer wave.end()
 	for {
-		decided := planner(facts)
+		decided := e.plan(planner, facts)
 		facts.Inventory, fenced.record = decided.Inventory, fenced.record || decided.Record
 		if len(decided.Actions) == 0 {
 			e.observer.Keep(facts.Owner, p.kinds(decided.Inventory))
@@ -113,7 +117,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 			return Outcome{}, err
 		}
 		clear(checked)
-		for i, result := range e.executor.Run(ctx, decided.Actions) {
+		for i, result := range e.execute(ctx, &wave, decided.Actions) {
 			changes = fold(facts.Results, decided.Actions[i], result, changes)
 			facts.Guard = e.guards.learn(facts, decided.Actions[i], result)
 		}

@@ -8,12 +8,14 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // facts starts the watches that a pass needs, and collects what is known. It returns false while a first list is under way.
 func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
+	defer e.meter.Time(metrics.StepObserve)()
 	ownerID, inventory := p.Owner.ID(), plan.NewInventory(p.Inventory)
 	managed := e.definedAmong(ctx, plan.Victims(inventory, p.Desired))
 	if p.deleting && len(inventory) > 0 {

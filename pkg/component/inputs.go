@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -58,6 +59,7 @@ type content struct {
 
 // readInputs finds the target, and collects the inputs of a rendering and their digest.
 func (r *Reconciler[T]) readInputs(ctx context.Context, component T) (inputs, error) {
+	defer r.vitals.meter.Time(metrics.StepInputs)()
 	t, err := r.target(ctx, component)
 	if err != nil || t.observing {
 		return inputs{observing: t.observing}, err

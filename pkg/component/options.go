@@ -3,6 +3,7 @@ package component
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,6 +56,10 @@ type Options struct {
 	SkipDeterminismCheck bool
 	// Watches are an author's own: what wakes a component besides its dependents and references.
 	Watches []Watch
+	// TracerProvider gets an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns that off.
+	TracerProvider trace.TracerProvider
+	// SkipComponentMetrics leaves out the metrics of single components, of which there are three series each.
+	SkipComponentMetrics bool
 	// SkipNameValidation allows several controllers of one name in a process, for tests.
 	SkipNameValidation bool
 }

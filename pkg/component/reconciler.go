@@ -38,6 +38,7 @@ type Reconciler[T Component] struct {
 	inputs   *observe.References
 	sources  *sources
 	backoff  *backoff
+	vitals   *vitals
 
 	// identifying is held while the cluster is asked for its identity.
 	identifying sync.Mutex
@@ -64,7 +65,7 @@ type Reconciler[T Component] struct {
 // annotations. Two reconcilers of one name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{
-		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{},
+		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{}, vitals: newVitals(name, o),
 		backoff:      newBackoff(),
 		rhythms:      map[types.NamespacedName]rhythm{},
 		prepared:     map[types.NamespacedName]types.UID{},
@@ -94,21 +95,27 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	r.vitals.note(component)
+	ctx, span := r.vitals.tracer.Pass(ctx, r.gvk.Kind, req.NamespacedName, component.GetGeneration())
+	defer span.End()
 	loaded := component.GetStatus().DeepCopy()
 	outcome, err := r.pass(ctx, component)
 	r.noteBelongings(component)
 	if gone := err == nil && !component.GetDeletionTimestamp().IsZero() && outcome.Done(); gone {
 		err = r.release(ctx, component)
 		if err == nil {
+			r.vitals.passed(ctx, outcomeDeleted, nil)
 			return reconcile.Result{}, nil
 		}
 	}
 	if interrupted(err) {
 		// Somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is there then.
+		r.vitals.passed(ctx, outcomeInterrupted, err)
 		return r.ended(req.NamespacedName, r.backoff.When(req)), nil
 	}
 	if outcome.Observing && err == nil {
 		if result, inTime := r.observing(req.NamespacedName, component); inTime {
+			r.vitals.passed(ctx, outcomeObserving, nil)
 			return result, nil
 		}
 	}
@@ -183,6 +190,7 @@ func (r *Reconciler[T]) ownerIn(cluster string, name types.NamespacedName) manif
 // forget drops all that is kept in memory of a component that does not exist any more.
 func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	owner := r.forgetState(name)
+	r.vitals.forget(name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.inputs.Release(name.String())
 	r.forgetSource(name)

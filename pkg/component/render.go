@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -34,6 +35,7 @@ func (r rendering) settled() bool {
 
 // render returns what is rendered of the inputs: what is in memory, what is recorded, or what the generator makes of them.
 func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests.Owner, in inputs) (rendering, error) {
+	defer r.vitals.meter.Time(metrics.StepGenerate)()
 	last, err := r.lastRendering(ctx, component, owner, in)
 	if err != nil {
 		return rendering{}, err

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 )
 
 // report ends a pass: it writes the status where it differs, tells of changes in one event, and says when to come back.
@@ -28,16 +29,25 @@ func (r *Reconciler[T]) report(
 	v := r.inTime(component, judge(!component.GetDeletionTimestamp().IsZero(), o, p))
 	summarise(status, component.GetGeneration(), v, r.clock.Now())
 	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, status) {
-		if err := r.writeStatus(ctx, component, before.Inventory); err != nil {
+		if err := r.writeTimed(ctx, component, before.Inventory); err != nil {
 			if interrupted(err) || apierrors.IsNotFound(err) {
+				r.vitals.passed(ctx, outcomeInterrupted, err)
 				return r.backoff.When(req), nil
 			}
+			r.vitals.passed(ctx, outcomeFailed, err)
 			return 0, err
 		}
 		r.acquit(req.NamespacedName)
 	}
+	r.vitals.reported(ctx, component, v, failing(o, p), r.clock.Now())
 	r.emit(component, o.Changes, v, loaded)
 	return r.noLater(r.comeBack(req, component, o, p, v), o.NextDue), nil
+}
+
+// writeTimed writes the status at the end of a pass.
+func (r *Reconciler[T]) writeTimed(ctx context.Context, component T, recorded []string) error {
+	defer r.vitals.meter.Time(metrics.StepStatus)()
+	return r.writeStatus(ctx, component, recorded)
 }
 
 // inTime turns progress that takes too long into Stalled. The clock starts with new inputs, or when what was ready is no more.

@@ -53,10 +53,13 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 
 // start makes the engine when the controller starts, before its first pass; the engine's watches live as long as the controller.
 func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	if err := r.vitals.show(ctx); err != nil {
+		return err
+	}
 	var err error
 	options := EngineOptions{
 		Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers, CacheFull: r.options.CacheFull,
-		Incidental: r.options.Incidental,
+		Incidental: r.options.Incidental, TracerProvider: r.options.TracerProvider,
 	}
 	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
 		return err

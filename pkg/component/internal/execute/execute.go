@@ -23,6 +23,11 @@ type Journal interface {
 	Writing(key manifests.Key) (done func(answer *plan.Observed))
 }
 
+// Monitor is told of every action: the context that it returns is that of its requests, and the function gets what came of it.
+type Monitor interface {
+	Acting(ctx context.Context, a plan.Action) (context.Context, func(plan.Result))
+}
+
 // Executor writes the dependents of one reconciler in one target. It is safe for concurrent use.
 type Executor struct {
 	reconciler string
@@ -32,6 +37,7 @@ type Executor struct {
 	rest     rest.Interface
 	mapper   meta.RESTMapper
 	journal  Journal
+	monitor  Monitor
 	slots    chan struct{}
 }
 
@@ -44,6 +50,7 @@ type Options struct {
 	REST    rest.Interface
 	Mapper  meta.RESTMapper
 	Journal Journal
+	Monitor Monitor
 	// Writers bounds the requests under way, over all components.
 	Writers int
 }
@@ -51,7 +58,7 @@ type Options struct {
 // New returns an Executor.
 func New(o Options) *Executor {
 	return &Executor{
-		reconciler: o.Reconciler, dynamic: o.Dynamic, watching: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal,
+		reconciler: o.Reconciler, dynamic: o.Dynamic, watching: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal, monitor: o.Monitor,
 		slots: make(chan struct{}, max(1, o.Writers)),
 	}
 }
@@ -77,11 +84,18 @@ func (e *Executor) Run(ctx context.Context, actions []plan.Action) []plan.Result
 		}
 		wg.Go(func() {
 			defer func() { <-e.slots }()
-			results[i] = e.run(ctx, a)
+			results[i] = e.monitored(ctx, a)
 		})
 	}
 	wg.Wait()
 	return results
+}
+
+func (e *Executor) monitored(ctx context.Context, a plan.Action) plan.Result {
+	ctx, ended := e.monitor.Acting(ctx, a)
+	result := e.run(ctx, a)
+	ended(result)
+	return result
 }
 
 // run carries out one action. A conflict is not a failure: the object is read, and the next plan decides with what was found.

@@ -81,6 +81,13 @@ func (j *journal) Writing(manifests.Key) func(*plan.Observed) {
 	return func(o *plan.Observed) { j.answers = append(j.answers, o) }
 }
 
+// unmonitored watches nothing.
+type unmonitored struct{}
+
+func (unmonitored) Acting(ctx context.Context, _ plan.Action) (context.Context, func(plan.Result)) {
+	return ctx, func(plan.Result) {}
+}
+
 // executor returns one that talks to the server, with what the journal hears.
 func (s *apiServer) executor(t *testing.T) (*Executor, *journal) {
 	t.Helper()
@@ -99,7 +106,7 @@ func (s *apiServer) executor(t *testing.T) (*Executor, *journal) {
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, meta.RESTScopeNamespace)
 	j := &journal{}
-	return New(Options{Reconciler: reconciler, Dynamic: dynamicClient, REST: discoveryClient.RESTClient(), Mapper: mapper, Journal: j}), j
+	return New(Options{Reconciler: reconciler, Dynamic: dynamicClient, REST: discoveryClient.RESTClient(), Mapper: mapper, Journal: j, Monitor: unmonitored{}}), j
 }
 
 func status(code int, reason metav1.StatusReason) answer {

@@ -1,0 +1,115 @@
+package tracing
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/fairlead-io/fairlead/pkg/component"
+
+// The attributes of spans.
+const (
+	attributeReconciler = attribute.Key("fairlead.reconciler")
+	attributeKind       = attribute.Key("fairlead.component.kind")
+	attributeNamespace  = attribute.Key("fairlead.component.namespace")
+	attributeName       = attribute.Key("fairlead.component.name")
+	attributeGeneration = attribute.Key("fairlead.component.generation")
+	attributeOutcome    = attribute.Key("fairlead.outcome")
+	attributeReason     = attribute.Key("fairlead.reason")
+	attributeWave       = attribute.Key("fairlead.wave")
+	attributeRemoves    = attribute.Key("fairlead.wave.removes")
+	attributeVerb       = attribute.Key("fairlead.verb")
+	attributeDependent  = attribute.Key("fairlead.dependent")
+)
+
+// Tracer starts the spans of one reconciler. The zero Tracer starts none, and costs nothing.
+type Tracer struct {
+	tracer     trace.Tracer
+	reconciler string
+}
+
+// New returns the tracer of a reconciler; without a provider it is the zero Tracer.
+func New(provider trace.TracerProvider, reconciler string) Tracer {
+	if provider == nil {
+		return Tracer{}
+	}
+	return Tracer{tracer: provider.Tracer(scope), reconciler: reconciler}
+}
+
+// Span is one that was started; the zero Span is none.
+type Span struct{ span trace.Span }
+
+// End ends the span.
+func (s Span) End() {
+	if s.span != nil {
+		s.span.End()
+	}
+}
+
+// Pass starts the span of a pass over a component.
+func (t Tracer) Pass(ctx context.Context, kind string, name types.NamespacedName, generation int64) (context.Context, Span) {
+	if t.tracer == nil {
+		return ctx, Span{}
+	}
+	ctx, span := t.tracer.Start(ctx, "pass", trace.WithAttributes(
+		attributeReconciler.String(t.reconciler), attributeKind.String(kind), attributeNamespace.String(name.Namespace),
+		attributeName.String(name.Name), attributeGeneration.Int64(generation),
+	))
+	return ctx, Span{span}
+}
+
+// Outcome enters into the span of a pass what it came to.
+func (t Tracer) Outcome(ctx context.Context, outcome, reason string) {
+	if t.tracer != nil {
+		trace.SpanFromContext(ctx).SetAttributes(attributeOutcome.String(outcome), attributeReason.String(reason))
+	}
+}
+
+// Fail enters into the span of a pass that it failed, and why.
+func (t Tracer) Fail(ctx context.Context, message string) {
+	if t.tracer != nil {
+		trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
+	}
+}
+
+// Wave starts the span of a wave. Removes says that dependents go in it.
+func (t Tracer) Wave(ctx context.Context, wave int, removes bool) (context.Context, Span) {
+	if t.tracer == nil {
+		return ctx, Span{}
+	}
+	ctx, span := t.tracer.Start(ctx, "wave", trace.WithAttributes(
+		attributeReconciler.String(t.reconciler), attributeWave.Int(wave), attributeRemoves.Bool(removes),
+	))
+	return ctx, Span{span}
+}
+
+// Action starts the span of an action on a dependent, such as a write.
+func (t Tracer) Action(ctx context.Context, a plan.Action) (context.Context, Span) {
+	if t.tracer == nil {
+		return ctx, Span{}
+	}
+	ctx, span := t.tracer.Start(ctx, string(a.Verb)+" "+a.Key.Kind, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attributeReconciler.String(t.reconciler), attributeWave.Int(a.Wave), attributeVerb.String(string(a.Verb)),
+		attributeDependent.String(a.Key.String()), attributeReason.String(string(a.Reason)),
+	))
+	return ctx, Span{span}
+}
+
+// Result enters into the span of an action what it came to: another verb where a conflict was read, and why it failed.
+func (s Span) Result(r plan.Result) {
+	if s.span == nil {
+		return
+	}
+	s.span.SetAttributes(attributeVerb.String(string(r.Verb)))
+	if r.Failure != nil {
+		s.span.SetAttributes(attribute.String("error.type", r.Failure.Reason))
+		s.span.SetStatus(codes.Error, r.Failure.Message)
+	}
+}

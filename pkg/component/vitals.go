@@ -1,0 +1,131 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+)
+
+// What passes came to, besides the states of components.
+const (
+	outcomeObserving   = "Observing"
+	outcomeRetrying    = "Retrying"
+	outcomeInterrupted = "Interrupted"
+	outcomeDeleted     = "Deleted"
+	outcomeFailed      = "Failed"
+)
+
+// states are told of even where no component is in them.
+var states = []string{
+	string(metav1alpha1.StateReady), string(metav1alpha1.StateProgressing), string(metav1alpha1.StateStalled),
+	string(metav1alpha1.StateSuspended), string(metav1alpha1.StateDeleting), string(metav1alpha1.StateDeletionBlocked),
+}
+
+// vitals tell, by metrics and traces, how a reconciler and its components are doing.
+type vitals struct {
+	meter      *metrics.Meter
+	tracer     tracing.Tracer
+	population *metrics.Population
+
+	mu sync.Mutex
+	// entered is when the inputs were new that a component is not ready with yet.
+	entered map[types.NamespacedName]time.Time
+}
+
+func newVitals(reconciler string, o Options) *vitals {
+	meter := metrics.Shared.Meter(reconciler)
+	return &vitals{
+		meter: meter, tracer: tracing.New(o.TracerProvider, reconciler), population: meter.Population(states, !o.SkipComponentMetrics),
+		entered: map[types.NamespacedName]time.Time{},
+	}
+}
+
+// show counts the components until ctx ends.
+func (v *vitals) show(ctx context.Context) error {
+	if err := metrics.Register(); err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
+	v.meter.Join(v.population)
+	context.AfterFunc(ctx, func() { v.meter.Leave(v.population) })
+	return nil
+}
+
+// note enters the state that a component is in.
+func (v *vitals) note(component Component) {
+	status := component.GetStatus()
+	if status.State == "" {
+		return
+	}
+	ready, total := int(status.Dependents.Ready), int(status.Dependents.Total)
+	v.population.Note(client.ObjectKeyFromObject(component), metrics.Component{
+		State: string(status.State), Ready: ready, Unready: max(0, total-ready),
+	})
+}
+
+// renewed notes that a component has new inputs.
+func (v *vitals) renewed(name types.NamespacedName, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.entered[name] = now
+}
+
+// ready notes that a component is ready with its inputs.
+func (v *vitals) ready(name types.NamespacedName, now time.Time) {
+	v.mu.Lock()
+	since, new := v.entered[name]
+	delete(v.entered, name)
+	v.mu.Unlock()
+	if new {
+		v.meter.BecameReady(now.Sub(since))
+	}
+}
+
+func (v *vitals) forget(name types.NamespacedName) {
+	v.mu.Lock()
+	delete(v.entered, name)
+	v.mu.Unlock()
+	v.population.Forget(name)
+}
+
+// passed tells what a pass came to where no status says so.
+func (v *vitals) passed(ctx context.Context, outcome string, err error) {
+	v.meter.Pass(outcome)
+	v.tracer.Outcome(ctx, outcome, "")
+	if err != nil {
+		v.tracer.Fail(ctx, err.Error())
+	}
+}
+
+// reported tells what a pass came to by the status that it ended with.
+func (v *vitals) reported(ctx context.Context, component Component, found verdict, failed bool, now time.Time) {
+	outcome := string(found.state)
+	if failed && !isStuck(found) {
+		outcome = outcomeRetrying
+	}
+	v.meter.Pass(outcome)
+	v.tracer.Outcome(ctx, outcome, found.reason)
+	if failed || isStuck(found) {
+		v.tracer.Fail(ctx, found.message)
+	}
+	v.note(component)
+	if found.state == metav1alpha1.StateReady {
+		v.ready(client.ObjectKeyFromObject(component), now)
+	}
+}
+
+// failing says that something went wrong in a pass: it is retried, or needs a person.
+func failing(o Outcome, p *problem) bool {
+	if p != nil {
+		return p.reason != metav1alpha1.ReasonSuspended && p.reason != metav1alpha1.ReasonForeignFinalizers
+	}
+	failed, _ := failures(o.Waiting)
+	return len(failed) > 0
+}
