@@ -109,6 +109,22 @@ var _ = Describe("An archive outside the cluster", func() {
 		Expect(revision(ctx, component)).To(Equal(int64(3)))
 	}, SpecTimeout(time.Minute))
 
+	It("that packs a chart needs no path to the folder around it", func(ctx SpecContext) {
+		archive, err := source.Pack(fstest.MapFS{
+			"app/Chart.yaml":            &fstest.MapFile{Data: []byte("{apiVersion: v2, name: app, version: 1.0.0}")},
+			"app/templates/config.yaml": &fstest.MapFile{Data: []byte(settings)},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		server.has(archive, http.StatusOK)
+		sum := sha256.Sum256(archive)
+		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
+			Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app-1.0.0.tgz", SHA256: hex.EncodeToString(sum[:])}},
+			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+		})
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(level(ctx, namespace)()).To(Equal("one"))
+	}, SpecTimeout(time.Minute))
+
 	It("that cannot be had leaves what was applied, says why, and is tried again", func(ctx SpecContext) {
 		archive, from := packed(server, "First")
 		server.has(nil, http.StatusNotFound)

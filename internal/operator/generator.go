@@ -43,7 +43,7 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 		return nil, err
 	}
 	objects, err := engine.Generate(ctx, req)
-	return objects, redacted(err, req)
+	return objects, explained(err, req)
 }
 
 // Notes returns what the chart of a Component says to the person who applied it. Its errors are like those of Generate.
@@ -53,7 +53,7 @@ func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (
 		return "", err
 	}
 	notes, err := generator.NotesOf(ctx, engine, req)
-	return notes, redacted(err, req)
+	return notes, explained(err, req)
 }
 
 // prepare returns what renders a Component, and the request for that.
@@ -78,13 +78,13 @@ func (g *componentGenerator) prepare(req generator.Request) (generator.Generator
 	return generator.Chain(engine, transformers...), req, nil
 }
 
-// redacted takes out of an error of an engine what comes from Secrets.
-func redacted(err error, req generator.Request) error {
+// explained adds a hint to an error of an engine, and takes out of it what comes from Secrets.
+func explained(err error, req generator.Request) error {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if err == nil || !ok {
 		return err
 	}
-	return redact(err, secretTexts(component, req.References))
+	return misplaced(redact(err, secretTexts(component, req.References)), component, req.Source)
 }
 
 // engineFor returns the engine of a component, and the folder that it renders.

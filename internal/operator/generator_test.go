@@ -154,7 +154,7 @@ var _ = Describe("The generator of Components", func() {
 		Expect(generate(spec, references)).To(Succeed())
 		Expect(engines[generator.EngineHelm].request.SourceDigest).NotTo(Equal(first.SourceDigest))
 
-		spec.Path = ""
+		spec.Path = "."
 		Expect(generate(spec, references)).To(Succeed())
 		Expect(engines[generator.EngineGoTemplate].calls).To(Equal(1), "the same archive, another folder")
 	})

@@ -25,15 +25,6 @@ const (
 
 const archiveSuffix = ".tgz"
 
-// folder is what is rendered.
-type folder struct {
-	files  fs.FS
-	digest string
-	// tree is the whole source, and path the place of the folder in there.
-	tree fs.FS
-	path string
-}
-
 // folderKey identifies a folder of an archive by what is in the archive.
 type folderKey struct {
 	archive [sha256.Size]byte
@@ -137,18 +128,6 @@ func (c *archiveCache) unpack(archive []byte, path string) (folder, error) {
 		c.unpacked.Add(key, found)
 	}
 	return found, nil
-}
-
-func folderOf(tree fs.FS, path string) (folder, error) {
-	files, err := source.Sub(tree, path)
-	if err != nil {
-		return folder{}, fmt.Errorf("spec.path: %w", err)
-	}
-	digest, err := source.Digest(files)
-	if err != nil {
-		return folder{}, err
-	}
-	return folder{files: files, digest: digest, tree: tree, path: path}, nil
 }
 
 func describe(reference generator.Reference) string {

@@ -9,8 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// Open reads the source at a path of the machine: a folder, or a .tgz archive. An archive whose only entry at the top is a folder, such as
-// a packed chart, stands for that folder. Errors say what to do.
+// Open reads the source at a path of the machine: a folder, or a .tgz archive. Errors say what to do.
 func Open(name string) (fs.FS, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -48,9 +47,5 @@ func openArchive(name string, info fs.FileInfo) (fs.FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive %q: %w", name, err)
 	}
-	entries, err := fs.ReadDir(tree, ".")
-	if err == nil && len(entries) == 1 && entries[0].IsDir() {
-		return fs.Sub(tree, entries[0].Name())
-	}
-	return tree, err
+	return tree, nil
 }

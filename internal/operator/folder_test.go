@@ -1,0 +1,64 @@
+package operator
+
+import (
+	"errors"
+	"io/fs"
+	"testing/fstest"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+var _ = Describe("The folder that is rendered", func() {
+	files := func(names ...string) fstest.MapFS {
+		tree := fstest.MapFS{}
+		for _, name := range names {
+			tree[name] = &fstest.MapFile{}
+		}
+		return tree
+	}
+
+	DescribeTable("is",
+		func(tree fstest.MapFS, path, want string, top ...string) {
+			found, err := folderOf(tree, path)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(found.path).To(Equal(want))
+			entries, err := fs.ReadDir(found.files, ".")
+			Expect(err).NotTo(HaveOccurred())
+			var names []string
+			for _, entry := range entries {
+				names = append(names, entry.Name())
+			}
+			Expect(names).To(Equal(top))
+		},
+		Entry("the root of a chart", files("Chart.yaml", "templates/a.yaml"), "", "", "Chart.yaml", "templates"),
+		Entry("the chart that is all there is, as helm package packs it", files("shop/Chart.yaml", "shop/templates/a.yaml"), "", "shop", "Chart.yaml", "templates"),
+		Entry("the kustomization that is all there is", files("prod/kustomization.yaml"), "", "prod", "kustomization.yaml"),
+		Entry("the root, if that is named", files("shop/Chart.yaml"), ".", ".", "shop"),
+		Entry("the root of templates in a folder, which may name files from there", files("web/a.yaml"), "", "", "web"),
+		Entry("the root, where there is a file besides", files("shop/Chart.yaml", "README.md"), "", "", "README.md", "shop"),
+		Entry("the root, where there are two charts", files("a/Chart.yaml", "b/Chart.yaml"), "", "", "a", "b"),
+		Entry("the root, where the chart is further down", files("charts/shop/Chart.yaml"), "", "", "charts"),
+		Entry("what is named", files("shop/Chart.yaml", "shop/charts/db/Chart.yaml"), "shop/charts/db", "shop/charts/db", "Chart.yaml"),
+	)
+
+	DescribeTable("is proposed where it was not named, and templates fail",
+		func(spec v1alpha1.ComponentSpec, tree fstest.MapFS, want string) {
+			engine := &recorder{err: errors.New("a.yaml:1: no")}
+			subject := newGenerator(map[generator.Engine]generator.Generator{generator.EngineGoTemplate: engine, generator.EngineHelm: engine}, nil)
+			_, err := subject.Generate(GinkgoT().Context(), generator.Request{Component: newComponent(spec), Source: tree})
+			Expect(err).To(MatchError(want))
+			Expect(err).To(MatchError(engine.err))
+		},
+		Entry("with the folders that hold a chart or a kustomization", v1alpha1.ComponentSpec{},
+			files("README.md", "a/Chart.yaml", "b/kustomization.yaml", "c/x.yaml"),
+			"a.yaml:1: no; there is no chart and no kustomization at the root, so all files were rendered as templates; to render one further down, "+
+				"set the path to its folder, such as a, b"),
+		Entry("not where templates are what was asked for", v1alpha1.ComponentSpec{Generator: "GoTemplate"}, files("README.md", "a/Chart.yaml"), "a.yaml:1: no"),
+		Entry("not where there are only templates", v1alpha1.ComponentSpec{}, files("a/x.yaml"), "a.yaml:1: no"),
+		Entry("not where a chart has sub-charts", v1alpha1.ComponentSpec{}, files("Chart.yaml", "db/Chart.yaml"), "a.yaml:1: no"),
+	)
+})
