@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ type applyOptions struct {
 }
 
 func (a *app) newApply() *cobra.Command {
-	o := applyOptions{values: values.Sources{Stdin: a.In}}
+	o := applyOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}
 	var changed func(string) bool
 	cmd := &cobra.Command{
 		Use:   "apply NAME DIR",
@@ -89,10 +88,7 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 	if err := checkApplicable(target); err != nil {
 		return err
 	}
-	publisher := publish.Publisher{
-		Client: c.Client, Done: a.println,
-		Warn: func(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) },
-	}
+	publisher := publish.Publisher{Client: c.Client, Done: a.println, Warn: a.warn}
 	component, err := publisher.Publish(ctx, publish.Request{Target: target, Archive: archive, Fields: fields})
 	if err != nil {
 		return err

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,16 +43,23 @@ type renderOptions struct {
 }
 
 func (a *app) newRender() *cobra.Command {
-	o := renderOptions{values: values.Sources{Stdin: a.In}}
+	o := renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}}
+	var changed func(string) bool
 	cmd := &cobra.Command{
-		Use:               "render DIR|ARCHIVE",
-		Short:             "Print what a folder or an archive renders to",
-		Long:              renderHelp,
-		Args:              cobra.ExactArgs(1),
-		RunE:              work(func(ctx context.Context, args []string) error { return a.render(ctx, args[0], o) }),
+		Use:   "render DIR|ARCHIVE",
+		Short: "Print what a folder or an archive renders to",
+		Long:  renderHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			if !changed("include-crds") {
+				o.includeCRDs = !o.raw
+			}
+			return a.render(ctx, args[0], o)
+		}),
 		ValidArgsFunction: completeSource,
 	}
 	flags := cmd.Flags()
+	changed = flags.Changed
 	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
 	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
 	flags.StringVar(&o.name, "name", "release-name", "name of the component, which is the release name")
@@ -58,7 +67,7 @@ func (a *app) newRender() *cobra.Command {
 	flags.StringVar(&o.generator, "generator", "", "what renders the source: "+strings.Join(generators, ", ")+"; detected by default")
 	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "APIs that are served besides those of Kubernetes itself, such as monitoring.coreos.com/v1")
-	flags.BoolVar(&o.includeCRDs, "include-crds", false, "with --raw: print the folders crds of charts, too; without it they are always there")
+	flags.BoolVar(&o.includeCRDs, "include-crds", false, "print the folders crds of charts, too: with --raw only when this says so, without it unless this is false")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
 	flags.BoolVar(&o.raw, "raw", false, "print what the generator prints on its own")
 	complete(cmd, "generator", generators...)
@@ -85,17 +94,26 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 		return exit.BadInput("%w", err)
 	}
 	if o.raw {
-		objects, err := render.Raw(ctx, req, !o.includeCRDs)
+		objects, err := render.Raw(ctx, req)
 		if err != nil {
 			return unrendered(ctx, place, err)
 		}
+		a.warnOfNothing(place, len(objects))
 		return unwritten(render.WriteRaw(a.Out, objects))
 	}
 	objects, err := render.Dependents(ctx, req)
 	if err != nil {
 		return unrendered(ctx, place, err)
 	}
+	a.warnOfNothing(place, len(objects))
 	return unwritten(render.WriteDependents(a.Out, objects))
+}
+
+// warnOfNothing tells that a source renders to no objects, which is seldom what was meant.
+func (a *app) warnOfNothing(place string, objects int) {
+	if objects == 0 {
+		a.warn(fmt.Errorf("%s: it renders to no objects", place))
+	}
 }
 
 func unwritten(err error) error {
@@ -110,7 +128,9 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 	if namespace == "" {
 		namespace = "default"
 	}
-	req := render.Request{Path: o.path, Engine: generator.Engine(o.generator), Namespace: namespace, Name: o.name, Upgrade: o.isUpgrade}
+	req := render.Request{
+		Path: o.path, Engine: generator.Engine(o.generator), Namespace: namespace, Name: o.name, Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs,
+	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 		return req, exit.BadUsage("--namespace %q: %s", namespace, strings.Join(problems, ", "))
 	}
@@ -132,8 +152,16 @@ func openSource(place, path string) (fs.FS, error) {
 	if err != nil {
 		return nil, exit.BadInput("%w", err)
 	}
-	if _, err := source.Sub(tree, path); err != nil {
+	folder, err := source.Sub(tree, path)
+	if err != nil {
 		return nil, exit.BadInput("%s: --path: %w", place, err)
+	}
+	entries, err := fs.ReadDir(folder, ".")
+	if err != nil {
+		return nil, exit.BadInput("%s: %w", place, err)
+	}
+	if len(entries) == 0 {
+		return nil, exit.BadInput("%q is empty; want a chart, a kustomization or templates", filepath.Join(place, path))
 	}
 	return tree, nil
 }

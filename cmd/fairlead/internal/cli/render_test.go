@@ -44,6 +44,33 @@ var _ = Describe("render", func() {
 		Entry("templates, in waves and phases", "templates.yaml", "testdata/render/templates --set mode=dark"),
 	)
 
+	It("leaves out definitions without --raw, if asked to", func(ctx SpecContext) {
+		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).To(ContainSubstring("kind: CustomResourceDefinition"))
+		Expect(run(ctx, "fairlead", "render", "testdata/render/chart", "--include-crds").Out).To(ContainSubstring("kind: CustomResourceDefinition"))
+		r := run(ctx, "fairlead", "render", "testdata/render/chart", "--include-crds=false")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Out).To(And(ContainSubstring("kind: "), Not(ContainSubstring("kind: CustomResourceDefinition"))))
+	})
+
+	DescribeTable("warns of a source that renders to nothing", func(ctx SpecContext, flags ...string) {
+		dir := folder("README.md", "# Nothing", "a.yaml", "# Nothing, either")
+		r := run(ctx, append([]string{"fairlead", "render", dir}, flags...)...)
+		Expect(r.Code).To(BeZero())
+		Expect(r.Out).To(BeEmpty())
+		Expect(r.Err).To(Equal("warning: " + dir + ": it renders to no objects\n"))
+	},
+		Entry("as dependents"),
+		Entry("as they are", "--raw"),
+	)
+
+	It("takes the first document of a file of values, and warns of the others", func(ctx SpecContext) {
+		file := filepath.Join(folder("values.yaml", "replicas: 7\n---\nreplicas: 8\n"), "values.yaml")
+		r := run(ctx, "fairlead", "render", "testdata/render/chart", "-f", file)
+		Expect(r.Code).To(BeZero())
+		Expect(r.Out).To(ContainSubstring("replicas: 7\n"))
+		Expect(r.Err).To(Equal("warning: " + file + ":2: a second document begins; only the first one is read, as by Helm\n"))
+	})
+
 	It("renders an archive as the folder that was packed", func(ctx SpecContext) {
 		fromFolder := run(ctx, "fairlead", "render", "testdata/render/chart")
 		Expect(fromFolder.Code).To(Equal(0))
@@ -80,7 +107,10 @@ var _ = Describe("render", func() {
 			"list/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n- 1\n",
 			"twice/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
 			"twice/b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}",
+			"charts/README.md", "", "charts/shop/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}", "charts/shop/templates/a.yaml", "{{ toYamlPretty 1 }}",
 			"bad.yaml", "a: 1\n\tb: 2\n", "bad.tgz", "no archive"))
+		Expect(os.MkdirAll("empty", 0o700)).To(Succeed())
+		Expect(os.MkdirAll("more/none", 0o700)).To(Succeed())
 		r := run(ctx, strings.Fields("fairlead render "+line)...)
 		Expect(r.Code).To(Equal(2))
 		Expect(r.Out).To(BeEmpty())
@@ -92,6 +122,9 @@ var _ = Describe("render", func() {
 		Expect(rest).To(Or(BeEmpty(), HavePrefix("See 'fairlead render --help'.")))
 	},
 		Entry("a missing folder", "nowhere", `"nowhere" does not exist`),
+		Entry("an empty folder", "empty", `"empty" is empty; want a chart, a kustomization or templates`),
+		Entry("an empty folder in the source", "more --path none", `"more/none" is empty`),
+		Entry("a chart that is further down", "charts", "a.yaml:", "set the path to its folder, such as shop"),
 		Entry("a missing folder in the source", "list --path x", `--path: folder "x": not found in the source; the source holds a.yaml`),
 		Entry("a path that leaves the source", "list --path ../twice", `--path: folder "../twice"`),
 		Entry("a file that is no archive", "bad.tgz", `archive "bad.tgz": not a .tgz archive`),

@@ -106,3 +106,6 @@ func (a *app) connect(reference string) (*cluster.Cluster, cluster.Target, error
 }
 
 func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, line) }
+
+// warn tells of what does not end the command.
+func (a *app) warn(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) }

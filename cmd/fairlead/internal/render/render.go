@@ -35,17 +35,18 @@ type Request struct {
 	Capabilities    generator.Capabilities
 	// Upgrade renders the second revision instead of the first.
 	Upgrade bool
+	// SkipCRDs leaves out the folders crds of charts.
+	SkipCRDs bool
 }
 
-// Raw returns what the engine renders, in its own order: what the command line of the engine prints. skipCRDs leaves out the folders crds of
-// charts.
-func Raw(ctx context.Context, req Request, skipCRDs bool) ([]*unstructured.Unstructured, error) {
-	return generate(ctx, req, operator.RenderOptions{Raw: true, SkipCRDs: skipCRDs})
+// Raw returns what the engine renders, in its own order: what the command line of the engine prints.
+func Raw(ctx context.Context, req Request) ([]*unstructured.Unstructured, error) {
+	return generate(ctx, req, operator.RenderOptions{Raw: true, SkipCRDs: req.SkipCRDs})
 }
 
 // Dependents returns what the reconciler would apply, in the order in which it does: those of the phases of the deletion come last.
 func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
-	generated, err := generate(ctx, req, operator.RenderOptions{})
+	generated, err := generate(ctx, req, operator.RenderOptions{SkipCRDs: req.SkipCRDs})
 	if err != nil {
 		return nil, err
 	}

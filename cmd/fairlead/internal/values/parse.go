@@ -15,12 +15,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parse reads one YAML document that is a map. No document is no values. Whole numbers become int64, others float64.
-func parse(file string, text []byte) (map[string]any, error) {
+// parse reads the first YAML document of a text, which is a map. No document is no values. Whole numbers become int64, others float64.
+func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	values := map[string]any{}
-	root, err := onlyDocument(file, text)
-	if err != nil || root == nil {
+	root, ignored, err := firstDocument(file, text)
+	if err != nil {
 		return values, err
+	}
+	if ignored != nil {
+		warn(ignored)
+	}
+	if root == nil {
+		return values, nil
 	}
 	if root.Kind != yamlnode.MappingNode {
 		return nil, &manifests.FileError{File: file, Line: root.Line, Err: errors.New("want a map of values, such as replicas: 2")}
@@ -35,26 +41,26 @@ func parse(file string, text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// onlyDocument returns the root of the only document, or nil where there is none or nothing in it. Helm's parser would drop further
-// documents silently.
-func onlyDocument(file string, text []byte) (*yamlnode.Node, error) {
+// firstDocument returns the root of the first document, or nil where there is none or nothing in it. ignored tells of what follows, which
+// Helm ignores in silence, whatever it is.
+func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err error) {
 	documents := yamlnode.NewDecoder(bytes.NewReader(text))
 	var first, second yamlnode.Node
 	if err := documents.Decode(&first); errors.Is(err, io.EOF) {
-		return nil, nil
+		return nil, nil, nil
 	} else if err != nil {
-		return nil, located(file, err)
+		return nil, nil, located(file, err)
 	}
 	switch err := documents.Decode(&second); {
 	case err == nil:
-		return nil, &manifests.FileError{File: file, Line: second.Line, Err: errors.New("a second document begins; want one")}
+		ignored = &manifests.FileError{File: file, Line: second.Line, Err: errors.New("a second document begins; only the first one is read, as by Helm")}
 	case !errors.Is(err, io.EOF):
-		return nil, located(file, err)
+		ignored = fmt.Errorf("%w; only the first document is read, as by Helm", located(file, err))
 	}
 	if root := first.Content[0]; root.Tag != "!!null" {
-		return root, nil
+		return root, ignored, nil
 	}
-	return nil, nil
+	return nil, ignored, nil
 }
 
 // parserMessage takes apart what the YAML parsers say; they give the line in the text alone.

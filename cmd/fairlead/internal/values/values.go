@@ -18,6 +18,8 @@ type Sources struct {
 	// Assignments in the syntax of helm --set win over all files; later ones win.
 	Assignments []string
 	Stdin       io.Reader
+	// Warn is told of what is ignored.
+	Warn func(error)
 }
 
 // Given says that there is any source, be it an empty one.
@@ -53,13 +55,13 @@ func (s Sources) loadFile(file string) (map[string]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read values from stdin: %w", err)
 		}
-		return parse("stdin", text)
+		return parse("stdin", text, s.Warn)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read values: %w", err)
 	}
-	return parse(file, text)
+	return parse(file, text, s.Warn)
 }
 
 // merge returns base with over on top, and changes neither.

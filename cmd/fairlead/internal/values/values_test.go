@@ -12,11 +12,16 @@ import (
 )
 
 var _ = Describe("Sources", func() {
+	var warnings []string
+	BeforeEach(func() { warnings = nil })
 	// load writes the texts to files 0.yaml, 1.yaml ... and loads those, and then the assignments.
 	load := func(stdin string, texts []string, assignments ...string) (map[string]any, error) {
 		GinkgoHelper()
 		GinkgoT().Chdir(GinkgoT().TempDir())
-		s := values.Sources{Assignments: assignments, Stdin: strings.NewReader(stdin)}
+		s := values.Sources{
+			Assignments: assignments, Stdin: strings.NewReader(stdin),
+			Warn: func(err error) { warnings = append(warnings, err.Error()) },
+		}
 		for i, text := range texts {
 			file := string(rune('0'+i)) + ".yaml"
 			if text == "-" {
@@ -61,10 +66,23 @@ var _ = Describe("Sources", func() {
 		},
 		Entry("a list", "\n- a\n", "1.yaml:2: want a map of values, such as replicas: 2"),
 		Entry("a scalar", "hello", "1.yaml:1: want a map of values, such as replicas: 2"),
-		Entry("a second document", "a: 1\n---\nb: 2\n", "1.yaml:2: a second document begins; want one"),
 		Entry("bad syntax", "a: 1\nb: {\n", "1.yaml:2: invalid YAML: did not find expected node content"),
 		Entry("a tab", "a:\n\tb: 1", "1.yaml:2: invalid YAML: found character that cannot start any token"),
 		Entry("a key twice", "a: 1\nb: 2\na: 3\n", `1.yaml:3: invalid YAML: key "a" already set in map`),
+	)
+
+	DescribeTable("reads the first document of a file, as Helm does, and warns of what follows",
+		func(text string, want map[string]any, warning string) {
+			Expect(load("", []string{text})).To(Equal(want))
+			Expect(strings.Join(warnings, "\n")).To(Equal(warning))
+		},
+		Entry("one document", "---\na: 1\n", map[string]any{"a": int64(1)}, ""),
+		Entry("two documents", "a: 1\n---\nb: 2\n", map[string]any{"a": int64(1)},
+			"0.yaml:2: a second document begins; only the first one is read, as by Helm"),
+		Entry("nothing before the second one", "---\n---\nb: 2\n", map[string]any{},
+			"0.yaml:2: a second document begins; only the first one is read, as by Helm"),
+		Entry("something else after it", "a: 1\n---\nb: {\n", map[string]any{"a": int64(1)},
+			"0.yaml:3: invalid YAML: did not find expected node content; only the first document is read, as by Helm"),
 	)
 
 	It("says which file is missing", func() {
