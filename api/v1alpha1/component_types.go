@@ -41,12 +41,14 @@ type ComponentList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="generator: Function and function go together"
 // +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="want either source, or generator: Function with function"
 // +kubebuilder:validation:XValidation:rule="!has(self.function) || !has(self.path)",message="path is that of a folder in the source, which a function does not have"
+// +kubebuilder:validation:XValidation:rule="!has(self.helm) || !has(self.generator) || self.generator == 'Helm'",message="helm is for charts: generator must be Helm, or left out"
 type ComponentSpec struct {
 	// Source holds the chart, kustomization or templates; a function needs none.
 	// +optional
 	Source Source `json:"source,omitempty,omitzero"`
 
-	// Path is the folder inside the source that is rendered; the root by default.
+	// Path is the folder inside the source that is rendered. By default that is the root; or, where nothing is there but one folder that
+	// holds a Chart.yaml or a kustomization.yaml, as in a packed chart, that folder. A dot is the root in any case.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
@@ -55,6 +57,10 @@ type ComponentSpec struct {
 	// kustomization.yaml, GoTemplate otherwise. Function is a service of your own.
 	// +optional
 	Generator GeneratorName `json:"generator,omitempty"`
+
+	// Helm says how a chart is rendered. It goes with charts only.
+	// +optional
+	Helm *HelmOptions `json:"helm,omitempty"`
 
 	// Function is the service that renders where Generator is Function.
 	// +optional
@@ -138,25 +144,31 @@ type ComponentSpec struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
 	// RetryInterval is how long to wait after an error that does not go away by itself; 1m by default.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 
 	// Timeout is how long the component may be on its way before it is Stalled with reason Timeout; 10m by default.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// HelmOptions say how a chart is rendered.
+type HelmOptions struct {
+	// SkipCRDs leaves out what the folders crds of the chart and of its sub-charts hold, as helm install --skip-crds does: for all but one
+	// of the components that install the same chart in a cluster. Definitions that the component has applied before are pruned, unless
+	// foreign instances of them exist.
+	// +optional
+	SkipCRDs bool `json:"skipCRDs,omitempty"`
 }
 
 // GeneratorName names a generator of the operator.
@@ -199,10 +211,11 @@ type ConfigMapSource struct {
 type HTTPSource struct {
 	// URL of a .tgz archive. It holds no credentials; the server must give the archive to everybody who can reach it.
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:Pattern=`^https?://`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+([/?#].*)?$')",message="want an http or https URL without user and password, such as https://example.com/chart-1.2.3.tgz"
 	URL string `json:"url"`
 	// SHA256 is the archive's digest, as sha256sum prints it. What has another one is not used.
-	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="want 64 hexadecimal digits in lower case, as sha256sum prints them"
 	SHA256 string `json:"sha256"`
 }
 

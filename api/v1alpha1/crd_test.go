@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,8 +58,9 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		},
 		Entry("inline files", "inline", "{"+inline+"}"),
 		Entry("a ConfigMap", "config-map", "{source: {configMap: {name: a}}}"),
-		Entry("an archive behind a URL, which the operator refuses", "http", "{source: {http: {url: https://example.com/a.tgz, sha256: "+sum+"}}}"),
-		Entry("every field", "full", "{"+inline+`, path: charts/shop, generator: Helm, targetNamespace: prod, targetName: store.v1, values: {a: {b: [1, null]}},
+		Entry("an archive behind a URL", "http", "{source: {http: {url: 'https://example.com:8443/a@1/b.tgz?c=d@e', sha256: "+sum+"}}}"),
+		Entry("a chart without its definitions", "skip-crds", "{"+inline+", helm: {skipCRDs: true}}"),
+		Entry("every field", "full", "{"+inline+`, path: charts/shop, generator: Helm, helm: {skipCRDs: false}, targetNamespace: prod, targetName: store.v1, values: {a: {b: [1, null]}},
 			valuesFrom: [{kind: Secret, name: a, valuesKey: b, optional: true}], postRenderers: [{kustomize: {
 				patches: [{patch: a, target: {group: a, version: b, kind: c, namespace: d, name: e, labelSelector: f=g, annotationSelector: h=i}}],
 				images: [{name: a, newName: b, newTag: c, digest: d}], commonMetadata: {labels: {a: b}, annotations: {c: d}}}}], serviceAccountName: a,
@@ -71,6 +73,8 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 
 	const functionAlone = "generator: Function and function go together"
 	const sourceOrFunction = "want either source, or generator: Function with function"
+	const badURL = "want an http or https URL without user and password"
+	const badDuration = "want a duration of at most 290 years, such as 10m or 1h30m"
 	const oneSource = "exactly one of inline, configMap and http must be set"
 	DescribeTable("refuses, and says why",
 		func(ctx SpecContext, spec, want string) {
@@ -98,15 +102,35 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 		Entry("no function", "{"+inline+", generator: Function}", functionAlone),
 		Entry("a function with a source", "{"+inline+", generator: Function, function: {url: 'https://a'}}", sourceOrFunction),
 		Entry("a function with a path", "{generator: Function, function: {url: 'https://a'}, path: a}", "path is that of a folder in the source"),
-		Entry("a function elsewhere", "{generator: Function, function: {url: 'ftp://a'}}", "spec.function.url in body should match"),
+		Entry("a function elsewhere", "{generator: Function, function: {url: 'ftp://a'}}", badURL),
+		Entry("a function behind credentials", "{generator: Function, function: {url: 'https://me@a'}}", badURL),
+		Entry("an archive behind credentials", "{source: {http: {url: 'https://me:secret@example.com/a.tgz', sha256: "+sum+"}}}", badURL),
+		Entry("an archive nowhere", "{source: {http: {url: 'https:///a.tgz', sha256: "+sum+"}}}", badURL),
+		Entry("a digest that is none", "{source: {http: {url: 'https://a', sha256: 'sha256:"+sum+"'}}}", "want 64 hexadecimal digits in lower case"),
+		Entry("what is for charts with templates", "{"+inline+", generator: GoTemplate, helm: {skipCRDs: true}}", "helm is for charts"),
 		Entry("a token in clear text", "{generator: Function, function: {url: 'http://a', tokenRef: {name: a}}}", "need an https URL"),
 		Entry("a function that may take too long", "{generator: Function, function: {url: 'https://a', timeout: 51s}}", "want a duration up to 50s"),
 		Entry("a function without time", "{generator: Function, function: {url: 'https://a', timeout: 0s}}", "want a duration up to 50s"),
 		Entry("a misspelt field", "{"+inline+", valeus: {}}", `unknown field "spec.valeus"`),
-		Entry("a negative duration", "{"+inline+", timeout: -1m}", "spec.timeout in body should match"),
-		Entry("a duration without unit", "{"+inline+", interval: '10'}", "spec.interval in body should match"),
-		Entry("a duration that Go cannot read", "{"+inline+", retryInterval: 1d}", "spec.retryInterval in body should match"),
-		Entry("a duration beyond the range of Go", "{"+inline+", interval: 9999999999h}", "want a duration of at most 290 years"),
+		Entry("a negative duration", "{"+inline+", timeout: -1m}", badDuration),
+		Entry("a duration without unit", "{"+inline+", interval: '10'}", badDuration),
+		Entry("a duration that Go cannot read", "{"+inline+", retryInterval: 1d}", badDuration),
+		Entry("a duration beyond the range of Go", "{"+inline+", interval: 9999999999h}", badDuration),
+	)
+
+	DescribeTable("says once what is wrong with", func(ctx SpecContext, spec string) {
+		err := create(ctx, "refused", spec)
+		Expect(apierrors.IsInvalid(err)).To(BeTrue())
+		status, ok := err.(apierrors.APIStatus)
+		Expect(ok).To(BeTrue())
+		Expect(status.Status().Details.Causes).To(HaveLen(1), err.Error())
+	},
+		Entry("a duration without unit", "{"+inline+", interval: '10'}"),
+		Entry("a duration that is none", "{"+inline+", timeout: soon}"),
+		Entry("the duration of a function", "{generator: Function, function: {url: 'https://a', timeout: soon}}"),
+		Entry("a duration beyond the range of Go", "{"+inline+", interval: 9999999999h}"),
+		Entry("a digest", "{source: {http: {url: 'https://a', sha256: abc}}}"),
+		Entry("a URL", "{source: {http: {url: example.com, sha256: "+sum+"}}}"),
 	)
 
 	It("lets only readable durations in, so that lists can be decoded", func(ctx SpecContext) {

@@ -12,7 +12,7 @@ import (
 type FunctionGenerator struct {
 	// URL that a ResourceList is posted to.
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:Pattern=`^https?://`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+([/?#].*)?$')",message="want an http or https URL without user and password, such as https://renderer.example.com/render"
 	URL string `json:"url"`
 
 	// CARef names the authority that the service's certificate must come from, as PEM; those that the operator's system trusts by default.
@@ -31,8 +31,7 @@ type FunctionGenerator struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('50s')",message="want a duration up to 50s"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) > duration('0s') && duration(self) <= duration('50s')",message="want a duration up to 50s, such as 10s"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// Items are Secrets and ConfigMaps that the function gets, with their contents. Nothing else that the component references is sent.

@@ -63,10 +63,6 @@ var _ = Describe("Bad input", func() {
 			want = strings.ReplaceAll(want, "NAMESPACE", namespace)
 			Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(Equal(want))
 		},
-		Entry("credentials in a URL", v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{
-			URL: "https://me:secret@example.com/a.tgz", SHA256: strings.Repeat("a", 64),
-		}}}, nil,
-			`Stalled InvalidSpec: spec.source.http: url "https://example.com/a.tgz": it holds credentials, which everybody could read who may read the component; remove them`),
 		Entry("no ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, nil,
 			`Stalled ReferenceNotFound: ConfigMap NAMESPACE/src does not exist; create it, or mark the reference as optional`),
 		Entry("no key for values", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()}, binary("b.yaml", nil),

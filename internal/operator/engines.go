@@ -9,11 +9,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 )
 
+// engineHelmWithoutCRDs renders charts of which spec.helm.skipCRDs leaves out the folders crds.
+const engineHelmWithoutCRDs generator.Engine = "HelmWithoutCRDs"
+
 // RenderOptions say what a generator returns. The zero value is what the reconciler applies.
 type RenderOptions struct {
 	// Raw returns what the engine's own command line prints: hooks are left as they are, and no settings are written.
 	Raw bool
-	// SkipCRDs leaves out the folders crds of charts.
+	// SkipCRDs leaves out the folders crds of charts, whatever the Component says.
 	SkipCRDs bool
 	// FunctionCalls bounds how many functions are called at once; function.DefaultMaxCalls where it is zero.
 	FunctionCalls int
@@ -23,6 +26,10 @@ type RenderOptions struct {
 // its function.
 func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	charts, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: o.SkipCRDs})
+	if err != nil {
+		return nil, fmt.Errorf("helm: %w", err)
+	}
+	withoutCRDs, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: true})
 	if err != nil {
 		return nil, fmt.Errorf("helm: %w", err)
 	}
@@ -36,6 +43,7 @@ func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	}
 	return newGenerator(map[generator.Engine]generator.Generator{
 		generator.EngineHelm:       charts,
+		engineHelmWithoutCRDs:      withoutCRDs,
 		generator.EngineKustomize:  kustomizations,
 		generator.EngineGoTemplate: templates,
 	}, newFunctions(o.FunctionCalls)), nil

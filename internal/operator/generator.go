@@ -111,12 +111,21 @@ func (g *componentGenerator) engineFor(component *v1alpha1.Component, req genera
 }
 
 func engineName(component *v1alpha1.Component, folder folder) (generator.Engine, error) {
-	if component.Spec.Generator != "" {
-		return generator.Engine(component.Spec.Generator), nil
+	name := generator.Engine(component.Spec.Generator)
+	if name == "" {
+		detected, err := generator.Detect(folder.files)
+		if err != nil {
+			return "", fmt.Errorf("spec.generator: %w", err)
+		}
+		name = detected
 	}
-	detected, err := generator.Detect(folder.files)
-	if err != nil {
-		return "", fmt.Errorf("spec.generator: %w", err)
+	switch {
+	case component.Spec.Helm == nil:
+		return name, nil
+	case name != generator.EngineHelm:
+		return "", fmt.Errorf("spec.helm: it is for charts, and the source is one for %s: remove it, or set spec.path to the folder of a chart", name)
+	case component.Spec.Helm.SkipCRDs:
+		return engineHelmWithoutCRDs, nil
 	}
-	return detected, nil
+	return name, nil
 }
