@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
@@ -22,6 +23,7 @@ type options struct {
 	leaderElectionNamespace string
 	maxConcurrentReconciles int
 	maxConcurrentWrites     int
+	maxRenderedBytes        int
 	defaultServiceAccount   string
 	fetch                   fetch.Options
 	showVersion             bool
@@ -39,6 +41,8 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; that of the pod by default")
 	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "how many components are worked on at once")
 	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents at once")
+	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,
+		"memory for what is rendered, compressed; what was wanted least recently makes room, and is rendered again when it is wanted")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
 		"service account of components that name none, in the namespace of each; without it they act as the operator")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
@@ -63,6 +67,8 @@ func parseOptions(args []string) (options, error) {
 		return options{}, fmt.Errorf("--max-concurrent-reconciles=%d: want 1 or more", o.maxConcurrentReconciles)
 	case o.maxConcurrentWrites < 1:
 		return options{}, fmt.Errorf("--max-concurrent-writes=%d: want 1 or more", o.maxConcurrentWrites)
+	case o.maxRenderedBytes < 1:
+		return options{}, fmt.Errorf("--max-rendered-bytes=%d: want 1 or more", o.maxRenderedBytes)
 	case o.fetch.Timeout <= 0:
 		return options{}, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout)
 	case o.fetch.ArchiveBytes <= 0:

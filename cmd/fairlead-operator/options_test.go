@@ -17,6 +17,7 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		{[]string{"run"}, "fairlead-operator: unexpected argument \"run\"; --help lists the flags\n"},
 		{[]string{"--max-concurrent-reconciles=0"}, "fairlead-operator: --max-concurrent-reconciles=0: want 1 or more; --help lists the flags\n"},
 		{[]string{"--max-concurrent-writes=-1"}, "fairlead-operator: --max-concurrent-writes=-1: want 1 or more; --help lists the flags\n"},
+		{[]string{"--max-rendered-bytes=-1"}, "fairlead-operator: --max-rendered-bytes=-1: want 1 or more; --help lists the flags\n"},
 		{[]string{"--default-service-account=a:b"}, "fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n"},
 		{[]string{"--leader-election-namespace=x"}, "fairlead-operator: --leader-election-namespace=x: it needs --leader-elect; --help lists the flags\n"},
 		{[]string{"--zap-log-level=loud"}, "fairlead-operator: invalid value \"loud\" for flag -zap-log-level: invalid log level \"loud\"; --help lists the flags\n"},

@@ -43,7 +43,7 @@ func serve(ctx context.Context, o options) error {
 	}
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
-		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
+		RenderedBytes: o.maxRenderedBytes, DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
 		return fmt.Errorf("set up the reconciler: %w", err)

@@ -21,6 +21,8 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Writers bounds the requests that write dependents at once, over all components.
 	Writers int
+	// RenderedBytes bounds the memory of what is rendered.
+	RenderedBytes int
 	// DefaultServiceAccount is that of components that name none.
 	DefaultServiceAccount string
 	// Fetch says how archives are fetched from outside the cluster.
@@ -39,6 +41,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Policies:                component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
+		RenderedBytes:           o.RenderedBytes,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
 		Fetcher:                 fetch.NewHTTP(o.Fetch),
 		SkipNameValidation:      o.SkipNameValidation,

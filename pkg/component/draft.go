@@ -15,7 +15,7 @@ import (
 
 // draft is what a rendering made of the inputs.
 type draft struct {
-	bodies []*unstructured.Unstructured
+	bodies drafted
 	looks  looks
 	// id identifies the record of the bodies where a second rendering would give other values, and note says which; both are empty where it
 	// gives the same.
@@ -58,7 +58,7 @@ func (r *Reconciler[T]) press(ctx context.Context, component T, owner manifests.
 	if err != nil {
 		return draft{}, err
 	}
-	d := draft{bodies: first}
+	d := draft{bodies: drafted{plain: first}}
 	verified, readsStatus, err := r.verified(component.GetStatus(), owner, in, p)
 	if err != nil || verified {
 		d.looks.status = readsStatus
@@ -145,18 +145,22 @@ func nonDeterministic(differences []string) error {
 // keepValues says what becomes of a rendering with values that differ each time. The first one of new inputs is kept. One that follows because of
 // what is looked up gets the values that were kept; where it has others besides, which may depend on those, what is kept stands as a whole.
 func (r *Reconciler[T]) keepValues(component T, in inputs, rendered []*unstructured.Unstructured, kept draft, fields []determinism.Field) (draft, error) {
-	d := draft{bodies: rendered, note: describeFields(fields), anew: kept.id == ""}
+	d := draft{bodies: drafted{plain: rendered}, note: describeFields(fields), anew: kept.id == ""}
 	if kept.id != "" {
-		merged, unknown := determinism.Merge(kept.bodies, rendered, fields)
+		before, err := kept.bodies.all()
+		if err != nil {
+			return d, err
+		}
+		merged, unknown := determinism.Merge(before, rendered, fields)
 		if len(unknown) > 0 {
 			kept.note = strings.TrimSuffix(kept.note, unfollowed) + unfollowed
 			return kept, nil
 		}
-		if determinism.Compare(kept.bodies, merged).Empty() {
+		if determinism.Compare(before, merged).Empty() {
 			d.bodies, d.id = kept.bodies, kept.id
 			return d, nil
 		}
-		d.bodies = merged
+		d.bodies = drafted{plain: merged}
 	}
 	// It says nothing of the values: who may read the status need not be allowed to read Secrets.
 	var err error

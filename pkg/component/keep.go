@@ -38,7 +38,7 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 		return draft{}, false, nil
 	}
 	r.markRecorded(name, recalled.id)
-	kept = draft{bodies: recalled.bodies, id: recalled.id, note: recalled.note}
+	kept = draft{bodies: drafted{plain: recalled.bodies}, id: recalled.id, note: recalled.note}
 	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, status); err == nil && current {
 		r.follow(name, owner, in.target, kept.looks)
 	}
@@ -72,7 +72,11 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 			return err
 		}
 	}
-	rec := record{kind: recordOfRendering, id: d.id, bodies: d.bodies, note: d.note, origin: status}
+	bodies, err := d.bodies.all()
+	if err != nil {
+		return err
+	}
+	rec := record{kind: recordOfRendering, id: d.id, bodies: bodies, note: d.note, origin: status}
 	if err := r.writeRecord(ctx, owner, rec); err != nil {
 		return keepProblem("record", err)
 	}

@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
+// DefaultRenderedBytes is the memory for what is rendered, unless Options say otherwise.
+const DefaultRenderedBytes = 256 << 20
+
 // Options configure a Reconciler. The zero value is ready to use.
 type Options struct {
 	// Policies of dependents that name none, in components that name none.
@@ -33,6 +36,9 @@ type Options struct {
 	// DefaultServiceAccount is the service account of components that name no identity, each in its own namespace. With it no component
 	// acts as the operator; those with a kubeconfig look up in their own cluster as this account.
 	DefaultServiceAccount string
+	// RenderedBytes bounds the memory of what is rendered, over all components; 256 MiB by default. It is kept compressed, and where it takes
+	// more, that which was wanted least recently goes, and is rendered again when a pass wants it.
+	RenderedBytes int
 	// CacheFull are the kinds whose dependents are kept whole in memory, as the API server sends them. Of all others only facts are kept. Hooks
 	// read them without a request; see DependentReader.
 	CacheFull []schema.GroupKind
@@ -89,6 +95,7 @@ func (o Options) withDefaults() Options {
 	fill(&o.ResyncInterval, 10*time.Hour)
 	fill(&o.RetryInterval, time.Minute)
 	fill(&o.Timeout, 10*time.Minute)
+	fill(&o.RenderedBytes, DefaultRenderedBytes)
 	fill(&o.RecordNamespace, metav1.NamespaceSystem)
 	return o
 }

@@ -50,7 +50,11 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if err := r.announcePhases(ctx, component); err != nil {
 		return err
 	}
-	if err := r.writeRecord(ctx, owner, record{kind: recordOfPhases, id: wanted, bodies: r.unmarked(phases)}); err != nil {
+	bodies, err := r.unmarked(phases)
+	if err != nil {
+		return err
+	}
+	if err := r.writeRecord(ctx, owner, record{kind: recordOfPhases, id: wanted, bodies: bodies}); err != nil {
 		return phaseProblem("record", err)
 	}
 	r.mu.Lock()
@@ -166,12 +170,16 @@ func (r *Reconciler[T]) reportLost(component T, cause error) {
 }
 
 // unmarked returns the manifests of objects as they are recorded.
-func (r *Reconciler[T]) unmarked(objects []manifests.Object) []*unstructured.Unstructured {
+func (r *Reconciler[T]) unmarked(objects []manifests.Object) ([]*unstructured.Unstructured, error) {
 	bodies := make([]*unstructured.Unstructured, 0, len(objects))
 	for _, o := range objects {
-		bodies = append(bodies, o.Unmarked(r.name))
+		body, err := o.Unmarked(r.name)
+		if err != nil {
+			return nil, err
+		}
+		bodies = append(bodies, body)
 	}
-	return bodies
+	return bodies, nil
 }
 
 // phaseVerdict tells of a deletion that is in a phase.

@@ -37,6 +37,7 @@ type Reconciler[T Component] struct {
 	remotes  *remotes
 	inputs   *observe.References
 	sources  *sources
+	rendered *renderings
 	backoff  *backoff
 	vitals   *vitals
 
@@ -51,7 +52,6 @@ type Reconciler[T Component] struct {
 	cluster  string
 	written  map[types.NamespacedName]T
 	suspects map[types.NamespacedName]suspects
-	rendered map[types.NamespacedName]rendering
 	// recordedSets are the records of renderings that this process wrote or read.
 	recordedSets map[types.NamespacedName]string
 	contents     map[types.NamespacedName]map[observe.Reference]content
@@ -67,11 +67,11 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 	return &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{}, vitals: newVitals(name, o),
 		backoff:      newBackoff(),
+		rendered:     newRenderings(o.withDefaults().RenderedBytes),
 		rhythms:      map[types.NamespacedName]rhythm{},
 		prepared:     map[types.NamespacedName]types.UID{},
 		written:      map[types.NamespacedName]T{},
 		suspects:     map[types.NamespacedName]suspects{},
-		rendered:     map[types.NamespacedName]rendering{},
 		recordedSets: map[types.NamespacedName]string{},
 		contents:     map[types.NamespacedName]map[observe.Reference]content{},
 		phases:       map[types.NamespacedName]string{},
@@ -208,7 +208,7 @@ func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	delete(r.prepared, name)
 	delete(r.written, name)
 	delete(r.suspects, name)
-	delete(r.rendered, name)
+	r.rendered.drop(name)
 	delete(r.recordedSets, name)
 	delete(r.contents, name)
 	delete(r.phases, name)

@@ -13,12 +13,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// rendering is the last rendered set of a component. While its inputs stand nothing is rendered again.
+// rendering is the last rendered set of a component. While its inputs stand nothing is rendered again, unless it had to make room for others.
 type rendering struct {
 	// digest is that of the inputs, and cluster the one that it was rendered for.
 	digest, cluster string
 	draft
+	// objects are packed: a pass that finds nothing to do needs none of their bodies, and one that writes needs them one after the other.
 	objects []manifests.Object
+	// size is how many bytes of memory it takes.
+	size int
 	// resets is how often the mapper had forgotten what it knew when the objects were normalised.
 	resets int
 }
@@ -46,13 +49,29 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 		return *last, nil
 	}
 	var d draft
-	if last != nil && last.bodies != nil {
+	if last != nil && !last.bodies.dropped() {
 		d = last.draft
 	} else if d, err = r.draft(ctx, component, owner, in); err != nil {
 		return rendering{}, err
 	}
-	resets := in.target.engine.mapper.forgotten()
-	objects, err := normalise(d.bodies, manifests.NormaliseOptions{
+	rendered, err := r.normalised(owner, in, d)
+	if err != nil {
+		return rendering{}, err
+	}
+	r.rendered.put(client.ObjectKeyFromObject(component), rendered)
+	d.told.enter(component.GetStatus(), component.GetGeneration(), r.clock.Now())
+	return rendered, nil
+}
+
+// normalised makes of a draft what is applied, and packs it. Its manifests are only kept as they were rendered where they are to be normalised
+// again, when their types are served, or where a second rendering would be another one.
+func (r *Reconciler[T]) normalised(owner manifests.Owner, in inputs, d draft) (rendering, error) {
+	rendered := rendering{digest: in.digest, cluster: in.target.cluster, draft: d, resets: in.target.engine.mapper.forgotten()}
+	bodies, err := d.bodies.all()
+	if err != nil {
+		return rendering{}, err
+	}
+	objects, err := normalise(bodies, manifests.NormaliseOptions{
 		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf,
 		StatusIsSubresource: in.target.engine.statusIsSubresource, Managed: in.managed,
 	})
@@ -62,21 +81,15 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	if err := checkSelf(owner, in.target, objects); err != nil {
 		return rendering{}, err
 	}
-	rendered := rendering{digest: in.digest, cluster: in.target.cluster, draft: d, objects: objects, resets: resets}
-	r.keepRendering(client.ObjectKeyFromObject(component), rendered)
-	d.told.enter(component.GetStatus(), component.GetGeneration(), r.clock.Now())
-	return rendered, nil
-}
-
-// keepRendering remembers a rendering. Its manifests are only kept as they were rendered where they are to be normalised again, when their
-// types are served, or where a second rendering would be another one.
-func (r *Reconciler[T]) keepRendering(name client.ObjectKey, rendered rendering) {
-	if rendered.settled() && rendered.id == "" {
-		rendered.bodies = nil
+	if rendered.objects, err = manifests.PackObjects(objects); err != nil {
+		return rendering{}, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rendered[name] = rendered
+	rendered.bodies = drafted{}
+	if !rendered.settled() || rendered.id != "" {
+		rendered.bodies, err = d.bodies.pack()
+	}
+	rendered.size = sizeOf(rendered.objects, rendered.bodies)
+	return rendered, err
 }
 
 // lastRendering returns the rendering in memory, nil where there is none of the same inputs.
@@ -91,18 +104,14 @@ func (r *Reconciler[T]) lastRendering(ctx context.Context, component T, owner ma
 		return nil, err
 	}
 	last.looks = seen
-	r.mu.Lock()
-	r.rendered[name] = *last
-	r.mu.Unlock()
+	r.rendered.put(name, *last)
 	r.follow(name, owner, in.target, seen)
 	return last, nil
 }
 
 // remembered returns the rendering in memory, nil where there is none of the same spec, references and generator.
 func (r *Reconciler[T]) remembered(name client.ObjectKey, in inputs) *rendering {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last, ok := r.rendered[name]
+	last, ok := r.rendered.get(name)
 	if !ok || last.digest != in.digest || last.cluster != in.target.cluster {
 		return nil
 	}

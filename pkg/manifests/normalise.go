@@ -36,8 +36,10 @@ type Object struct {
 	Ephemeral bool
 	// Digest identifies the content of the manifest and its settings; see SameContent.
 	Digest string
-	// Body is the manifest as it is sent, labels and annotations of the reconciler included.
+	// Body is the manifest as it is sent, labels and annotations of the reconciler included. It is nil where the object is packed.
 	Body *unstructured.Unstructured
+	// Packed is the same in little memory; see PackObjects.
+	Packed Packed
 }
 
 // GroupVersionKind returns the type as the manifest has it.

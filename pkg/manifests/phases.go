@@ -96,8 +96,12 @@ func RunsOnce(gk schema.GroupKind) bool {
 
 // Unmarked returns the manifest without the label and the annotations of the reconciler that are no settings: as it was before Normalise, but
 // for what Normalise fixed.
-func (o Object) Unmarked(reconciler string) *unstructured.Unstructured {
-	body := o.Body.DeepCopy()
+func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) {
+	whole, err := o.Whole()
+	if err != nil {
+		return nil, err
+	}
+	body := whole.Body.DeepCopy()
 	labels, annotations := body.GetLabels(), body.GetAnnotations()
 	if delete(labels, reconciler+"/"+LabelOwnerID); len(labels) == 0 {
 		labels = nil
@@ -108,5 +112,5 @@ func (o Object) Unmarked(reconciler string) *unstructured.Unstructured {
 	}
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)
-	return body
+	return body, nil
 }

@@ -28,7 +28,11 @@ func WriteRaw(out io.Writer, objects []*unstructured.Unstructured) error {
 func WriteDependents(out io.Writer, objects []manifests.Object) error {
 	var stream bytes.Buffer
 	for _, object := range objects {
-		if err := write(&stream, "# "+when(object.Settings)+"\n", object.Unmarked(operator.ReconcilerName)); err != nil {
+		manifest, err := object.Unmarked(operator.ReconcilerName)
+		if err == nil {
+			err = write(&stream, "# "+when(object.Settings)+"\n", manifest)
+		}
+		if err != nil {
 			return err
 		}
 	}

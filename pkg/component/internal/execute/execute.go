@@ -103,6 +103,13 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	if a.Verb.Guards() {
 		return e.guard(ctx, a)
 	}
+	if a.Object != nil {
+		whole, err := a.Object.Whole()
+		if err != nil {
+			return plan.Result{Verb: a.Verb, Failure: &plan.Failure{Class: plan.Transient, Reason: plan.ReasonUnreadable, Message: err.Error()}}
+		}
+		a.Object = &whole
+	}
 	done := e.journal.Writing(a.Key)
 	observed, err := e.do(ctx, a)
 	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {

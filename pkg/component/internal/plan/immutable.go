@@ -12,6 +12,9 @@ import (
 // ReasonImmutable is the reason of failures that a field causes which cannot change.
 const ReasonImmutable = "Immutable"
 
+// ReasonUnreadable is the reason of failures to read a manifest that was kept in memory.
+const ReasonUnreadable = "ManifestUnreadable"
+
 // advice says what to do about a field that cannot change, where the object is updated in place.
 func (c candidate) advice() string {
 	if c.holder() || c.policy == metav1alpha1.UpdateRecreate {
@@ -26,12 +29,16 @@ func ruleKept(c candidate) (decision, bool) {
 	if !c.changed() || c.policy == metav1alpha1.UpdateRecreate || len(c.live.Kept) == 0 {
 		return decision{}, false
 	}
-	if kind, _, _ := unstructured.NestedString(c.object.Body.Object, "spec", "type"); kind == "ExternalName" {
+	whole, err := c.object.Whole()
+	if err != nil {
+		return c.fail(Failure{Class: Transient, Reason: ReasonUnreadable, Message: err.Error()}), true
+	}
+	if kind, _, _ := unstructured.NestedString(whole.Body.Object, "spec", "type"); kind == "ExternalName" {
 		// Such a Service has no address, and loses the one that it had.
 		return decision{}, false
 	}
 	for _, field := range c.live.Kept {
-		if _, named, _ := unstructured.NestedFieldNoCopy(c.object.Body.Object, strings.Split(field, ".")...); !named {
+		if _, named, _ := unstructured.NestedFieldNoCopy(whole.Body.Object, strings.Split(field, ".")...); !named {
 			return c.fail(Failure{
 				Class: Terminal, Reason: ReasonImmutable,
 				Message: fmt.Sprintf("%s is dropped from the manifest, but the API server would keep it: the field cannot change (%s)", field, c.advice()),

@@ -1,0 +1,232 @@
+package manifests_test
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// sampleSet returns manifests of some 2 KiB each, as a chart renders them.
+func sampleSet(n int) []*unstructured.Unstructured {
+	set := make([]*unstructured.Unstructured, 0, n)
+	for i := range n {
+		name := fmt.Sprintf("web-%d", i)
+		var variables []any
+		for v := range 30 {
+			variables = append(variables, map[string]any{"name": fmt.Sprintf("SETTING_%d", v), "value": fmt.Sprintf("%s-%d", name, v*i)})
+		}
+		set = append(set, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment",
+			"metadata": map[string]any{"name": name, "namespace": "shop", "labels": map[string]any{"app": name}},
+			"spec": map[string]any{
+				"replicas": int64(i),
+				"selector": map[string]any{"matchLabels": map[string]any{"app": name}},
+				"template": map[string]any{
+					"metadata": map[string]any{"labels": map[string]any{"app": name}},
+					"spec":     map[string]any{"containers": []any{map[string]any{"name": "app", "image": "registry.example.com/web:1.0", "env": variables}}},
+				},
+			},
+		}})
+	}
+	return set
+}
+
+func TestPackedManifestsComeBackAsTheyWere(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		bodies []*unstructured.Unstructured
+	}{
+		{"none", nil},
+		{"one", sampleSet(1)},
+		{"as many as fill several blocks", sampleSet(100)},
+		{"one that is larger than a block, and its neighbour", append([]*unstructured.Unstructured{
+			{Object: map[string]any{"data": map[string]any{"text": strings.Repeat("large ", 100_000)}}},
+		}, sampleSet(1)...)},
+		{"values of all types, and letters of other scripts", []*unstructured.Unstructured{{Object: map[string]any{
+			"integer": int64(math.MaxInt64), "float": 0.5, "true": true, "nothing": nil, "list": []any{int64(1), "two", map[string]any{}}, "text": "<a> & \u2028 ü\n",
+		}}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			packed, err := manifests.Pack(c.bodies)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := manifests.UnpackAll(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != len(c.bodies) {
+				t.Fatalf("%d came back of %d", len(got), len(c.bodies))
+			}
+			for i := range got {
+				if diff := cmp.Diff(c.bodies[i].Object, got[i].Object); diff != "" {
+					t.Errorf("manifest %d:\n%s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestPackRefuses(t *testing.T) {
+	bad := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "bad"}, "data": math.NaN()}}
+	for _, c := range []struct {
+		name string
+		body *unstructured.Unstructured
+		want string
+	}{
+		{"what is no JSON", bad, "ConfigMap bad: the manifest cannot be written as JSON"},
+		{"nil", nil, "manifest 2 is nil"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := manifests.Pack(append(sampleSet(1), c.body))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestPackedManifestsAreTheCallersOwn(t *testing.T) {
+	packed, err := manifests.Pack(sampleSet(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := packed[1].Unpack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.SetName("changed")
+	again, err := packed[1].Unpack()
+	if err != nil || again.GetName() != "web-1" {
+		t.Errorf("got %s, %v", again.GetName(), err)
+	}
+}
+
+func TestPackedManifestsCanBeUnpackedByManyAtOnce(t *testing.T) {
+	packed, err := manifests.Pack(sampleSet(200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range packed {
+				if i%50 == 0 {
+					runtime.GC() // what is decompressed already may go at any time
+				}
+				if body, err := packed[i].Unpack(); err != nil || body.GetName() != fmt.Sprintf("web-%d", i) {
+					t.Errorf("manifest %d: %v, %v", i, body, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestTheZeroValueHoldsNoManifest(t *testing.T) {
+	if body, err := (manifests.Packed{}).Unpack(); err == nil {
+		t.Errorf("got %v", body)
+	}
+	_, err := manifests.Object{Key: manifests.Key{Kind: "ConfigMap", Name: "a"}}.Whole()
+	if err == nil || !strings.Contains(err.Error(), "ConfigMap a") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPackedObjectsAreWholeAgain(t *testing.T) {
+	objects, err := manifests.Normalise(sampleSet(50), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := manifests.PackObjects(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range packed {
+		if o.Body != nil {
+			t.Fatalf("%s has a body", o.Key)
+		}
+		whole, err := o.Whole()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.Packed = manifests.Packed{}
+		if diff := cmp.Diff(objects[i], whole, cmp.AllowUnexported(manifests.Packed{})); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestPackedManifestsOfAChartTakeATenth(t *testing.T) {
+	set := sampleSet(1000)
+	plain := 0
+	for _, body := range set {
+		text, err := body.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain += len(text)
+	}
+	packed, err := manifests.Pack(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := manifests.PackedSize(packed); size == 0 || size > plain/10 {
+		t.Errorf("%d bytes of JSON take %d", plain, size)
+	}
+}
+
+func BenchmarkPack(b *testing.B) {
+	set := sampleSet(1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := manifests.Pack(set); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkUnpackAll(b *testing.B) {
+	packed, err := manifests.Pack(sampleSet(1000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := manifests.UnpackAll(packed); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPackedObjects tells how much memory a packed object takes: manifest, key, settings and digest.
+func BenchmarkPackedObjects(b *testing.B) {
+	const n = 2000
+	set := sampleSet(n)
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		objects, err := manifests.Normalise(set, options)
+		if err != nil {
+			b.Fatal(err)
+		}
+		packed, err := manifests.PackObjects(objects)
+		if err != nil {
+			b.Fatal(err)
+		}
+		objects = nil
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/object")
+		runtime.KeepAlive(packed)
+	}
+}
