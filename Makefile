@@ -69,6 +69,13 @@ faults: cluster ## Let go wrong what can, SEEDS times: 300; test-long does, too
 mutations: cluster ## Make ten mistakes in the code, chosen by SEED, and see that specs notice
 	go run ./test/mutations $(if $(SEED),-seed $(SEED))
 
+# How long, and what is chosen at random: make soak DURATION=5m SEED=123.
+DURATION ?= 30m
+
+.PHONY: soak
+soak: cluster build ## Let components come and go amid trouble, for DURATION: 30m, and see that nothing is left
+	go run ./test/soak -duration $(DURATION) $(if $(SEED),-seed $(SEED))
+
 # More flags: make bench BENCH_FLAGS='-scenario 1,3 -profiles bin/profiles'; go run ./test/bench -help lists them.
 BENCH_FLAGS ?=
 

@@ -2,13 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -32,11 +27,11 @@ type operator struct {
 }
 
 func launch(kubeconfig, log string) (*operator, error) {
-	metrics, err := freeAddress()
+	metrics, err := program.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	profile, err := freeAddress()
+	profile, err := program.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +50,6 @@ func launch(kubeconfig, log string) (*operator, error) {
 func (o *operator) stop() error {
 	o.stopping.Store(true)
 	return o.process.Stop()
-}
-
-// freeAddress returns a loopback address that nobody listens on.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // usage is what the process has used since it started.
@@ -104,7 +90,7 @@ type work struct {
 
 // work reads the operator's metrics.
 func (o *operator) work(ctx context.Context) (work, error) {
-	body, err := get(ctx, "http://"+o.metrics+"/metrics")
+	body, err := program.Get(ctx, "http://"+o.metrics+"/metrics")
 	if err != nil {
 		return work{}, err
 	}
@@ -131,30 +117,5 @@ func total(family *dto.MetricFamily) int {
 
 // liveHeap returns the bytes that are in use after a garbage collection.
 func (o *operator) liveHeap(ctx context.Context) (float64, error) {
-	body, err := get(ctx, "http://"+o.profile+"/debug/pprof/heap?gc=1&debug=1")
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(body) {
-		if value, found := strings.CutPrefix(line, "# HeapAlloc = "); found {
-			return strconv.ParseFloat(strings.TrimSpace(value), 64)
-		}
-	}
-	return 0, errors.New("the heap profile has no line HeapAlloc")
-}
-
-func get(ctx context.Context, url string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	body, err := io.ReadAll(response.Body)
-	if response.StatusCode != http.StatusOK {
-		err = errors.Join(err, fmt.Errorf("%s: %s", url, response.Status))
-	}
-	return string(body), errors.Join(err, response.Body.Close())
+	return program.LiveHeap(ctx, o.profile)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 // startProfile collects a CPU profile of the operator until the returned function is called, which writes it and one of the heap. It does
@@ -60,7 +62,7 @@ func (s *stage) startProfile(ctx context.Context, name string) (finish func() er
 }
 
 func fetchProfile(ctx context.Context, url string) (*profile.Profile, error) {
-	body, err := get(ctx, url)
+	body, err := program.Get(ctx, url)
 	if err != nil {
 		return nil, err
 	}

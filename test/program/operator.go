@@ -48,12 +48,17 @@ func OperatorIdentity(ctx context.Context, cluster *testcluster.Cluster) (testcl
 // StartOperator starts the process, which appends to the log; ended is called when it ends, wanted or not. It must be called from the main
 // thread, with which the process ends.
 func StartOperator(log string, arguments []string, ended context.CancelCauseFunc) (*Operator, error) {
+	return StartProgram(OperatorBinary, log, arguments, ended)
+}
+
+// StartProgram is StartOperator for another executable of the operator.
+func StartProgram(executable, log string, arguments []string, ended context.CancelCauseFunc) (*Operator, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = out.Close() }() // The process has a handle of its own.
-	o := &Operator{command: exec.Command(OperatorBinary, arguments...), done: make(chan error, 1)}
+	o := &Operator{command: exec.Command(executable, arguments...), done: make(chan error, 1)}
 	o.command.Stdout, o.command.Stderr = out, out
 	// A group of its own: Ctrl-C is for this program, which ends the operator in order.
 	o.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -84,6 +89,12 @@ func (o *Operator) Stop() error {
 		_ = o.command.Process.Kill()
 		return fmt.Errorf("the operator did not end within %s, and was killed: %w", stopPatience, <-o.done)
 	}
+}
+
+// Kill ends the operator by SIGKILL, which it cannot notice, and returns when it is gone. It is called once, instead of Stop.
+func (o *Operator) Kill() {
+	_ = o.command.Process.Kill() // It may be gone already.
+	<-o.done
 }
 
 // WaitForLease returns when an operator holds the Lease.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,6 +26,8 @@ const (
 	// settleTime lets the API server log a request whose answer was read before its handler had returned.
 	settleTime    = 30 * time.Millisecond
 	markerTimeout = 10 * time.Second
+	// stageStarted is that of a watch whose answer began.
+	stageStarted = "ResponseStarted"
 )
 
 // Event is a request that the API server answered; a watch is there from its start.
@@ -54,11 +57,27 @@ type Events []Event
 // AuditEvents returns all requests since the cluster started, each once. Every request whose answer was received before the call is among
 // them. The list only grows: events[len(before):] are the requests since an earlier call. It fails without Options.Audit.
 func (c *Cluster) AuditEvents(ctx context.Context) (Events, error) {
+	events, _, err := c.readAudit(ctx)
+	return events, err
+}
+
+// DrainAudit is AuditEvents for whoever watches for long: each event is returned once, by either of the two, and not kept. It tells the
+// watches that are open besides.
+func (c *Cluster) DrainAudit(ctx context.Context) (events, watches Events, err error) {
+	events, watches, err = c.readAudit(ctx)
+	c.audit.mutex.Lock()
+	defer c.audit.mutex.Unlock()
+	c.audit.events = slices.Delete(c.audit.events, 0, len(events))
+	return events, watches, err
+}
+
+// readAudit returns the events that are kept, and the open watches among all that were read.
+func (c *Cluster) readAudit(ctx context.Context) (events, watches Events, err error) {
 	ctx, cancel := context.WithTimeout(ctx, markerTimeout)
 	defer cancel()
 	log, err := os.Open(filepath.Join(c.dir, auditLogFile))
 	if err != nil {
-		return nil, fmt.Errorf("no audit log, start the cluster with Options.Audit: %w", err)
+		return nil, nil, fmt.Errorf("no audit log, start the cluster with Options.Audit: %w", err)
 	}
 	defer func() { _ = log.Close() }()
 
@@ -67,16 +86,16 @@ func (c *Cluster) AuditEvents(ctx context.Context) (Events, error) {
 	defer c.audit.mutex.Unlock()
 	// Two marks with a pause between them: the first shows that the log is served, the second that whatever was late for it is written.
 	if _, err := c.mark(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	select {
 	case <-time.After(settleTime):
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
 	mark, err := c.mark(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return c.audit.readUntil(ctx, log, mark)
 }
@@ -106,20 +125,30 @@ func (c *Cluster) mark(ctx context.Context) (string, error) {
 type auditReader struct {
 	mutex  sync.Mutex
 	offset int64
-	seen   map[string]bool
 	events Events
+	// open are the watches without an end, by the id of their request.
+	open map[string]Event
+	// killed is when an API server was killed last: it told of no ends, and its last line may be half a one.
+	killed time.Time
+}
+
+// cut says that the API server was killed at that time.
+func (r *auditReader) cut(killed time.Time) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.killed = killed
 }
 
 // readUntil reads on to the line with the mark, which must come, and returns all events of the log so far.
-func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) (Events, error) {
+func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) (events, watches Events, err error) {
 	if _, err := log.Seek(r.offset, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		return nil, nil, fmt.Errorf("audit log: %w", err)
 	}
 	var unread []byte
 	for !bytes.Contains(unread, []byte(mark)) {
 		more, err := io.ReadAll(log)
 		if err != nil {
-			return nil, fmt.Errorf("audit log: %w", err)
+			return nil, nil, fmt.Errorf("audit log: %w", err)
 		}
 		unread = append(unread, more...)
 		if len(more) > 0 {
@@ -127,22 +156,33 @@ func (r *auditReader) readUntil(ctx context.Context, log *os.File, mark string) 
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for a mark in the audit log: %w", context.Cause(ctx))
+			return nil, nil, fmt.Errorf("wait for a mark in the audit log: %w", context.Cause(ctx))
 		case <-time.After(time.Millisecond):
 		}
 	}
 	// The line with the mark may be incomplete yet; it is read again next time, and left out for its user agent.
 	unread = unread[:bytes.LastIndexByte(unread[:bytes.Index(unread, []byte(mark))], '\n')+1]
 	if err := r.parse(unread); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.offset += int64(len(unread))
-	return slices.Clone(r.events), nil
+	return slices.Clone(r.events), r.watches(), nil
+}
+
+// watches returns those that are open, in the order of their ids.
+func (r *auditReader) watches() Events {
+	var found Events
+	for _, id := range slices.Sorted(maps.Keys(r.open)) {
+		if r.open[id].Time.After(r.killed) {
+			found = append(found, r.open[id])
+		}
+	}
+	return found
 }
 
 // auditLine is the part of audit.k8s.io/v1 that an Event is made of.
 type auditLine struct {
-	AuditID                  string
+	AuditID, Stage           string
 	RequestReceivedTimestamp time.Time
 	StageTimestamp           time.Time
 	UserAgent                string
@@ -158,14 +198,25 @@ type auditLine struct {
 func (r *auditReader) parse(log []byte) error {
 	for line := range bytes.Lines(log) {
 		var parsed auditLine
-		if err := json.Unmarshal(line, &parsed); err != nil {
-			return fmt.Errorf("line of the audit log: %w: %s", err, line)
-		}
-		if r.seen[parsed.AuditID] || parsed.UserAgent == markerAgent {
+		err := json.Unmarshal(line, &parsed)
+		if err != nil && !r.killed.IsZero() {
 			continue
 		}
-		r.seen[parsed.AuditID] = true
-		r.events = append(r.events, parsed.event())
+		if err != nil {
+			return fmt.Errorf("line of the audit log: %w: %s", err, line)
+		}
+		if parsed.UserAgent == markerAgent {
+			continue
+		}
+		_, known := r.open[parsed.AuditID]
+		if parsed.Stage == stageStarted {
+			r.open[parsed.AuditID] = parsed.event()
+		} else {
+			delete(r.open, parsed.AuditID)
+		}
+		if !known {
+			r.events = append(r.events, parsed.event())
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -51,6 +52,8 @@ type Cluster struct {
 type backend interface {
 	// user returns a kubeconfig for that identity.
 	user(ctx context.Context, name string, groups []string) ([]byte, error)
+	// restartAPIServer kills the API server, and returns when another one is ready. It tells when the former one was gone.
+	restartAPIServer(ctx context.Context) (killed time.Time, err error)
 	// stop returns when no process is left.
 	stop() error
 }
@@ -75,7 +78,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder for a cluster: %w", err)
 	}
-	cluster := &Cluster{dir: dir, HasControllers: !options.NoControllers, audit: auditReader{seen: map[string]bool{}}}
+	cluster := &Cluster{dir: dir, HasControllers: !options.NoControllers, audit: auditReader{open: map[string]Event{}}}
 	if assets := os.Getenv(assetsVariable); assets != "" {
 		err = cluster.startEnvtest(assets, options)
 	} else {
@@ -130,6 +133,17 @@ func (c *Cluster) Stop() error {
 		}
 	})
 	return c.stopError
+}
+
+// RestartAPIServer kills the API server, which cannot notice, and returns when another one with the same data is ready. One caller at a
+// time. Under envtest it is ErrNeedsDevCluster.
+func (c *Cluster) RestartAPIServer(ctx context.Context) error {
+	killed, err := c.backend.restartAPIServer(ctx)
+	if err != nil {
+		return fmt.Errorf("restart the API server: %w", err)
+	}
+	c.audit.cut(killed)
+	return nil
 }
 
 // KeepLogs makes Stop leave the cluster's folder in place, and returns its path. In TestMain, call it when the tests failed.

@@ -228,3 +228,46 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		}
 	}
 }
+
+func TestARestartedAPIServerHasItsDataAndNoWatches(t *testing.T) {
+	cluster := testcluster.StartFor(t, testcluster.Options{Audit: true, NoControllers: true})
+	ctx := t.Context()
+	config := cluster.Config()
+	config.UserAgent = "restarted"
+	watching, err := client.NewWithWatch(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "stays", Namespace: "default"}}
+	if err := watching.Create(ctx, object); err != nil {
+		t.Fatal(err)
+	}
+	w, err := watching.Watch(ctx, &corev1.ConfigMapList{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if got, want := openWatches(t, cluster), 1; got != want {
+		t.Errorf("got %d open watches, want %d", got, want)
+	}
+	if err := cluster.RestartAPIServer(ctx); errors.Is(err, testcluster.ErrNeedsDevCluster) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := openWatches(t, cluster), 0; got != want {
+		t.Errorf("got %d open watches after the restart, want %d", got, want)
+	}
+	if err := newClient(t, cluster.Config(), "other").Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		t.Errorf("the object is lost: %v", err)
+	}
+}
+
+func openWatches(t *testing.T, cluster *testcluster.Cluster) int {
+	t.Helper()
+	_, watches, err := cluster.DrainAudit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(watches.UserAgent("restarted"))
+}

@@ -22,12 +22,17 @@ const modulePath = "github.com/fairlead-io/fairlead"
 // stopTimeout is how long the dev cluster may take to end before it is killed; it needs a tenth of a second.
 const stopTimeout = 10 * time.Second
 
+// restartedLine is what the dev cluster says of a restart, as a layout of time.
+const restartedLine = "ready again; the API server was killed at " + time.RFC3339Nano
+
 // devCluster is a running bin/devcluster.
 type devCluster struct {
 	executable string
 	dir        string
 	command    *exec.Cmd
 	stderr     bytes.Buffer
+	// restarted gets what was said of each restart of the API server.
+	restarted chan string
 	// ended is closed when the process is gone; waitError and stderr may be read from then on.
 	ended     chan struct{}
 	waitError error
@@ -38,7 +43,7 @@ func (c *Cluster) startDevCluster(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	dev := &devCluster{executable: executable, dir: c.dir, ended: make(chan struct{})}
+	dev := &devCluster{executable: executable, dir: c.dir, restarted: make(chan string, 1), ended: make(chan struct{})}
 	if err := dev.start(ctx, options); err != nil {
 		return err
 	}
@@ -97,7 +102,11 @@ func (d *devCluster) start(ctx context.Context, options Options) error {
 	announced := make(chan bool, 1)
 	go func() {
 		// A line, or the end of the output when the process fails.
-		announced <- bufio.NewScanner(stdout).Scan()
+		lines := bufio.NewScanner(stdout)
+		announced <- lines.Scan()
+		for lines.Scan() {
+			d.restarted <- lines.Text()
+		}
 		d.waitError = d.command.Wait()
 		close(d.ended)
 	}()
@@ -110,6 +119,21 @@ func (d *devCluster) start(ctx context.Context, options Options) error {
 		return fmt.Errorf("the dev cluster did not start: %s", d.lastWords())
 	case <-ctx.Done():
 		return errors.Join(context.Cause(ctx), d.stop())
+	}
+}
+
+// restartAPIServer reads the time from the line that says that the new one is ready.
+func (d *devCluster) restartAPIServer(ctx context.Context) (killed time.Time, err error) {
+	if err := d.command.Process.Signal(syscall.SIGUSR1); err != nil {
+		return killed, err
+	}
+	select {
+	case line := <-d.restarted:
+		return time.Parse(restartedLine, line)
+	case <-d.ended:
+		return killed, fmt.Errorf("the dev cluster ended: %s", d.lastWords())
+	case <-ctx.Done():
+		return killed, context.Cause(ctx)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -103,6 +104,10 @@ func (e *envtestCluster) user(_ context.Context, name string, groups []string) (
 		return nil, err
 	}
 	return user.KubeConfig()
+}
+
+func (*envtestCluster) restartAPIServer(context.Context) (time.Time, error) {
+	return time.Time{}, ErrNeedsDevCluster
 }
 
 func (e *envtestCluster) stop() error {

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +66,8 @@ func newUp(stdout io.Writer) *cobra.Command {
 		Short: "Start a cluster and run it until interrupted",
 		Long: "Starts etcd, kube-apiserver, kube-controller-manager, kube-scheduler and fake nodes on the loopback address.\n" +
 			"Prints a line when the cluster is ready. Writes DIR/kubeconfig, DIR/logs and, with --audit, DIR/audit.log.\n" +
-			"Each start begins with an empty cluster. All processes end with this one, whatever ends it.",
+			"Each start begins with an empty cluster. All processes end with this one, whatever ends it.\n" +
+			"SIGUSR1 kills the API server and starts it again; another line tells when it is ready.",
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			executable, err := cluster.Executable()
@@ -74,7 +78,10 @@ func newUp(stdout io.Writer) *cobra.Command {
 				return cluster.NewUsageError("--dir is missing; try 'devcluster up --help'")
 			}
 			config.Executable = executable
-			return cluster.Run(command.Context(), config, stdout)
+			restarts := make(chan os.Signal, 1)
+			signal.Notify(restarts, syscall.SIGUSR1)
+			defer signal.Stop(restarts)
+			return cluster.Run(command.Context(), config, restarts, stdout)
 		},
 	}
 	flags := command.Flags()

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // DiedError tells that a component ended that should run on.
@@ -27,10 +29,20 @@ type processes struct {
 	executable string
 	folder     Folder
 	requests   chan startRequest
-	// died gets an error for each component that ends, wanted or not; it has room for all of them.
+	// died gets an error for each component that ends, wanted or not, but for those that are replaced; it has room for all of them.
 	died    chan error
-	running []*exec.Cmd
-	ended   []chan struct{}
+	running []*process
+}
+
+// process is a component that was started.
+type process struct {
+	component
+
+	command *exec.Cmd
+	// replaced says that its end is wanted, and that another one takes its place.
+	replaced atomic.Bool
+	// ended is closed when it is gone.
+	ended chan struct{}
 }
 
 // component is a program of this binary, and its command line.
@@ -100,26 +112,43 @@ func (p *processes) start(next component) error {
 	if err := <-request.result; err != nil {
 		return err
 	}
-	done := make(chan struct{})
-	p.running = append(p.running, command)
-	p.ended = append(p.ended, done)
+	started := &process{component: next, command: command, ended: make(chan struct{})}
+	p.running = append(p.running, started)
 	go func() {
-		defer close(done)
-		p.died <- DiedError{Component: next.name, State: endOf(command), Log: path}
+		defer close(started.ended)
+		if state := endOf(command); !started.replaced.Load() {
+			p.died <- DiedError{Component: next.name, State: state, Log: path}
+		}
 	}()
 	return nil
+}
+
+// restart kills a component, which cannot notice, and starts it again. It tells when the former one was gone.
+func (p *processes) restart(name string) (killed time.Time, err error) {
+	i := slices.IndexFunc(p.running, func(running *process) bool { return running.name == name })
+	if i < 0 {
+		return killed, fmt.Errorf("restart %s: it does not run", name)
+	}
+	former := p.running[i]
+	former.replaced.Store(true)
+	if err := former.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return killed, fmt.Errorf("restart %s: %w", name, err)
+	}
+	<-former.ended
+	p.running = slices.Delete(p.running, i, i+1)
+	return time.Now(), p.startAll(former.component)
 }
 
 // stop kills what runs, dependents first, and returns when all are gone. Nothing is lost: the data is not used again.
 func (p *processes) stop() error {
 	var problems []error
-	for _, command := range slices.Backward(p.running) {
-		if err := command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			problems = append(problems, fmt.Errorf("stop %s: %w", command.Args[0], err))
+	for _, running := range slices.Backward(p.running) {
+		if err := running.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			problems = append(problems, fmt.Errorf("stop %s: %w", running.name, err))
 		}
 	}
-	for _, done := range p.ended {
-		<-done
+	for _, running := range p.running {
+		<-running.ended
 	}
 	return errors.Join(problems...)
 }

@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 )
 
-// Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Then nothing of it runs any more, and the result
-// is nil. The folder keeps logs and credentials, not the data. The result is a UsageError when the configuration or the folder is at fault, and a
+// Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Each message from restarts makes it kill the API
+// server and start it again, and it writes another line when that is ready. In the end nothing of it runs any more, and the result is nil. The folder keeps logs and credentials, not the data. The result is a UsageError when the configuration or the folder is at fault, and a
 // DiedError when a component ended by itself.
-func Run(ctx context.Context, config Config, out io.Writer) error {
+func Run(ctx context.Context, config Config, restarts <-chan os.Signal, out io.Writer) error {
 	if err := config.validate(); err != nil {
 		return err
 	}
@@ -25,12 +26,12 @@ func Run(ctx context.Context, config Config, out io.Writer) error {
 	if err != nil {
 		return errors.Join(err, folder.Release())
 	}
-	err = serve(ctx, config, folder, components, out)
+	err = serve(ctx, config, folder, components, restarts, out)
 	return errors.Join(err, components.stop(), folder.dropData(), folder.Release())
 }
 
 // serve brings the cluster up and waits for the end. Its caller stops what it started.
-func serve(ctx context.Context, config Config, folder Folder, components *processes, out io.Writer) error {
+func serve(ctx context.Context, config Config, folder Folder, components *processes, restarts <-chan os.Signal, out io.Writer) error {
 	begin := time.Now()
 	if err := boot(ctx, config, folder, components); err != nil {
 		if ctx.Err() != nil {
@@ -42,12 +43,41 @@ func serve(ctx context.Context, config Config, folder Folder, components *proces
 	if err != nil {
 		return fmt.Errorf("announce the cluster: %w", err)
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-components.died:
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-components.died:
+			return err
+		case <-restarts:
+			if err := restartAPIServer(ctx, folder, components, out); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// restartAPIServer returns when the API server, which was killed, is usable again, or when the cluster is to end.
+func restartAPIServer(ctx context.Context, folder Folder, components *processes, out io.Writer) error {
+	client, err := newClient(folder)
+	if err != nil {
 		return err
 	}
+	killed, err := components.restart(APIServer)
+	if err != nil {
+		return err
+	}
+	err = waitFor(ctx, APIServer, components.died, apiServerReady(client))
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(out, "ready again; the API server was killed at", killed.Format(time.RFC3339Nano)); err != nil {
+		return fmt.Errorf("announce the API server: %w", err)
+	}
+	return nil
 }
 
 // boot returns when the cluster is usable.

@@ -17,7 +17,7 @@ func TestRunNamesTheComponentThatDies(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "cluster")
 	var out bytes.Buffer
-	err := Run(t.Context(), Config{Dir: dir, Executable: executable}, &out)
+	err := Run(t.Context(), Config{Dir: dir, Executable: executable}, nil, &out)
 
 	died, ok := errors.AsType[DiedError](err)
 	if !ok {
@@ -46,7 +46,7 @@ func TestRunRefusesWhatCannotWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.config.Dir = t.TempDir()
-			err := Run(t.Context(), test.config, &bytes.Buffer{})
+			err := Run(t.Context(), test.config, nil, &bytes.Buffer{})
 			if !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("want a UsageError with %q, got %v", test.want, err)
 			}

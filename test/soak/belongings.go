@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// wrongObjects looks at the objects of all types that can be listed and deleted: what components have, what is left of those that are gone,
+// and what the operator keeps for them.
+func (w *world) wrongObjects(ctx context.Context, components map[string]*v1alpha1.Component) ([]string, error) {
+	gvks, err := w.types()
+	if err != nil {
+		return nil, err
+	}
+	c := &check{world: w, components: components, recorded: map[types.UID]string{}}
+	if err := c.readInventories(); err != nil {
+		return nil, err
+	}
+	for _, gvk := range gvks {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk)
+		err := w.admin.List(ctx, list)
+		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+			continue // A definition that has just gone.
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
+		}
+		for i := range list.Items {
+			c.look(gvk.Kind, &list.Items[i])
+		}
+	}
+	for uid, what := range c.recorded {
+		c.wrong = append(c.wrong, fmt.Sprintf("%s (%s) is recorded, and not there", what, uid))
+	}
+	return c.wrong, nil
+}
+
+// types returns the types of all objects that can be listed and deleted.
+func (w *world) types() ([]schema.GroupVersionKind, error) {
+	c, err := discovery.NewDiscoveryClientForConfig(w.cluster.Config())
+	if err != nil {
+		return nil, err
+	}
+	lists, err := c.ServerPreferredResources()
+	var failed *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &failed) {
+		return nil, err
+	}
+	var gvks []schema.GroupVersionKind
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "delete"}}, lists) {
+		for _, r := range list.APIResources {
+			gvks = append(gvks, schema.FromAPIVersionAndKind(list.GroupVersion, r.Kind))
+		}
+	}
+	return gvks, nil
+}
+
+// check looks at objects, one by one.
+type check struct {
+	world      *world
+	components map[string]*v1alpha1.Component
+	// recorded are the dependents that were not found yet.
+	recorded map[types.UID]string
+	wrong    []string
+}
+
+func (c *check) readInventories() error {
+	for name, component := range c.components {
+		entries, err := inventoryOf(component)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			c.wrong = append(c.wrong, fmt.Sprintf("component %s has no dependents", name))
+		}
+		for _, e := range entries {
+			if e.UID != "" {
+				c.recorded[e.UID] = fmt.Sprintf("%s: %s %s/%s", name, e.Kind, e.Namespace, e.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *check) look(kind string, o *metav1.PartialObjectMetadata) {
+	what := fmt.Sprintf("%s %s/%s", kind, o.Namespace, o.Name)
+	_, isRecorded := c.recorded[o.UID]
+	delete(c.recorded, o.UID)
+	owner, name := c.owner(o.Annotations[reconciler+"/owner-id"])
+	_, isLabelled := o.Labels[reconciler+"/owner-id"]
+	switch {
+	case isRecorded && (owner == nil || !isLabelled):
+		c.complain("%s is recorded, and not marked as a dependent", what)
+	case isRecorded && o.Labels["soak"] != owner.values.Text:
+		c.complain("%s has %s, and its component %s", what, o.Labels["soak"], owner.values.Text)
+	case !isRecorded && isLabelled && name != "" && len(o.OwnerReferences) == 0:
+		c.complain("%s is left of component %s, which does not record it", what, name)
+	}
+	if strings.HasPrefix(o.Name, "guard-") {
+		c.complain("%s is left", what)
+	}
+	if kind == "Secret" {
+		c.lookAtSecret(what, o)
+	}
+}
+
+// lookAtSecret looks for records and finalizers that nobody needs.
+func (c *check) lookAtSecret(what string, o *metav1.PartialObjectMetadata) {
+	if id := o.Annotations[reconciler+"/record-of"]; id != "" {
+		owner, name := c.owner(id)
+		if owner == nil {
+			c.complain("%s records something of component %s, which is gone", what, name)
+		} else if s := c.components[name].Status; !slices.ContainsFunc([]string{s.PhaseRecord, s.RenderedSet}, func(id string) bool {
+			return id != "" && strings.Contains(o.Name, id)
+		}) {
+			c.complain("%s is a record that component %s does not name", what, name)
+		}
+		return
+	}
+	holders := 0
+	for _, f := range o.Finalizers {
+		if strings.HasPrefix(f, reconciler+"/") {
+			holders++
+		}
+	}
+	users := 0
+	for _, user := range c.world.population {
+		if user.shape.name == "remote" && o.Name == kubeconfigName {
+			users++
+		}
+	}
+	if holders != users {
+		c.complain("%s is held by %d components, and used by %d", what, holders, users)
+	}
+}
+
+// owner finds the component that an owner id names.
+func (c *check) owner(id string) (*component, string) {
+	parts := strings.Split(id, "/")
+	name := parts[len(parts)-1]
+	return c.world.population[name], name
+}
+
+func (c *check) complain(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+}

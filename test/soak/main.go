@@ -1,0 +1,66 @@
+// Command soak lets components come, change and go at random, while others edit and delete what belongs to them, the operator is killed,
+// and the API server restarts. In the end everything must be as the components want it, and the operator must hold no more than before.
+//
+//	go run ./test/soak -duration 30m
+//
+// It is run from the project's root, after "make cluster build"; "make soak" does that. It boots a cluster of its own, prints what it did,
+// and exits with 1 and what is wrong where something is. The seed makes the same choices again, though not at the same moments.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/fairlead-io/fairlead/test/program"
+)
+
+// The exit codes besides 0.
+const (
+	exitFailed      = 1
+	exitBadUsage    = 2
+	exitInterrupted = 130 // as shells have it
+)
+
+// The operator is told to end with the thread that started it. The main thread lasts as long as the program.
+func init() { runtime.LockOSThread() }
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	s := settings{out: os.Stdout}
+	flag.DurationVar(&s.duration, "duration", 30*time.Minute, "how long to go on before the end is looked at")
+	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "what is chosen at random")
+	flag.StringVar(&s.operator, "operator", program.OperatorBinary, "the operator's program")
+	flag.Parse()
+	if flag.NArg() > 0 || s.duration <= 0 {
+		fmt.Fprintln(os.Stderr, "soak: want a duration above zero, and no arguments but flags; -help lists them")
+		return exitBadUsage
+	}
+	if _, err := os.Stat(s.operator); err != nil {
+		fmt.Fprintf(os.Stderr, "soak: %v; run 'make build', and this from the project's root\n", err)
+		return exitFailed
+	}
+	ctrl.SetLogger(logr.Discard()) // What its client libraries log is nothing for people.
+	ctx, cancel := program.Interruptible(context.Background())
+	defer cancel(nil)
+	err := soak(ctx, s)
+	switch {
+	case errors.Is(err, program.ErrInterrupted):
+		fmt.Fprintln(os.Stderr, "Interrupted; nothing is left running.")
+		return exitInterrupted
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "soak: %v\n", err)
+		return exitFailed
+	}
+	return 0
+}

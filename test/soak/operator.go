@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/fairlead-io/fairlead/test/program"
+)
+
+// operator is a process of the operator.
+type operator struct {
+	process *program.Operator
+	// profiles is where it serves them.
+	profiles string
+	// wanted says that its end is.
+	wanted atomic.Bool
+}
+
+// startOperator starts the operator, unelected: the next one need not wait for the Lease of one that was killed.
+func (w *world) startOperator() error {
+	address, err := program.FreeAddress()
+	if err != nil {
+		return err
+	}
+	o := &operator{profiles: address}
+	o.process, err = program.StartProgram(w.settings.operator, w.log, []string{
+		"--kubeconfig=" + w.kubeconfig, "--pprof-bind-address=" + address, "--metrics-bind-address=0", "--health-probe-bind-address=0",
+	}, func(cause error) {
+		if !o.wanted.Load() {
+			w.died <- cause
+		}
+	})
+	if err != nil {
+		return err
+	}
+	w.operator = o
+	return nil
+}
+
+func (o *operator) stop() error {
+	o.wanted.Store(true)
+	return o.process.Stop()
+}
+
+func (o *operator) kill() {
+	o.wanted.Store(true)
+	o.process.Kill()
+}
+
+// profile returns the goroutines of the process, as text.
+func (o *operator) goroutines(ctx context.Context) (string, error) {
+	return program.Get(ctx, "http://"+o.profiles+"/debug/pprof/goroutine?debug=1")
+}

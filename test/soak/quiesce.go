@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+const (
+	// quiesceTime is how long everything may take to become as it should be when nothing is done any more.
+	quiesceTime = 3 * time.Minute
+	// quietTime without a request means that the operator is done.
+	quietTime = 3 * time.Second
+	glance    = 500 * time.Millisecond
+	// operatorAgent begins the user agent of the operator's requests.
+	operatorAgent = "fairlead-operator"
+)
+
+// quiesce returns when everything is as it should be, and the operator asks for nothing any more.
+func (w *world) quiesce(ctx context.Context) error {
+	deadline := time.Now().Add(quiesceTime)
+	var lastRequest time.Time
+	for {
+		events, err := w.drain(ctx)
+		if err != nil {
+			return err
+		}
+		if len(events) > 0 || lastRequest.IsZero() {
+			lastRequest = time.Now()
+		}
+		wrong, err := w.wrong(ctx)
+		if err != nil {
+			return err
+		}
+		quiet := time.Since(lastRequest) >= quietTime
+		if len(wrong) == 0 && quiet {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			if !quiet {
+				wrong = append(wrong, fmt.Sprintf("the operator does not come to rest: %s", w.lastRequests(events)))
+			}
+			return violation{wrong}
+		}
+		select {
+		case <-time.After(glance):
+		case err := <-w.died:
+			return w.crash(err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// readAudit counts the operator's requests.
+func (w *world) readAudit(ctx context.Context) error {
+	_, err := w.drain(ctx)
+	return err
+}
+
+// drain counts the operator's requests since the last call, and returns those that are not part of a watch.
+func (w *world) drain(ctx context.Context) (testcluster.Events, error) {
+	events, watches, err := w.cluster.DrainAudit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.watches = watches.UserAgent(operatorAgent)
+	events = events.UserAgent(operatorAgent)
+	for _, e := range events {
+		w.requests[strings.TrimSpace(e.Verb+" "+e.Resource)]++
+	}
+	return events.Where(func(e testcluster.Event) bool { return e.Verb != "watch" && e.Resource != "" }), nil
+}
+
+func (*world) lastRequests(events testcluster.Events) string {
+	var last []string
+	for _, e := range events[max(0, len(events)-5):] {
+		last = append(last, fmt.Sprintf("%s %s %d", e.Verb, e.RequestURI, e.Code))
+	}
+	return strings.Join(last, ", ")
+}
+
+// wrong tells what is not as it should be at this moment.
+func (w *world) wrong(ctx context.Context) ([]string, error) {
+	list := &v1alpha1.ComponentList{}
+	if err := w.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	var wrong []string
+	found := map[string]*v1alpha1.Component{}
+	for i := range list.Items {
+		c := &list.Items[i]
+		found[c.Name] = c
+		if w.population[c.Name] == nil {
+			wrong = append(wrong, fmt.Sprintf("component %s was deleted, and is there: %s", c.Name, standing(c)))
+		} else if !isReady(c) {
+			wrong = append(wrong, fmt.Sprintf("component %s is not Ready: %s", c.Name, standing(c)))
+		}
+	}
+	for _, name := range w.names("") {
+		if found[name] == nil {
+			wrong = append(wrong, fmt.Sprintf("component %s is gone", name))
+		}
+	}
+	if len(wrong) > 0 {
+		return wrong, nil
+	}
+	// What belongs to components is looked at where these claim that all is well.
+	others, err := w.wrongObjects(ctx, found)
+	slices.Sort(others)
+	return others, err
+}
+
+func isReady(c *v1alpha1.Component) bool {
+	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation && c.DeletionTimestamp == nil
+}
+
+// standing tells what a component says of itself.
+func standing(c *v1alpha1.Component) string {
+	ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
+	if ready == nil {
+		return "it has no condition Ready"
+	}
+	return fmt.Sprintf("%s, generation %d of %d: %s", ready.Reason, ready.ObservedGeneration, c.Generation, ready.Message)
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+//go:embed templates/*
+var templates embed.FS
+
+// The names of components begin with whether they stay.
+const (
+	resident = "resident"
+	guest    = "guest"
+)
+
+// shape is a sort of components.
+type shape struct {
+	name      string
+	templates string
+	// update are the policies under which its dependents may be updated. What others would lose with a dependent is not recreated.
+	update []metav1alpha1.UpdatePolicy
+	// furnish adds to the spec what the shape needs; nil where that is nothing.
+	furnish func(*v1alpha1.ComponentSpec)
+}
+
+var (
+	inPlace   = []metav1alpha1.UpdatePolicy{metav1alpha1.UpdateSSAOverride, metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateReplace}
+	anyUpdate = append([]metav1alpha1.UpdatePolicy{metav1alpha1.UpdateRecreate}, inPlace...)
+)
+
+var shapes = []shape{
+	{name: "plain", templates: "plain.yaml", update: anyUpdate},
+	{name: "workload", templates: "workload.yaml", update: inPlace},
+	{name: "identity", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = identityName }},
+	{name: "remote", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) {
+		s.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: kubeconfigName}}
+	}},
+	{name: "phases", templates: "phases.yaml", update: anyUpdate},
+	{name: "kept", templates: "kept.yaml", update: inPlace},
+	{name: "lookup", templates: "lookup.yaml", update: inPlace},
+	{name: "reference", templates: "reference.yaml", update: inPlace, furnish: func(s *v1alpha1.ComponentSpec) {
+		s.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: metav1alpha1.ConfigMapReference, Name: settingsName}}
+	}},
+	{name: "namespace", templates: "namespace.yaml", update: inPlace},
+	{name: "definition", templates: "definition.yaml", update: inPlace},
+}
+
+// values are what the templates read.
+type values struct {
+	Count int    `json:"count"`
+	Waves int    `json:"waves"`
+	Text  string `json:"text"`
+}
+
+// component is one that there should be.
+type component struct {
+	shape  shape
+	values values
+}
+
+// choose gives a component other values.
+func (w *world) choose(c *component) {
+	w.named++
+	c.values = values{Count: 1 + w.random.IntN(6), Waves: 1 + w.random.IntN(3), Text: fmt.Sprintf("text-%d", w.named)}
+}
+
+func (w *world) create(ctx context.Context, name string, s shape) error {
+	c := &component{shape: s}
+	w.choose(c)
+	files, err := sources(s.templates)
+	if err != nil {
+		return err
+	}
+	object := &v1alpha1.Component{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: v1alpha1.ComponentSpec{
+			Source:        v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: files}},
+			UpdatePolicy:  pick(w.random, s.update),
+			RetryInterval: &metav1.Duration{Duration: retryInterval},
+		},
+	}
+	if object.Spec.Values, err = c.raw(); err != nil {
+		return err
+	}
+	if s.furnish != nil {
+		s.furnish(&object.Spec)
+	}
+	w.population[name] = c
+	return w.admin.Create(ctx, object)
+}
+
+func (c *component) raw() (*runtime.RawExtension, error) {
+	raw, err := json.Marshal(c.values)
+	return &runtime.RawExtension{Raw: raw}, err
+}
+
+// sources returns a file with templates, and the one that all of them share.
+func sources(name string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, file := range []string{name, "_metadata.tpl"} {
+		content, err := templates.ReadFile("templates/" + file)
+		if err != nil {
+			return nil, err
+		}
+		files[file] = string(content)
+	}
+	return files, nil
+}
+
+// change gives a component other values.
+func (w *world) change(ctx context.Context, name string) error {
+	c := w.population[name]
+	w.choose(c)
+	raw, err := c.raw()
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"values": raw}})
+	if err != nil {
+		return err
+	}
+	return w.admin.Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", patch))
+}
+
+func (w *world) remove(ctx context.Context, name string) error {
+	delete(w.population, name)
+	return w.admin.Delete(ctx, named(name))
+}
+
+func named(name string) *v1alpha1.Component {
+	return &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+// A short one, as a process: the operator must be started from its main thread.
+func TestSoakFindsNothingWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	g := NewWithT(t)
+	const root = "../.."
+	bin := filepath.Join("bin", "soak")
+	build(t, root, bin+"/", "./cmd/fairlead-operator", "./test/soak")
+	soak := exec.CommandContext(t.Context(), filepath.Join(bin, "soak"), "-operator", filepath.Join(bin, "fairlead-operator"), "-duration", "20s")
+	soak.Dir = root
+	// So that it ends its cluster.
+	soak.Cancel = func() error { return soak.Process.Signal(os.Interrupt) }
+	soak.WaitDelay = 30 * time.Second
+	output, err := soak.CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
+	g.Expect(string(output)).To(ContainSubstring("all as they should be"))
+}
+
+// build builds programs; Go does nothing where they are current. Results of tests come from Go's cache while what they read stands, and must
+// not outlive the programs' sources.
+func build(t *testing.T, root, to string, programs ...string) {
+	t.Helper()
+	g := NewWithT(t)
+	run := func(arguments ...string) string {
+		command := exec.CommandContext(context.WithoutCancel(t.Context()), "go", arguments...)
+		command.Dir = root
+		output, err := command.CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), string(output))
+		return string(output)
+	}
+	run(append([]string{"build", "-buildvcs=false", "-o", to}, programs...)...)
+	list := append([]string{"list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}"}, programs...)
+	for folder := range strings.FieldsSeq(run(list...)) {
+		_, err := os.ReadDir(folder)
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+}
+
+func TestStacksOfCountsGoroutinesByWhereTheyAre(t *testing.T) {
+	const profile = `goroutine profile: total 5
+3 @ 0x1 0x2 0x3
+#	0x1	net.(*conn).Read+0x25	/go/net/net.go:1
+#	0x2	main.loop+0x1	/main.go:2
+
+2 @ 0x4
+#	0x4	main.other+0x12	/main.go:3
+`
+	NewWithT(t).Expect(stacksOf(profile)).To(Equal(counts{"net.(*conn).Read < main.loop": 3, "main.other": 2}))
+}
+
+func TestHoldingsExceedThoseBeforeByWhatDoesNotGoAway(t *testing.T) {
+	before := holdings{goroutines: 100, stacks: counts{"a": 100}, heap: 8 * mebibyte, watches: counts{"/api/v1/secrets": 1}}
+	for name, test := range map[string]struct {
+		later holdings
+		want  []string
+	}{
+		"the same": {later: before},
+		"a little more": {
+			later: holdings{goroutines: 105, stacks: counts{"a": 105}, heap: 9 * mebibyte, watches: counts{"/api/v1/secrets": 1}},
+		},
+		"goroutines": {
+			later: holdings{goroutines: 150, stacks: counts{"a": 90, "b": 60}, heap: 8 * mebibyte},
+			want:  []string{"150 goroutines were 100 before; there are more of:\n    b: 60, before 0"},
+		},
+		"heap": {
+			later: holdings{goroutines: 100, heap: 20 * mebibyte},
+			want:  []string{"20.0 MiB of live heap were 8.0 before"},
+		},
+		"watches": {
+			later: holdings{goroutines: 100, watches: counts{"/api/v1/secrets": 2, "/api/v1/pods": 1}},
+			want:  []string{"a watch too many: /api/v1/pods: 1, before 0", "a watch too many: /api/v1/secrets: 2, before 1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(before.exceededBy(test.later)).To(Equal(test.want))
+		})
+	}
+}

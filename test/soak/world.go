@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/test/program"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+const (
+	// reconciler is the name of the operator's reconciler.
+	reconciler = "fairlead.io"
+	// namespace is where the components are.
+	namespace = "soak"
+	// identityName is the service account that some of them act as, and settingsName the ConfigMap that some of them read.
+	identityName = "writer"
+	settingsName = "settings"
+	// kubeconfigName is the Secret with the kubeconfig that some of them go by. It leads to their own cluster.
+	kubeconfigName = "kubeconfig"
+	// definedGroup is the group of the types that components define.
+	definedGroup = "soak.example.com"
+)
+
+// world is a cluster with an operator, and what is done to it. It is used by one goroutine, that of the main thread.
+type world struct {
+	settings
+
+	random  *rand.Rand
+	cluster *testcluster.Cluster
+	admin   client.Client
+	// kubeconfig is the operator's.
+	kubeconfig, log string
+	operator        *operator
+	// died gets why an operator ended by itself.
+	died chan error
+	// killing says that the operator may be killed.
+	killing bool
+	// population are the components that there should be, by name; named counts those that ever were.
+	population map[string]*component
+	named      int
+	// done counts operations, and requests those of the operator, by what they are.
+	done, requests counts
+	// watches are those of the operator that are open.
+	watches       testcluster.Events
+	before, after holdings
+}
+
+// newWorld boots a cluster and starts the operator. Its caller calls end.
+func newWorld(ctx context.Context, of settings) (*world, error) {
+	// Pods must become ready, and the API server be restarted.
+	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
+		return nil, err
+	}
+	cluster, err := testcluster.Start(ctx, testcluster.Options{Nodes: 1, Audit: true})
+	if err != nil {
+		return nil, err
+	}
+	w := &world{
+		settings: of, random: rand.New(rand.NewPCG(of.seed, 0)), cluster: cluster, log: logBeside(cluster.Kubeconfig()),
+		died: make(chan error, 1), population: map[string]*component{}, done: counts{}, requests: counts{},
+	}
+	if err := w.furnish(ctx); err != nil {
+		return nil, errors.Join(err, w.end())
+	}
+	return w, nil
+}
+
+func (w *world) furnish(ctx context.Context) error {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	var err error
+	c := w.cluster.Config()
+	c.UserAgent = "soak"
+	if w.admin, err = client.New(c, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if err := config.Install(ctx, w.admin); err != nil {
+		return err
+	}
+	identity, err := program.OperatorIdentity(ctx, w.cluster)
+	if err != nil {
+		return err
+	}
+	w.kubeconfig = identity.Kubeconfig
+	content, err := os.ReadFile(identity.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	for _, object := range scenery(content) {
+		if err := w.admin.Create(ctx, object); err != nil {
+			return err
+		}
+	}
+	return w.startOperator()
+}
+
+// scenery is what components need besides themselves.
+func scenery(kubeconfig []byte) []client.Object {
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	all := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+	return []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&corev1.ServiceAccount{ObjectMeta: named(identityName)},
+		&rbacv1.RoleBinding{
+			ObjectMeta: named(identityName),
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: identityName}},
+		},
+		&rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: definedGroup, Labels: map[string]string{reconciler + "/aggregate-to-operator": "true"}},
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{definedGroup}, Resources: []string{"*"}, Verbs: all}},
+		},
+		&corev1.Secret{ObjectMeta: named(kubeconfigName), Data: map[string][]byte{"value": kubeconfig}},
+		&corev1.ConfigMap{ObjectMeta: named(settingsName), Data: map[string]string{"text": "first", "values.yaml": "read: first"}},
+	}
+}
