@@ -11,11 +11,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -89,6 +91,30 @@ func startOperator(args ...string) (stop func() error) {
 		}
 		return command.Wait()
 	}
+}
+
+// restartOperator replaces the operator by one with other arguments, until the spec ends. The one that works has got the Lease: it ends in order.
+func restartOperator(ctx context.Context, args ...string) {
+	GinkgoHelper()
+	replace := func(ctx context.Context, args ...string) {
+		Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
+		Expect(stopOperator()).To(Succeed())
+		stopOperator = startOperator(args...)
+	}
+	replace(ctx, args...)
+	if len(args) > 0 {
+		DeferCleanup(func(ctx SpecContext) {
+			replace(ctx)
+			Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
+		})
+	}
+}
+
+// leaseHolder returns who holds the Lease of the operator.
+func leaseHolder(ctx context.Context) (string, error) {
+	lease := &coordinationv1.Lease{}
+	err := administrator.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, lease)
+	return ptr.Deref(lease.Spec.HolderIdentity, ""), err
 }
 
 // newNamespace makes a namespace for one spec.

@@ -26,6 +26,8 @@ type options struct {
 	maxRenderedBytes        int
 	defaultServiceAccount   string
 	fetch                   fetch.Options
+	componentMetrics        bool
+	tracing                 tracingOptions
 	showVersion             bool
 	zap                     zap.Options
 }
@@ -47,6 +49,11 @@ func newFlagSet(o *options) *flag.FlagSet {
 		"service account of components that name none, in the namespace of each; without it they act as the operator")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "size of the largest archive that is fetched")
+	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "have metrics of single components, three series each")
+	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
+		"URL of an OpenTelemetry collector that takes traces by HTTP, such as http://collector:4318; by default that of the environment variable\n"+
+			"OTEL_EXPORTER_OTLP_ENDPOINT, and no traces without one")
+	flags.Float64Var(&o.tracing.ratio, "tracing-sampling-ratio", 1, "share of the passes that are traced, from 0 to 1")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version, and exit")
 	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
@@ -73,6 +80,10 @@ func parseOptions(args []string) (options, error) {
 		return options{}, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout)
 	case o.fetch.ArchiveBytes <= 0:
 		return options{}, fmt.Errorf("--fetch-max-bytes=%d: want 1 or more", o.fetch.ArchiveBytes)
+	case o.tracing.ratio < 0 || o.tracing.ratio > 1:
+		return options{}, fmt.Errorf("--tracing-sampling-ratio=%v: want a number from 0 to 1", o.tracing.ratio)
+	case o.tracing.validate() != nil:
+		return options{}, fmt.Errorf("--tracing-endpoint=%s: %w", o.tracing.endpoint, o.tracing.validate())
 	case o.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(o.defaultServiceAccount)) > 0:
 		return options{}, fmt.Errorf("--default-service-account=%s: want the name of a service account", o.defaultServiceAccount)
 	case o.leaderElectionNamespace != "" && !o.leaderElect:

@@ -9,9 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -51,14 +49,9 @@ var _ = Describe("The process", func() {
 	}, SpecTimeout(time.Minute))
 
 	It("gives the Lease back when it ends, so that the next one need not wait", func(ctx SpecContext) {
-		holder := func() (string, error) {
-			lease := &coordinationv1.Lease{}
-			err := administrator.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, lease)
-			return ptr.Deref(lease.Spec.HolderIdentity, ""), err
-		}
 		// Another one may just have given it back: it takes up to four seconds until the next one asks for it.
-		Eventually(holder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
-		first, err := holder()
+		Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
+		first, err := leaseHolder(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		probes := freeAddress()
 		next := startOperator("--health-probe-bind-address=" + probes)
@@ -67,7 +60,7 @@ var _ = Describe("The process", func() {
 		Expect(stopOperator()).To(Succeed())
 		stopOperator = next
 		// Without a release it takes the fifteen seconds for which a Lease lasts.
-		Eventually(holder).WithTimeout(10 * time.Second).ShouldNot(Or(BeEmpty(), Equal(first)))
+		Eventually(ctx, leaseHolder).WithTimeout(10 * time.Second).ShouldNot(Or(BeEmpty(), Equal(first)))
 		component := createComponent(ctx, newNamespace(ctx), "next", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 		})

@@ -41,9 +41,15 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	traces, stopTracing, err := startTracing(ctx, o.tracing)
+	if err != nil {
+		return fmt.Errorf("set up tracing: %w", err)
+	}
+	defer stopTracing()
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
 		RenderedBytes: o.maxRenderedBytes, DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
+		TracerProvider: traces, SkipComponentMetrics: !o.componentMetrics,
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
 		return fmt.Errorf("set up the reconciler: %w", err)

@@ -3,6 +3,7 @@ package operator
 import (
 	"fmt"
 
+	"go.opentelemetry.io/otel/trace"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -27,6 +28,10 @@ type Options struct {
 	DefaultServiceAccount string
 	// Fetch says how archives are fetched from outside the cluster.
 	Fetch fetch.Options
+	// TracerProvider gets the spans; nil turns them off.
+	TracerProvider trace.TracerProvider
+	// SkipComponentMetrics leaves out the metrics of single components.
+	SkipComponentMetrics bool
 	// SkipNameValidation allows several operators in a process, for tests.
 	SkipNameValidation bool
 }
@@ -44,6 +49,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		RenderedBytes:           o.RenderedBytes,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
 		Fetcher:                 fetch.NewHTTP(o.Fetch),
+		TracerProvider:          o.TracerProvider,
+		SkipComponentMetrics:    o.SkipComponentMetrics,
 		SkipNameValidation:      o.SkipNameValidation,
 	})
 	return reconciler.SetupWithManager(mgr)
