@@ -42,7 +42,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the Lease, so that one of several replicas does")
 	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; that of the pod by default")
 	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "how many components are worked on at once")
-	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents at once")
+	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents of a cluster at once")
 	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,
 		"memory for what is rendered, compressed; what was wanted least recently makes room, and is rendered again when it is wanted")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",

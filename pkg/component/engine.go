@@ -31,7 +31,7 @@ type EngineOptions struct {
 	Predecessors []string
 	// Incidental are what they are in Options.
 	Incidental []Incidental
-	// Writers bounds the requests under way; 16 by default.
+	// Writers bounds the requests under way, which all owners share fairly; 16 by default.
 	Writers int
 	// CacheFull are the kinds whose dependents are kept whole in memory; see Options.CacheFull.
 	CacheFull []schema.GroupKind

@@ -65,5 +65,5 @@ func (e *Engine) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan
 // execute carries out the actions of a plan.
 func (e *Engine) execute(ctx context.Context, t *traced, actions []plan.Action) []plan.Result {
 	defer e.meter.Time(metrics.StepExecute)()
-	return e.executor.Run(t.enter(ctx, actions), actions)
+	return e.executor.Run(t.enter(ctx, actions), nil, actions)
 }

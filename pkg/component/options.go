@@ -25,7 +25,8 @@ type Options struct {
 	Predecessors []string
 	// MaxConcurrentReconciles bounds the components that are worked on at once; 8 by default.
 	MaxConcurrentReconciles int
-	// Writers bounds the requests that write dependents at once, over all components; 16 by default.
+	// Writers bounds the requests that write dependents at once in a target; 16 by default. All components share it fairly: each of k that
+	// write at once has about a k-th of it, however many dependents it has, and a single one has all of it.
 	Writers int
 	// ResyncInterval of components that are no Resyncer; 10h by default, negative turns it off.
 	ResyncInterval time.Duration

@@ -55,7 +55,7 @@ func TestTakeOver(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: c.answers}
 			e, _ := server.executor(t)
-			got := e.Run(t.Context(), []plan.Action{takeOver("them", c.policy)})[0]
+			got := e.Run(t.Context(), nil, []plan.Action{takeOver("them", c.policy)})[0]
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Error(diff)
 			}

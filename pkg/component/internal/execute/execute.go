@@ -38,7 +38,7 @@ type Executor struct {
 	mapper   meta.RESTMapper
 	journal  Journal
 	monitor  Monitor
-	slots    chan struct{}
+	turns    *turns
 }
 
 // Options are what an Executor needs.
@@ -51,7 +51,7 @@ type Options struct {
 	Mapper  meta.RESTMapper
 	Journal Journal
 	Monitor Monitor
-	// Writers bounds the requests under way, over all components.
+	// Writers bounds the actions under way, over all runs, which share it fairly.
 	Writers int
 }
 
@@ -59,7 +59,7 @@ type Options struct {
 func New(o Options) *Executor {
 	return &Executor{
 		reconciler: o.Reconciler, dynamic: o.Dynamic, watching: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal, monitor: o.Monitor,
-		slots: make(chan struct{}, max(1, o.Writers)),
+		turns: newTurns(max(1, o.Writers)),
 	}
 }
 
@@ -70,20 +70,20 @@ func (e *Executor) As(objects dynamic.Interface, raw rest.Interface) *Executor {
 	return &other
 }
 
-// Run carries out the actions in parallel and returns a result for each, in the same order. An action that did not run because ctx
-// ended is a transient failure.
-func (e *Executor) Run(ctx context.Context, actions []plan.Action) []plan.Result {
+// Run carries out the actions in parallel, begun in their order, and returns a result for each, in the same order. Runs at the same time get
+// their turns fairly. An action that was not begun because ctx ended, or stop was closed, is a transient failure. With ctx what is under way
+// ends too; with stop it is carried out to its end.
+func (e *Executor) Run(ctx context.Context, stop <-chan struct{}, actions []plan.Action) []plan.Result {
 	results := make([]plan.Result, len(actions))
+	share := e.turns.share()
 	var wg sync.WaitGroup
 	for i, a := range actions {
-		select {
-		case e.slots <- struct{}{}:
-		case <-ctx.Done():
-			results[i] = plan.Result{Verb: a.Verb, Failure: Classify(ctx.Err())}
+		if err := share.acquire(ctx, stop); err != nil {
+			results[i] = plan.Result{Verb: a.Verb, Failure: Classify(err)}
 			continue
 		}
 		wg.Go(func() {
-			defer func() { <-e.slots }()
+			defer share.release()
 			results[i] = e.monitored(ctx, a)
 		})
 	}

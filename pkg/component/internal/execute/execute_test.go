@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -325,7 +326,7 @@ func TestRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: c.answers}
 			e, j := server.executor(t)
-			got := e.Run(t.Context(), []plan.Action{c.action})[0]
+			got := e.Run(t.Context(), nil, []plan.Action{c.action})[0]
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Fatal(diff)
 			}
@@ -364,7 +365,7 @@ func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Pr
 func TestRunKeepsTheOrderOfResults(t *testing.T) {
 	server := &apiServer{answers: []answer{found(nil), found(nil)}}
 	e, _ := server.executor(t)
-	got := e.Run(t.Context(), []plan.Action{{Verb: "Dance"}, action(plan.VerbRead, ""), {Verb: "Sing"}, action(plan.VerbApply, metav1alpha1.UpdateSSAMerge)})
+	got := e.Run(t.Context(), nil, []plan.Action{{Verb: "Dance"}, action(plan.VerbRead, ""), {Verb: "Sing"}, action(plan.VerbApply, metav1alpha1.UpdateSSAMerge)})
 	var verbs []plan.Verb
 	for _, r := range got {
 		verbs = append(verbs, r.Verb)
@@ -374,16 +375,45 @@ func TestRunKeepsTheOrderOfResults(t *testing.T) {
 	}
 }
 
+func TestRunBeginsActionsInTheirOrder(t *testing.T) {
+	server := &apiServer{}
+	e, _ := server.executor(t)
+	var actions []plan.Action
+	var want []string
+	for i := range 20 {
+		a := action(plan.VerbDelete, "")
+		a.Key.Name = fmt.Sprintf("settings-%d", i)
+		actions = append(actions, a)
+		want = append(want, "DELETE /api/v1/namespaces/shop/configmaps/"+a.Key.Name)
+	}
+	// The bound is one.
+	e.Run(t.Context(), nil, actions)
+	if diff := cmp.Diff(want, server.verbs()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	server := &apiServer{}
 	e, _ := server.executor(t)
-	e.slots <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got := e.Run(ctx, []plan.Action{action(plan.VerbApply, "")})[0]
+	got := e.Run(ctx, nil, []plan.Action{action(plan.VerbApply, "")})[0]
 	checkResult(t, got, plan.VerbApply, "", "Unreachable")
 	if len(server.requests) > 0 {
 		t.Errorf("got %v", server.verbs())
+	}
+}
+
+func TestRunBeginsNothingOnceItIsStopped(t *testing.T) {
+	server := &apiServer{}
+	e, j := server.executor(t)
+	stop := make(chan struct{})
+	close(stop)
+	got := e.Run(t.Context(), stop, []plan.Action{action(plan.VerbApply, "")})[0]
+	checkResult(t, got, plan.VerbApply, "", "Error")
+	if len(server.requests) > 0 || len(j.answers) > 0 {
+		t.Errorf("got %v, and the journal was told of %v", server.verbs(), j.answers)
 	}
 }
 
@@ -426,7 +456,7 @@ func TestVersionsThatAreServedNoMore(t *testing.T) {
 			e.mapper = &forgetful{stale}
 			a := action(c.verb, "")
 			a.Object, a.Version = nil, "v0"
-			got := e.Run(t.Context(), []plan.Action{a})[0]
+			got := e.Run(t.Context(), nil, []plan.Action{a})[0]
 			for i := range c.want {
 				c.want[i] = strings.Replace(c.want[i], "%s", "namespaces/shop/configmaps/settings", 1)
 			}
@@ -505,7 +535,7 @@ func TestUnserved(t *testing.T) {
 			server := &apiServer{answers: c.answers}
 			e, _ := server.executor(t)
 			a := plan.Action{Verb: plan.VerbRead, Key: manifests.Key{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "w"}, Version: "v1", UID: "u1"}
-			got := e.Run(t.Context(), []plan.Action{a})[0]
+			got := e.Run(t.Context(), nil, []plan.Action{a})[0]
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Error(diff)
 			}

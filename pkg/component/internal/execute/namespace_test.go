@@ -34,7 +34,7 @@ func TestCreateNamespace(t *testing.T) {
 			mapper := meta.NewDefaultRESTMapper(nil)
 			mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta.RESTScopeRoot)
 			e.mapper = mapper
-			got := e.Run(t.Context(), []plan.Action{{
+			got := e.Run(t.Context(), nil, []plan.Action{{
 				Verb: plan.VerbCreateNamespace, Key: manifests.Key{Kind: "Namespace", Name: "shop"}, Version: "v1", Owner: "us",
 			}})[0]
 			checkResult(t, got, c.verb, c.presence, c.failure)

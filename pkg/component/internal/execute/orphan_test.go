@@ -55,7 +55,7 @@ func TestOrphan(t *testing.T) {
 			e, _ := server.executor(t)
 			a := action(plan.VerbOrphan, "")
 			a.Object = nil
-			got := e.Run(t.Context(), []plan.Action{a})[0]
+			got := e.Run(t.Context(), nil, []plan.Action{a})[0]
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Fatal(diff)
 			}
@@ -74,7 +74,7 @@ func TestOrphanKeepsQuiet(t *testing.T) {
 	e, journal := server.executor(t)
 	a := action(plan.VerbOrphan, "")
 	a.Object = nil
-	e.Run(t.Context(), []plan.Action{a})
+	e.Run(t.Context(), nil, []plan.Action{a})
 	if len(journal.answers) != 1 || journal.answers[0] == nil || journal.answers[0].Presence != plan.Absent || journal.answers[0].UID != "u1" {
 		t.Errorf("the journal was told %+v", journal.answers)
 	}
@@ -106,7 +106,7 @@ func TestOrphanPatch(t *testing.T) {
 			e, _ := server.executor(t)
 			a := action(plan.VerbOrphan, "")
 			a.Object = nil
-			e.Run(t.Context(), []plan.Action{a})
+			e.Run(t.Context(), nil, []plan.Action{a})
 			metadata := map[string]any{
 				"uid": "u1", "resourceVersion": "7",
 				"labels":      map[string]any{reconciler + "/owner-id": nil},
