@@ -22,6 +22,9 @@ type forgetfulMapper struct {
 	mapper meta.RESTMapper
 	built  time.Time
 	resets int
+	// mappings are those of mapper that were asked for, by GroupVersionKind. Every write needs one, and finding it takes longer than it
+	// looks: all groups are gone through.
+	mappings *sync.Map
 }
 
 func newForgetfulMapper(build func() (meta.RESTMapper, error), c clock.PassiveClock) (*forgetfulMapper, error) {
@@ -29,7 +32,7 @@ func newForgetfulMapper(build func() (meta.RESTMapper, error), c clock.PassiveCl
 	if err != nil {
 		return nil, err
 	}
-	return &forgetfulMapper{build: build, clock: c, mapper: mapper, built: c.Now()}, nil
+	return &forgetfulMapper{build: build, clock: c, mapper: mapper, built: c.Now(), mappings: &sync.Map{}}, nil
 }
 
 // Reset forgets all types, unless that was done a moment ago; whoever finds a mapping wrong after that asks again. It makes no request:
@@ -41,7 +44,7 @@ func (m *forgetfulMapper) Reset() {
 		return
 	}
 	if mapper, err := m.build(); err == nil {
-		m.mapper, m.built = mapper, m.clock.Now()
+		m.mapper, m.built, m.mappings = mapper, m.clock.Now(), &sync.Map{}
 		m.resets++
 	}
 }
@@ -81,7 +84,23 @@ func (m *forgetfulMapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.
 
 // RESTMapping implements meta.RESTMapper.
 func (m *forgetfulMapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return m.current().RESTMapping(gk, versions...)
+	if len(versions) != 1 {
+		return m.current().RESTMapping(gk, versions...)
+	}
+	m.mu.RLock()
+	mapper, mappings := m.mapper, m.mappings
+	m.mu.RUnlock()
+	gvk := gk.WithVersion(versions[0])
+	if known, ok := mappings.Load(gvk); ok {
+		if mapping, ok := known.(*meta.RESTMapping); ok {
+			return mapping, nil
+		}
+	}
+	mapping, err := mapper.RESTMapping(gk, versions...)
+	if err == nil {
+		mappings.Store(gvk, mapping)
+	}
+	return mapping, err
 }
 
 // RESTMappings implements meta.RESTMapper.

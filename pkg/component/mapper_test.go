@@ -32,6 +32,7 @@ func TestForgetfulMapper(t *testing.T) {
 			t.Errorf("%s: scope %s, built %d times", what, mapping.Scope.Name(), built)
 		}
 	}
+	expect("what is asked for is found", meta.RESTScopeNamespace, 1)
 	clock.SetTime(clock.Now().Add(time.Hour))
 	scope = meta.RESTScopeRoot
 	expect("what is known stays known", meta.RESTScopeNamespace, 1)
