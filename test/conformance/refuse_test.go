@@ -49,6 +49,13 @@ var _ = Describe("A component that cannot be applied", func() {
 		Entry("for a ConfigMap", 1100<<10, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large, labels: {group: %s}}\ndata: {text: %q}", "may not be more than 1048576 bytes"),
 	)
 
+	It("names a field that a built-in type does not have", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		text := "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80, portt: 81}]}"
+		g := newGadget(ctx, namespace, "app", text)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/web"), ContainSubstring("portt")))
+	})
+
 	for what, broken := range map[string]generator.GeneratorFunc{
 		"panics": func(context.Context, generator.Request) ([]client.Object, error) { panic("no hands") },
 		"returns nil as an object": func(context.Context, generator.Request) ([]client.Object, error) {

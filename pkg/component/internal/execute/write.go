@@ -83,7 +83,9 @@ func (e *Executor) patch(
 	if err != nil {
 		return nil, err
 	}
-	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: e.reconciler, Force: new(true), DryRun: dryRun})
+	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{
+		FieldManager: e.reconciler, Force: new(true), DryRun: dryRun, FieldValidation: validation(a.Object.Body),
+	})
 }
 
 // applyConfiguration encodes a manifest with some metadata added. The manifest is shared: only its outer maps are copied.
