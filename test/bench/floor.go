@@ -9,6 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	own "github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // writerCounts are the numbers of bare writers of which the fastest is the floor.
@@ -16,31 +22,83 @@ var writerCounts = []int{1, 4, 8, 16, 32}
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// floor measures what a bare client needs to create ConfigMaps, and to delete them: a request each, nothing recorded, nothing watched, no
-// rate limit. It is the plain POST of the object that a component would render.
+// floorManager is the field manager of bare writes, and reconcilerName begins the label and the annotations of the operator.
+const (
+	floorManager   = "bench-floor"
+	reconcilerName = own.ReconcilerName
+)
+
+// floor measures what a bare client needs to create ConfigMaps, and to delete them, with the very requests of the operator: a server-side
+// apply that must not find the object, with the same label and annotations, and a delete bound to what was created. Nothing is recorded,
+// nothing is watched, there is no rate limit. For comparison the fastest number of writers then creates the same objects, without label and
+// annotations, by POST.
 func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured) (creation, deletion floorTime, err error) {
 	creation, deletion = floorTime{All: map[int]float64{}}, floorTime{All: map[int]float64{}}
+	marked := s.marked(objects)
 	for _, writers := range writerCounts {
-		namespace, err := s.newNamespace(ctx)
+		created := make([]*unstructured.Unstructured, len(objects))
+		target, err := s.bareNamespace(ctx)
 		if err != nil {
 			return creation, deletion, err
 		}
-		target := s.bare.Resource(configMaps).Namespace(namespace)
-		err = creation.try(ctx, writers, len(objects), func(ctx context.Context, i int) error {
-			_, err := target.Create(ctx, objects[i], metav1.CreateOptions{})
+		err = creation.try(ctx, writers, len(objects), func(ctx context.Context, i int) (err error) {
+			created[i], err = target.Apply(ctx, marked[i].GetName(), marked[i], metav1.ApplyOptions{FieldManager: floorManager, Force: true})
 			return err
 		})
 		if err != nil {
 			return creation, deletion, err
 		}
 		err = deletion.try(ctx, writers, len(objects), func(ctx context.Context, i int) error {
-			return target.Delete(ctx, objects[i].GetName(), metav1.DeleteOptions{})
+			uid, version := created[i].GetUID(), created[i].GetResourceVersion()
+			return target.Delete(ctx, created[i].GetName(), metav1.DeleteOptions{
+				Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}, PropagationPolicy: new(metav1.DeletePropagationBackground),
+			})
 		})
 		if err != nil {
 			return creation, deletion, err
 		}
 	}
-	return creation, deletion, nil
+	creation.Post, err = s.post(ctx, creation.Writers, objects)
+	return creation, deletion, err
+}
+
+// post creates objects by POST, and returns the seconds that took.
+func (s *stage) post(ctx context.Context, writers int, objects []*unstructured.Unstructured) (float64, error) {
+	target, err := s.bareNamespace(ctx)
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	err = parallel(ctx, writers, len(objects), func(ctx context.Context, i int) error {
+		_, err := target.Create(ctx, objects[i], metav1.CreateOptions{})
+		return err
+	})
+	return time.Since(begin).Seconds(), err
+}
+
+// bareNamespace makes a namespace for ConfigMaps of the bare client.
+func (s *stage) bareNamespace(ctx context.Context) (dynamic.ResourceInterface, error) {
+	namespace, err := s.newNamespace(ctx)
+	return s.bare.Resource(configMaps).Namespace(namespace), err
+}
+
+// marked returns copies of objects as the operator would send them to create them.
+func (s *stage) marked(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	owner := manifests.Owner{
+		Cluster: string(uuid.NewUUID()), Reconciler: reconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component",
+		Namespace: ownPrefix + "1", Name: componentName(0),
+	}
+	copies := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, object := range objects {
+		o := object.DeepCopy()
+		o.SetResourceVersion("1")
+		o.SetLabels(map[string]string{reconcilerName + "/" + manifests.LabelOwnerID: owner.ID()})
+		o.SetAnnotations(map[string]string{
+			reconcilerName + "/" + manifests.AnnotationOwnerID: owner.String(), reconcilerName + "/" + manifests.AnnotationDigest: "0123456789abcdef",
+		})
+		copies = append(copies, o)
+	}
+	return copies
 }
 
 // try measures one number of writers, and keeps the fastest.

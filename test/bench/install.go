@@ -90,4 +90,10 @@ func (s sample) String() string {
 }
 
 // String tells how fast bare writers were.
-func (f floorTime) String() string { return fmt.Sprintf("%.3f s (%d writers)", f.Seconds, f.Writers) }
+func (f floorTime) String() string {
+	text := fmt.Sprintf("%.3f s (%d writers)", f.Seconds, f.Writers)
+	if f.Post > 0 {
+		text += fmt.Sprintf(", by POST %.3f s", f.Post)
+	}
+	return text
+}

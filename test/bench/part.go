@@ -19,6 +19,8 @@ type floorTime struct {
 	Writers int     `json:"writers"`
 	// All is the time by number of writers.
 	All map[int]float64 `json:"all"`
+	// Post is the seconds that the same number of writers took to create the same objects by POST; 0 where nothing was created.
+	Post float64 `json:"postSeconds,omitempty"`
 }
 
 // part is what was measured of a scenario, or of one of its steps.
@@ -52,6 +54,17 @@ func (p part) floorSeconds() []float64 {
 	values := make([]float64, 0, len(p.Floor))
 	for _, f := range p.Floor {
 		values = append(values, f.Seconds)
+	}
+	return values
+}
+
+// postSeconds are those of the rounds whose floor created objects.
+func (p part) postSeconds() []float64 {
+	var values []float64
+	for _, f := range p.Floor {
+		if f.Post > 0 {
+			values = append(values, f.Post)
+		}
 	}
 	return values
 }

@@ -88,6 +88,9 @@ func (r report) write(out io.Writer) error {
 		}
 		for _, p := range result.Parts {
 			_, _ = fmt.Fprintf(w, "   - %s\n", p.requestsInWords())
+			if posts := p.postSeconds(); len(posts) > 0 {
+				_, _ = fmt.Fprintf(w, "   - the same objects by bare POST: %s s\n", spread(posts))
+			}
 		}
 	}
 	return w.Flush()

@@ -14,7 +14,7 @@ func sampleReport() report {
 	}
 	parts := []part{{
 		Components: 1, Dependents: 1000, Rounds: []sample{round(1.5, 1000), round(1.2, 1001), round(1.9, 1000)},
-		Floor: []floorTime{{Seconds: 1, Writers: 16}, {Seconds: 1, Writers: 8}, {Seconds: 1.25, Writers: 16}},
+		Floor: []floorTime{{Seconds: 1, Writers: 16, Post: 0.7}, {Seconds: 1, Writers: 8, Post: 0.6}, {Seconds: 1.25, Writers: 16, Post: 0.8}},
 	}}
 	s, _ := numbered(scenarios, 1)
 	large, _ := numbered(scenarios, 10)

@@ -65,9 +65,6 @@ func (s *stage) furnish(ctx context.Context) error {
 	if s.admin, err = client.New(s.as(stageAgent), client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	if s.bare, err = dynamic.NewForConfig(s.as(floorAgent)); err != nil {
-		return err
-	}
 	if s.foreign, err = dynamic.NewForConfig(s.as(foreignAgent)); err != nil {
 		return err
 	}
@@ -79,6 +76,12 @@ func (s *stage) furnish(ctx context.Context) error {
 		return err
 	}
 	s.kubeconfig = identity.Kubeconfig
+	// The bare client is authorized as the operator is: that takes the API server time, too.
+	bare := rest.CopyConfig(identity.Config)
+	bare.UserAgent = floorAgent
+	if s.bare, err = dynamic.NewForConfig(bare); err != nil {
+		return err
+	}
 	if s.components, err = track(ctx, s.as(stageAgent), scheme); err != nil {
 		return err
 	}
