@@ -79,6 +79,8 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		LeaderElectionNamespace:       o.leaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager
 		GracefulShutdownTimeout:       &timeout,
+		// Nobody looks at the managed fields of components.
+		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		// Reading one Secret must not start a watch on all of them.
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 	})

@@ -147,40 +147,9 @@ func (r *Reconciler[T]) persisted(component T, loaded *metav1alpha1.Status) *met
 // known returns the component as it is known best: the cache may be older than what this reconciler itself wrote last. That it is gone is
 // a conflict.
 func (r *Reconciler[T]) known(ctx context.Context, name types.NamespacedName) (T, error) {
-	component, err := newComponent[T]()
-	if err != nil {
-		return component, err
-	}
-	err = r.client.Get(ctx, name, component)
+	component, err := r.freshest(ctx, name)
 	if apierrors.IsNotFound(err) {
 		return component, r.conflict(name, "it does not exist any more")
 	}
-	if err != nil {
-		return component, err
-	}
-	return r.freshest(name, component), nil
-}
-
-// freshest chooses between what the cache has and what was written last.
-func (r *Reconciler[T]) freshest(name types.NamespacedName, cached T) T {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	written, ok := r.written[name]
-	if ok && written.GetUID() == cached.GetUID() && inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion()) {
-		if copied, ok := written.DeepCopyObject().(T); ok {
-			return copied
-		}
-	}
-	return cached
-}
-
-// caughtUp drops what was written last where the cache has it, or something newer. Only a pass may call it: who reads the cache beside one
-// could see it older than what is dropped meanwhile.
-func (r *Reconciler[T]) caughtUp(name types.NamespacedName, cached T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	written, ok := r.written[name]
-	if ok && (written.GetUID() != cached.GetUID() || !inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion())) {
-		delete(r.written, name)
-	}
+	return component, err
 }

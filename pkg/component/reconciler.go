@@ -51,6 +51,7 @@ type Reconciler[T Component] struct {
 	prepared map[types.NamespacedName]types.UID
 	cluster  string
 	written  map[types.NamespacedName]T
+	passing  map[types.NamespacedName]bool
 	suspects map[types.NamespacedName]suspects
 	// recordedSets are the records of renderings that this process wrote or read.
 	recordedSets map[types.NamespacedName]string
@@ -71,6 +72,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		rhythms:      map[types.NamespacedName]rhythm{},
 		prepared:     map[types.NamespacedName]types.UID{},
 		written:      map[types.NamespacedName]T{},
+		passing:      map[types.NamespacedName]bool{},
 		suspects:     map[types.NamespacedName]suspects{},
 		recordedSets: map[types.NamespacedName]string{},
 		contents:     map[types.NamespacedName]map[observe.Reference]content{},
@@ -88,7 +90,9 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if wait := r.mayBegin(req); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	component, err := r.load(ctx, req.NamespacedName)
+	r.beginPass(req.NamespacedName)
+	defer r.endPass(ctx, req.NamespacedName)
+	component, err := r.freshest(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		return r.vanished(ctx, req), nil
 	}
@@ -142,19 +146,6 @@ func (r *Reconciler[T]) pass(ctx context.Context, component T) (Outcome, error) 
 		return Outcome{}, &problem{reason: metav1alpha1.ReasonSuspended, message: "reconciling is suspended in the spec", state: metav1alpha1.StateSuspended}
 	}
 	return r.applyWithHooks(ctx, component)
-}
-
-// load returns the component as it is known best: the cache may be older than what this reconciler itself wrote last.
-func (r *Reconciler[T]) load(ctx context.Context, name types.NamespacedName) (T, error) {
-	component, err := newComponent[T]()
-	if err != nil {
-		return component, err
-	}
-	if err := r.client.Get(ctx, name, component); err != nil {
-		return component, err
-	}
-	r.caughtUp(name, component)
-	return r.freshest(name, component), nil
 }
 
 // newComponent returns an empty component.

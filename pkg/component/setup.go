@@ -111,6 +111,7 @@ func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested := r.name + "/" + AnnotationReconcileRequested
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		r.caughtUp(e.ObjectNew)
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
