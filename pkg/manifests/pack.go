@@ -33,21 +33,39 @@ type block struct {
 	plain weak.Pointer[[]byte]
 }
 
-// codec is shared by all, because its tables take some hundred KiB.
-var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	// Only options that contradict themselves are errors.
-	encoder, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockSize))
-	decoder, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true))
-	return encoder, decoder
-})
+// Encoders and decoders hold tables of a MiB and more, which the garbage collector takes while nothing is packed. Only options that contradict
+// themselves are errors.
+var (
+	encoders = sync.Pool{New: func() any {
+		encoder, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockSize))
+		return encoder
+	}}
+	decoders = sync.Pool{New: func() any {
+		decoder, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		return decoder
+	}}
+)
+
+// compress appends a text to a buffer, compressed.
+func compress(text, buffer []byte) []byte {
+	encoder, _ := encoders.Get().(*zstd.Encoder)
+	defer encoders.Put(encoder)
+	return encoder.EncodeAll(text, buffer)
+}
+
+// decompress is the reverse of compress.
+func decompress(compressed []byte) ([]byte, error) {
+	decoder, _ := decoders.Get().(*zstd.Decoder)
+	defer decoders.Put(decoder)
+	return decoder.DecodeAll(compressed, nil)
+}
 
 // Pack compresses manifests, in the given order. An error names the one that cannot be written as JSON.
 func Pack(bodies []*unstructured.Unstructured) ([]Packed, error) {
-	encoder, _ := codec()
 	packed := make([]Packed, 0, len(bodies))
 	current, text, scratch := &block{}, bytes.Buffer{}, []byte(nil)
 	end := func() {
-		scratch = encoder.EncodeAll(text.Bytes(), scratch[:0])
+		scratch = compress(text.Bytes(), scratch[:0])
 		current.compressed = bytes.Clone(scratch)
 	}
 	for i, body := range bodies {
@@ -92,8 +110,7 @@ func (b *block) open() ([]byte, error) {
 	if plain := b.plain.Value(); plain != nil {
 		return *plain, nil
 	}
-	_, decoder := codec()
-	text, err := decoder.DecodeAll(b.compressed, nil)
+	text, err := decompress(b.compressed)
 	if err != nil {
 		return nil, err
 	}

@@ -167,11 +167,11 @@ func countReady(found map[string]standing, generation int64) int {
 	return n
 }
 
-// summarise tells how many components are ready, and why one of them is not.
+// summarise tells how many components are ready, and why one of them is not: one that is stalled, where there is one.
 func summarise(found map[string]standing) string {
-	why := ""
+	why, stalled := "", anyStalled(found)
 	for name, c := range found {
-		if !c.ready && (why == "" || name < why) {
+		if !c.ready && c.stalled == stalled && (why == "" || name < why) {
 			why = name + " is not: " + c.message
 		}
 	}
