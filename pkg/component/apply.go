@@ -11,7 +11,6 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -37,6 +36,9 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	rendered, err := r.render(ctx, component, owner, inputs)
 	if err != nil {
 		return unrendered(err)
+	}
+	if err := r.checkAnswered(component, inputs, rendered, inventory); err != nil {
+		return Outcome{}, err
 	}
 	desired, _ := ofPhase(rendered.objects, manifests.PhaseApply)
 	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
@@ -206,22 +208,15 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 		return nil
 	case appliedOtherwise(rendered.objects, inventory):
 		status.Rendition++
+	case len(rendered.looks.extent.unanswered) > 0 && rendered.id == "":
+		// What is applied does not depend on the groups that do not answer: they need not hold up what comes later.
+		return rendered.looks.enter(status)
 	default:
 		return nil
 	}
 	now := metav1.NewTime(r.clock.Now())
 	status.ProgressingSince = &now
 	return rendered.looks.enter(status)
-}
-
-// appliedOtherwise says that other dependents are rendered now than are recorded, or that one was applied with another manifest.
-func appliedOtherwise(objects []manifests.Object, inventory []metav1alpha1.InventoryEntry) bool {
-	applied := plan.NewInventory(inventory)
-	desired, _ := ofPhase(objects, manifests.PhaseApply)
-	return len(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
-		entry, recorded := applied[o.Key]
-		return !recorded || entry.Digest != "" && entry.Digest != o.Digest
-	})
 }
 
 // record persists an inventory, behind the finalizer: without it a deletion could outrun us. The resource version fences operators of

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 
@@ -53,9 +54,17 @@ type serving struct {
 // served is what an API server serves.
 type served struct {
 	generator.Capabilities
-	digest string
-	// groups are the versions of types, by group and version.
+	extent
+	// groups are the kinds, by group and version.
 	groups map[string][]string
+}
+
+// extent tells what is served from what else may be.
+type extent struct {
+	digest string
+	// unanswered are the groups and versions, in order, that did not answer since discovery was read for the first time: nothing is known of what
+	// they serve. The digest is without them.
+	unanswered []string
 }
 
 // servedOwner is a component that rendered with what was served.
@@ -73,19 +82,20 @@ func newServing(ctx context.Context, c *connection) *serving {
 	return s
 }
 
-// current returns what is served, as far as it is known, and what identifies that.
-func (s *serving) current() (generator.Capabilities, string, error) {
+// current returns what is served, as far as it is known.
+func (s *serving) current() (served, error) {
 	_, err, _ := s.first.Do("", func() (any, error) {
 		if s.known().digest != "" {
 			return nil, nil
 		}
 		return nil, s.refresh()
 	})
-	if err != nil {
-		return generator.Capabilities{}, "", err
-	}
 	now := s.known()
-	return now.Capabilities, now.digest, nil
+	if len(now.unanswered) > 0 {
+		// No event tells that a group answers again.
+		s.changed()
+	}
+	return now, err
 }
 
 // known returns what was read last.
@@ -145,7 +155,7 @@ func (s *serving) run(ctx context.Context) {
 
 // refresh reads discovery, and wakes those who rendered with something else. The first success begins to follow changes.
 func (s *serving) refresh() error {
-	read, err := s.read(s.known().groups)
+	read, err := s.read(s.known())
 	if err == nil {
 		s.learn(read)
 	}
@@ -156,9 +166,10 @@ func (s *serving) refresh() error {
 func (s *serving) learn(read served) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	answered := !slices.Equal(s.now.unanswered, read.unanswered)
 	s.now = read
 	for _, owner := range s.owners {
-		if owner.digest != read.digest {
+		if answered || owner.digest != read.digest {
 			owner.wake()
 		}
 	}
@@ -170,7 +181,7 @@ func (s *serving) learn(read served) {
 
 // read asks the API server what it is and serves. Of a group that does not answer, what was known stands: one broken aggregated API must
 // neither break every rendering, nor change it.
-func (s *serving) read(known map[string][]string) (served, error) {
+func (s *serving) read(known served) (served, error) {
 	ctx, cancel := context.WithTimeout(s.lifetime, discoveryTimeout)
 	defer cancel()
 	about, err := s.discovery.ServerVersionWithContext(ctx)
@@ -185,24 +196,34 @@ func (s *serving) read(known map[string][]string) (served, error) {
 	if err != nil && !errors.As(err, &failed) {
 		return served{}, err
 	}
-	groups := typesServed(lists)
+	now := served{Capabilities: generator.Capabilities{Version: *about}, groups: typesServed(lists)}
 	if failed != nil {
-		for gv := range failed.Groups {
-			if kinds, ok := known[gv.String()]; ok {
-				groups[gv.String()] = kinds
-			}
-		}
+		now = now.with(known, slices.Collect(maps.Keys(failed.Groups)))
 	}
-	now := served{Capabilities: generator.Capabilities{Version: *about}, groups: groups}
-	for _, gv := range slices.Sorted(maps.Keys(groups)) {
+	for gv, kinds := range now.groups {
 		now.APIVersions = append(now.APIVersions, gv)
-		for _, kind := range groups[gv] {
+		for _, kind := range kinds {
 			now.APIVersions = append(now.APIVersions, gv+"/"+kind)
 		}
 	}
 	slices.Sort(now.APIVersions)
 	now.digest, err = manifests.Digest(now.Capabilities)
 	return now, err
+}
+
+// with adds what was known of groups that do not answer. One that was not there when all that was there answered serves nothing yet.
+func (n served) with(known served, failed []schema.GroupVersion) served {
+	for _, gv := range failed {
+		kinds, ok := known.groups[gv.String()]
+		switch {
+		case ok:
+			n.groups[gv.String()] = kinds
+		case known.digest == "" || slices.Contains(known.unanswered, gv.String()):
+			n.unanswered = append(n.unanswered, gv.String())
+		}
+	}
+	slices.Sort(n.unanswered)
+	return n
 }
 
 // typesServed returns the kinds by group and version.

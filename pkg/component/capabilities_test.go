@@ -9,9 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 )
@@ -74,7 +77,7 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 				var answered atomic.Int32
 				for range 3 {
 					go func() {
-						if _, _, err := s.current(); errors.Is(err, c.err) {
+						if _, err := s.current(); errors.Is(err, c.err) {
 							answered.Add(1)
 						}
 					}()
@@ -96,7 +99,7 @@ func TestNobodyWaitsForDiscoveryToComeOrGo(t *testing.T) {
 	asking := make(chan struct{})
 	go func() {
 		defer close(asking)
-		_, _, _ = s.current()
+		_, _ = s.current()
 	}()
 	for about.asked.Load() == 0 {
 		runtime.Gosched()
@@ -133,4 +136,95 @@ func TestForgettingHoldsUpNoOtherComponent(t *testing.T) {
 	})
 	pool.mu.Unlock()
 	<-forgotten
+}
+
+// serves is a catalog of one group with a kind, and of others that do not answer.
+func serves(group, kind string, failing ...string) *catalog {
+	c := &catalog{lists: []*metav1.APIResourceList{{
+		GroupVersion: group + "/v1", APIResources: []metav1.APIResource{{Name: "all", Kind: kind}, {Name: "all/status", Kind: kind}},
+	}}}
+	failed := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{}}
+	for _, f := range failing {
+		failed.Groups[schema.GroupVersion{Group: f, Version: "v1"}] = errors.New("stale")
+		c.err = failed
+	}
+	return c
+}
+
+func TestWhatIsServedByGroupsThatDoNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		readings   []*catalog
+		versions   []string
+		unanswered []string
+	}{
+		{"is not known at first", []*catalog{serves("a", "A", "c", "b")}, []string{"a/v1", "a/v1/A"}, []string{"b/v1", "c/v1"}},
+		{"nor later", []*catalog{serves("a", "A", "b"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, []string{"b/v1"}},
+		{"is what was known", []*catalog{serves("b", "B"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil},
+		{"is what they answered in between", []*catalog{serves("a", "A", "b"), serves("b", "B"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil},
+		{"is nothing where they are new", []*catalog{serves("a", "A"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, nil},
+		{"and where they were gone", []*catalog{serves("a", "A", "b"), serves("a", "A"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := servingFrom(t, nil)
+			for _, s.discovery = range c.readings {
+				if err := s.refresh(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			now := s.known()
+			if diff := cmp.Diff(c.versions, now.APIVersions); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.unanswered, now.unanswered); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		about *catalog
+		again bool
+	}{
+		{"while nothing is known of it", serves("a", "A", "b"), true},
+		{"and not where all answer", serves("a", "A"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := servingFrom(t, c.about)
+			if _, err := s.current(); err != nil {
+				t.Fatal(err)
+			}
+			if again := len(s.kick) > 0; again != c.again {
+				t.Errorf("asked again: %t", again)
+			}
+		})
+	}
+}
+
+func TestARenderingIsDoneAgainWhen(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after *catalog
+		woken         int
+	}{
+		{"something else is served", serves("a", "A"), serves("b", "B"), 1},
+		{"a group that did not answer is no more", serves("a", "A", "b"), serves("a", "A"), 1},
+		{"but not where nothing changed", serves("a", "A", "b"), serves("a", "A", "b"), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, woken := servingFrom(t, c.before), 0
+			now, err := s.current()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.retain("owner", now.digest, func() { woken++ })
+			s.discovery = c.after
+			if err := s.refresh(); err != nil || woken != c.woken {
+				t.Errorf("woken %d times, %v", woken, err)
+			}
+		})
+	}
 }

@@ -39,17 +39,18 @@ func (r *Reconciler[T]) follow(name client.ObjectKey, owner manifests.Owner, t t
 		}
 		t.side(local).lookups.Follow(follower(owner, local), owner.ID(), read, wake)
 	}
-	t.engine.serving.retain(owner.ID(), l.capabilities, wake)
+	t.engine.serving.retain(owner.ID(), l.extent.digest, wake)
 }
 
 // lookAgain reads what may have changed since a rendering looked it up, and what no watch tells of. It returns what was looked up with the
 // versions that are known now, and whether the rendering would find the same. A status counts also where the rendering is not known to read it:
 // it may have done nothing with what was in there so far, such as an address that is not assigned yet.
 func (r *Reconciler[T]) lookAgain(ctx context.Context, owner manifests.Owner, t target, l looks) (looks, bool, error) {
-	_, capabilities, err := t.engine.capabilities()
-	if err != nil || capabilities != l.capabilities {
+	now, err := t.engine.capabilities()
+	if err != nil || now.digest != l.extent.digest {
 		return l, false, err
 	}
+	l.extent = now.extent
 	l.all = slices.Clone(l.all)
 	for i, was := range l.all {
 		if !r.mayHaveChanged(owner, t, was) {
@@ -85,11 +86,11 @@ func (r *Reconciler[T]) lookOnce(ctx context.Context, owner manifests.Owner, t t
 
 // recallLooks looks up again what the status tells of, and says whether it is known to be the same.
 func (r *Reconciler[T]) recallLooks(ctx context.Context, owner manifests.Owner, t target, status *metav1alpha1.Status) (looks, bool, error) {
-	_, capabilities, err := t.engine.capabilities()
+	now, err := t.engine.capabilities()
 	if err != nil {
 		return looks{}, false, err
 	}
-	l := looks{capabilities: capabilities}
+	l := looks{extent: now.extent}
 	for _, line := range status.Lookups {
 		entry, err := metav1alpha1.ParseLookup(line)
 		if err != nil {

@@ -24,8 +24,8 @@ type press[T Component] struct {
 	reconciler *Reconciler[T]
 	request    generator.Request
 	recorder   *recorder
-	// capabilities identifies those of the request.
-	capabilities string
+	// extent tells what capabilities the request has.
+	extent extent
 	// told takes what the generator says besides when it renders for the first time.
 	told *results
 }
@@ -48,7 +48,7 @@ func (r *Reconciler[T]) newPress(ctx context.Context, component T, in inputs) (p
 	if err != nil {
 		return press[T]{}, err
 	}
-	capabilities, digest, err := in.target.engine.capabilities()
+	served, err := in.target.engine.capabilities()
 	if err != nil {
 		return press[T]{}, err
 	}
@@ -57,21 +57,21 @@ func (r *Reconciler[T]) newPress(ctx context.Context, component T, in inputs) (p
 		revision++
 	}
 	return press[T]{
-		reconciler: r, recorder: newRecorder(in.target), capabilities: digest, told: &results{},
+		reconciler: r, recorder: newRecorder(in.target), extent: served.extent, told: &results{},
 		request: generator.Request{
 			Namespace: in.namespace, Name: in.name, Parameters: in.parameters, Component: component,
-			Source: files, SourceDigest: in.sourceDigest(), References: references, Revision: revision, Digest: in.digest, Capabilities: capabilities, Now: r.clock.Now(),
+			Source: files, SourceDigest: in.sourceDigest(), References: references, Revision: revision, Digest: in.digest, Capabilities: served.Capabilities, Now: r.clock.Now(),
 		},
 	}, nil
 }
 
-// capabilities returns what is served in the target, and what identifies that.
-func (e *Engine) capabilities() (generator.Capabilities, string, error) {
-	capabilities, digest, err := e.serving.current()
+// capabilities returns what is served in the target.
+func (e *Engine) capabilities() (served, error) {
+	now, err := e.serving.current()
 	if err != nil {
-		return capabilities, digest, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", err)}
+		return now, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", err)}
 	}
-	return capabilities, digest, nil
+	return now, nil
 }
 
 // render calls the generator once.

@@ -20,8 +20,8 @@ const maxLookups = 100
 
 // looks are the inputs that a rendering found in clusters.
 type looks struct {
-	// capabilities identifies what the target serves.
-	capabilities string
+	// extent is that of what the target serves.
+	extent extent
 	// all are the look-ups, in the order of their texts.
 	all []look
 	// status says that the rendering reads the status of what it looked up.

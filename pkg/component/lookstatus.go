@@ -23,7 +23,7 @@ func (l looks) enter(status *metav1alpha1.Status) error {
 	for _, seen := range l.all {
 		lines = append(lines, seen.record(l.status).String())
 	}
-	digest, err := lookupsDigest(l.capabilities, lines)
+	digest, err := lookupsDigest(l.extent.digest, lines)
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,13 @@ func (l looks) entered(status *metav1alpha1.Status) bool {
 	return ok && l.match(former, l.status, status.LookupsDigest)
 }
 
+// servedAlike says that the status tells of a rendering for a target that served the same. Where there were too many look-ups to name them, that is
+// not known.
+func (l looks) servedAlike(status *metav1alpha1.Status) bool {
+	digest, err := lookupsDigest(l.extent.digest, status.Lookups)
+	return err == nil && digest == status.LookupsDigest
+}
+
 // match compares the looks with those that are recorded. Where none are, because there are none or too many, the digest decides.
 func (l looks) match(former map[lookupKey]metav1alpha1.Lookup, readsStatus bool, recorded string) bool {
 	lines := make([]string, 0, len(l.all))
@@ -70,7 +77,7 @@ func (l looks) match(former map[lookupKey]metav1alpha1.Lookup, readsStatus bool,
 		}
 		lines = append(lines, entry.String())
 	}
-	digest, err := lookupsDigest(l.capabilities, lines)
+	digest, err := lookupsDigest(l.extent.digest, lines)
 	return err == nil && digest == recorded
 }
 

@@ -47,6 +47,9 @@ func (s *Server) Down(down bool) {
 // APIService returns the name of the APIService.
 func (s *Server) APIService() string { return Version + "." + s.group }
 
+// GroupVersion returns what the server serves.
+func (s *Server) GroupVersion() string { return s.group + "/" + Version }
+
 // Service returns the manifest of the Service that leads to the server.
 func (s *Server) Service() string {
 	return "apiVersion: v1\nkind: Service\nmetadata: {name: aggregate}\nspec: {type: ExternalName, externalName: localhost}\n"

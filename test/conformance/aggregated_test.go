@@ -2,12 +2,16 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/test/aggregate"
@@ -96,5 +100,79 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("does not answer"))
 		Expect(k8s.Delete(ctx, newAPIService(server.APIService()))).To(Succeed())
 		expectGone(ctx, g)
+	})
+})
+
+var _ = Describe("What is rendered where an aggregated API is served", func() {
+	var namespace, operator, gated string
+	var server *aggregate.Server
+	// answers says whether the API server knows what the aggregated API serves; that it is told of a change makes it look at once.
+	answers := func(ctx context.Context) func() (bool, error) {
+		return func() (bool, error) {
+			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`, time.Now().UnixNano()))
+			about, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
+			if err != nil {
+				return false, err
+			}
+			_, lists, err := about.ServerGroupsAndResources()
+			if failed := (*discovery.ErrGroupDiscoveryFailed)(nil); err != nil && !errors.As(err, &failed) {
+				return false, err
+			}
+			for _, list := range lists {
+				if list.GroupVersion == server.GroupVersion() {
+					return true, nil
+				}
+			}
+			return false, nil
+		}
+	}
+	BeforeEach(func(ctx SpecContext) {
+		namespace, operator = newNamespace(ctx), newOperatorName()
+		server = aggregate.Start(newGroup())
+		DeferCleanup(server.Close)
+		service := strings.Replace(server.Service(), "{name:", "{namespace: "+namespace+", name:", 1)
+		for _, o := range create(ctx, together(service, server.Registration(namespace))) {
+			DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, o) })
+		}
+		Eventually(ctx, answers(ctx)).Should(BeTrue())
+		gated = "\n---\n{{ if .Capabilities.APIVersions.Has `" + server.GroupVersion() + "/Thing` }}\n" + configMap("gated", "a") + "\n{{ end }}\n"
+	})
+
+	It("stays when an operator starts while the API does not answer, whatever changes then, and all goes on when it does", func(ctx SpecContext) {
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
+		expectReady(ctx, g)
+		mark, applied := markAudit(ctx), content(ctx, "ConfigMap", namespace, "gated")
+		stop()
+		server.Down(true)
+		Eventually(ctx, answers(ctx)).Should(BeFalse())
+
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		withheld := And(HavePrefix("False Retrying"), ContainSubstring(server.GroupVersion()), ContainSubstring("APIService "+server.APIService()))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, withheld)
+		changeManifests(ctx, g, configMap("always", "b")+gated)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, withheld)
+		Expect(content(ctx, "ConfigMap", namespace, "gated")).To(Equal(applied))
+
+		server.Down(false)
+		Eventually(ctx, answers(ctx)).Should(BeTrue())
+		expectReady(ctx, g)
+		Expect(content(ctx, "ConfigMap", namespace, "always")).To(HaveKeyWithValue("value", "b"))
+		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch configmaps/always"}))
+	})
+
+	It("goes when the API is given up", func(ctx SpecContext) {
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+		server.Down(true)
+		Eventually(ctx, answers(ctx)).Should(BeFalse())
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying")
+		Expect(k8s.Delete(ctx, newAPIService(server.APIService()))).To(Succeed())
+		expectReady(ctx, g)
+		_, err := get(ctx, "v1", "ConfigMap", namespace, "gated")
+		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 })
