@@ -53,6 +53,9 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if pass.Trigger, err = triggerOf(component, inputs); err != nil {
 		return Outcome{}, err
 	}
+	if pass.Insist, err = r.insistence(component, pass.Trigger); err != nil {
+		return Outcome{}, err
+	}
 	return r.applySet(ctx, component, inputs, pass)
 }
 

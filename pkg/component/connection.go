@@ -48,6 +48,7 @@ type connection struct {
 	// checking makes the reads that must see everything, whatever a component may see.
 	checking *execute.Executor
 	guards   guardBook
+	repairs  repairBook
 	monitor
 	// started is when the connection was made.
 	started time.Time

@@ -15,7 +15,7 @@ import (
 )
 
 // Engine applies and deletes sets of dependents in one target. It is the Reconciler without a controller: it keeps no state but what
-// its watches tell, and a caller persists the inventory. It is safe for concurrent use, for different owners.
+// its watches tell, and which of its repairs did not last; a caller persists the inventory. It is safe for concurrent use, for different owners.
 type Engine struct {
 	*connection
 	// dynamic and executor act as the engine's identity.
@@ -102,9 +102,10 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 	defer wave.end()
 	for {
 		decided := e.plan(planner, facts)
-		facts.Inventory, fenced.record = decided.Inventory, fenced.record || decided.Record
+		facts.Inventory, facts.Repairs, fenced.record = decided.Inventory, decided.Repairs, fenced.record || decided.Record
 		if len(decided.Actions) == 0 {
 			e.observer.Keep(facts.Owner, p.kinds(decided.Inventory))
+			e.repairs.keep(facts.Owner, p.Insist, decided.Repairs)
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			o := outcome(decided, changes)
 			o.engine, o.created, o.Unwatched = e, fenced.entries(decided.Inventory), e.unwatched(p.Owner)
@@ -120,7 +121,9 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		for i, result := range e.execute(ctx, &wave, decided.Actions) {
 			changes = fold(facts.Results, decided.Actions[i], result, changes)
 			facts.Guard = e.guards.learn(facts, decided.Actions[i], result)
+			remember(facts.Repairs, decided.Actions[i], result)
 		}
+		e.repairs.keep(facts.Owner, p.Insist, facts.Repairs)
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, err
 		}

@@ -16,12 +16,13 @@ const maxNote = 1024
 // emit tells of a pass in one event: what it changed, and what is newly wrong. A pass that changed nothing and found nothing new is
 // silent; an event for each object would double the load on the API server.
 func (r *Reconciler[T]) emit(component T, changes []Change, v verdict, before *metav1alpha1.Status) {
-	news := v.state != metav1alpha1.StateProgressing && (before.State != v.state || isStuck(v) && told(before) != told(component.GetStatus()))
+	contest := appears(before, component.GetStatus(), metav1alpha1.ConditionContested)
+	news := contest || v.state != metav1alpha1.StateProgressing && (before.State != v.state || isStuck(v) && told(before) != told(component.GetStatus()))
 	if len(changes) == 0 && !news {
 		return
 	}
 	kind := corev1.EventTypeNormal
-	if isStuck(v) {
+	if isStuck(v) || contest {
 		kind = corev1.EventTypeWarning
 	}
 	var notes []string
@@ -32,6 +33,11 @@ func (r *Reconciler[T]) emit(component T, changes []Change, v verdict, before *m
 		notes = append(notes, v.message)
 	}
 	r.recorder.Eventf(component, nil, kind, v.reason, "Reconcile", "%s", truncate(strings.Join(notes, "; "), maxNote))
+}
+
+// appears says that a condition is present in a status, and was not in the one before.
+func appears(before, after *metav1alpha1.Status, kind string) bool {
+	return meta.FindStatusCondition(before.Conditions, kind) == nil && meta.FindStatusCondition(after.Conditions, kind) != nil
 }
 
 // isStuck says that a person has to look at the component.

@@ -31,8 +31,9 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Predecessors: e.predecessors,
 		Defaults:  policiesForPlan(p.Policies.Or(e.defaults)),
 		PreDelete: p.PreDelete, PostDelete: p.PostDelete, Desired: p.Desired, Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, Now: p.Now, Started: e.started,
-		Guard:  e.guards.known(ownerID, guardName(e.name, ownerID)),
-		Reason: p.reason(), Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
+		Guard:   e.guards.known(ownerID, guardName(e.name, ownerID)),
+		Repairs: e.repairs.known(ownerID, p.Insist),
+		Reason:  p.reason(), Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
 		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },
 	}
 	facts.Foreign = e.watchedForeign(ctx, facts, managed)

@@ -31,11 +31,12 @@ func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake fu
 	e.namespaces.Retain(ownerID, refs, wake)
 }
 
-// Forget ends the watches that serve an owner alone, and drops what is known of its guard.
+// Forget ends the watches that serve an owner alone, and drops what is known of its guard and of repairs.
 func (e *Engine) Forget(owner manifests.Owner) {
 	e.observer.Release(owner.ID())
 	e.namespaces.Release(owner.ID())
 	e.lookups.Release(owner.ID())
 	e.serving.release(owner.ID())
 	e.guards.forget(owner.ID())
+	e.repairs.forget(owner.ID())
 }

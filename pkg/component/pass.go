@@ -26,6 +26,9 @@ type Pass struct {
 	Revision, Rendition int64
 	// Trigger identifies the state of the component: whenever it changes, dependents whose reconcile policy says so are applied again.
 	Trigger string
+	// Insist identifies the wish that everything be repaired at once: whenever it changes, what was put off because somebody undoes it again
+	// and again is repaired, and whether that lasts is seen anew.
+	Insist string
 	// Policies of dependents that name none; its empty fields are taken from the engine's options.
 	Policies Policies
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first, and foreign instances
@@ -62,6 +65,9 @@ type Outcome struct {
 	Observing bool
 	// Waiting are those that hold the component up; empty when all is done.
 	Waiting []Waiting
+	// Contested are the dependents whose repairs somebody undoes again and again, so that the next one waits, or the last one has not lasted
+	// long enough to be sure. They are not counted as ready; among Waiting are only those that are missing.
+	Contested []metav1alpha1.DependentReport
 	// Blocked are the managed types whose foreign instances forbid a deletion; then nothing was touched.
 	Blocked []Blocked
 	// Unwatched are the types of dependents that cannot be watched: whether they drifted, or are ready, is known only when the next pass
@@ -136,6 +142,11 @@ func outcome(p plan.Plan, changes []Change) Outcome {
 			},
 			Failed:   w.Failure != nil,
 			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
+		})
+	}
+	for _, c := range p.Contested {
+		o.Contested = append(o.Contested, metav1alpha1.DependentReport{
+			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: ReportContested, Message: c.Message,
 		})
 	}
 	for _, b := range p.Blocked {

@@ -91,7 +91,7 @@ func withForeign(ours, theirs []metav1.Condition) []metav1.Condition {
 func isForeign(c metav1.Condition) bool {
 	switch c.Type {
 	case metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
-		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic:
+		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic, metav1alpha1.ConditionContested:
 		return false
 	}
 	return true

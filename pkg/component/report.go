@@ -24,6 +24,7 @@ func (r *Reconciler[T]) report(
 		if err := count(status, o); failure == nil {
 			failure = err
 		}
+		enterContested(status, component.GetGeneration(), o, r.clock.Now())
 	}
 	p := problemOf(failure)
 	v := r.inTime(component, judge(!component.GetDeletionTimestamp().IsZero(), o, p))

@@ -57,6 +57,6 @@ func (r *results) enter(status *metav1alpha1.Status, generation int64, now time.
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: metav1alpha1.ConditionGeneratorResults, Status: metav1.ConditionTrue, Reason: reason,
-		Message: truncate(strings.ReplaceAll(message, "\n", "; "), 4096), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		Message: conditionMessage(message), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 	})
 }

@@ -58,6 +58,8 @@ func judgeDependents(deleting bool, o Outcome, failure *problem) verdict {
 		}
 		message := describe("waiting until gone", o.Waiting) + hintOutOfReach(o) + describeSkipped(o.Skipped)
 		return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
+	case onlyContested(o):
+		return contestedVerdict(o)
 	case len(o.Waiting) > 0:
 		return waitingVerdict(o)
 	}
@@ -172,7 +174,7 @@ func describe(what string, waiting []Waiting) string {
 // summarise enters a verdict into the conditions. Reconciling and Stalled are present only while they are true, as kstatus has it.
 func summarise(status *metav1alpha1.Status, generation int64, v verdict, now time.Time) {
 	status.ObservedGeneration, status.State = generation, v.state
-	v.message = truncate(strings.ReplaceAll(v.message, "\n", "; "), 4096)
+	v.message = conditionMessage(v.message)
 	set := func(kind string, value metav1.ConditionStatus) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: v.reason, Message: v.message,
@@ -191,6 +193,8 @@ func summarise(status *metav1alpha1.Status, generation int64, v verdict, now tim
 		}
 	case metav1alpha1.StateSuspended:
 		ready, status.ProgressingSince = metav1.ConditionUnknown, nil
+		// Nothing is repaired, so that nothing is contested.
+		meta.RemoveStatusCondition(&status.Conditions, metav1alpha1.ConditionContested)
 	case metav1alpha1.StateProgressing, metav1alpha1.StateDeleting:
 		reconciling = true
 	}
@@ -204,6 +208,11 @@ func summarise(status *metav1alpha1.Status, generation int64, v verdict, now tim
 	}
 	setWhile(metav1alpha1.ConditionReconciling, reconciling)
 	setWhile(metav1alpha1.ConditionStalled, stalled)
+}
+
+// conditionMessage makes a text one that a condition can hold.
+func conditionMessage(text string) string {
+	return truncate(strings.ReplaceAll(text, "\n", "; "), 4096)
 }
 
 // truncate makes a text fit in so many bytes, as valid UTF-8.
@@ -223,8 +232,8 @@ func count(status *metav1alpha1.Status, o Outcome) error {
 		Total: int32(len(o.Inventory)), Ready: int32(o.Ready), Summary: fmt.Sprintf("%d/%d", o.Ready, o.Desired),
 	}
 	status.Waiting = nil
-	for _, w := range o.Waiting[:min(len(o.Waiting), maxReports)] {
-		report := w.DependentReport
+	reports := o.reports()
+	for _, report := range reports[:min(len(reports), maxReports)] {
 		report.Message = truncate(report.Message, 1024)
 		status.Waiting = append(status.Waiting, report)
 	}

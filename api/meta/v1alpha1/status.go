@@ -19,6 +19,10 @@ const (
 // not give, such as random passwords. What was rendered first is kept then. It says nothing about readiness.
 const ConditionNonDeterministic = "NonDeterministic"
 
+// ConditionContested is present, with status True, while somebody undoes the repairs of dependents again and again. Its message names the
+// dependents, their fields, who changes them, and what to do. They keep the component from being Ready.
+const ConditionContested = "Contested"
+
 // State is a one-word summary of the conditions, for printer columns. It is an open string: clients must tolerate values they do not
 // know, because an older CRD must never reject a newer status.
 type State string
@@ -45,6 +49,8 @@ const (
 	ReasonDependentsNotGone = "DependentsNotGone"
 	// ReasonRetrying: a transient error; it is retried within seconds.
 	ReasonRetrying = "Retrying"
+	// ReasonDependentContested: somebody undoes the repairs of dependents again and again, and all others are applied and ready.
+	ReasonDependentContested = "DependentContested"
 	// ReasonDependentFailed: the API server refused a dependent, or a dependent reports failure.
 	ReasonDependentFailed = "DependentFailed"
 	// ReasonOwnershipConflict: an object that should become a dependent belongs to somebody else.
@@ -114,7 +120,7 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults and NonDeterministic where there is something to say.
+	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults, NonDeterministic and Contested where there is something to say.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -158,7 +164,7 @@ type Status struct {
 	// +optional
 	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
 
-	// Waiting names the first dependents that are not ready, failed, or not gone, and why. Ten at the most.
+	// Waiting names the first dependents that are not ready, failed, not gone, or contested, and why. Ten at the most.
 	// +optional
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`

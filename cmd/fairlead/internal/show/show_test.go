@@ -75,12 +75,16 @@ func golden(file string, write func(out *bytes.Buffer) error) {
 var _ = Describe("Tree", func() {
 	progressing := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web")
 
+	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested, "contested: Namespace shop (theirs)")
+	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportContested, Message: `metadata.labels.team is changed again and again by "kubectl" (Update)`}}
+
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
 		golden(file, func(out *bytes.Buffer) error { return tree.Print(out, format) })
 	},
 		Entry("a table", "tree.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("JSON", "tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
+		Entry("a dependent that is contested, which only the status tells", "tree-contested.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), contested, nodes())),
 		Entry("a component that no operator saw", "tree-new.txt", show.FormatTable,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
 		Entry("no dependents as an empty list, not as null", "tree-new.json", show.FormatJSON,

@@ -34,7 +34,7 @@ type Dependent struct {
 	UID       string `json:"uid,omitempty"`
 	// State is Ready, InProgress, Failed, Terminating, Missing or Unknown.
 	State string `json:"state"`
-	// Reason and Message explain a state other than Ready.
+	// Reason and Message explain a state other than Ready, and why a dependent that is Ready is contested.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
@@ -45,13 +45,29 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 		APIVersion: SchemaVersion, Kind: "Tree",
 		Component: NewComponent(obj, status), Dependents: make([]Dependent, 0, len(nodes)),
 	}
+	contested := contestedIn(status)
 	for _, n := range nodes {
-		tree.Dependents = append(tree.Dependents, Dependent{
+		d := Dependent{
 			Wave: n.Wave, Group: n.Key.Group, Version: n.Version, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
 			UID: string(n.UID), State: string(n.State), Reason: n.Reason, Message: n.Message,
-		})
+		}
+		if message, ok := contested[n.Key.String()]; ok {
+			d.Reason, d.Message = component.ReportContested, message
+		}
+		tree.Dependents = append(tree.Dependents, d)
 	}
 	return tree
+}
+
+// contestedIn returns what a status says of contested dependents, which no look at the objects shows, by their names.
+func contestedIn(status metav1alpha1.Status) map[string]string {
+	contested := map[string]string{}
+	for _, w := range status.Waiting {
+		if w.Reason == component.ReportContested {
+			contested[w.Dependent] = w.Message
+		}
+	}
+	return contested
 }
 
 // Print writes the tree in a format.

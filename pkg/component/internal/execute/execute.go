@@ -127,6 +127,9 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		return result
 	}
 	done(journaled(observed, a))
+	if err != nil && a.NameRivals {
+		return plan.Result{Verb: a.Verb}
+	}
 	if err != nil {
 		return plan.Result{Verb: a.Verb, Failure: failure(err, a)}
 	}
@@ -252,6 +255,9 @@ func (e *Executor) observe(obj *unstructured.Unstructured, a plan.Action) *plan.
 	o := inspect.Object(obj, e.reconciler)
 	if a.Object != nil {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, e.reconciler)
+	}
+	if a.NameRivals {
+		o.Rivals = inspect.Rivals(obj, *a.Object, a.Policy, e.reconciler)
 	}
 	return &o
 }

@@ -10,7 +10,7 @@ import (
 // ForApply plans towards the apply set: repairs first where nothing stands in their way, then the stages of the waves in order, with what is
 // purged at the end of each, and, once all of it is ready, what is to be pruned.
 func ForApply(f Facts) Plan {
-	p := Plan{Inventory: maps.Clone(f.Inventory), Desired: len(f.Desired), Applied: true}
+	p := Plan{Inventory: maps.Clone(f.Inventory), Repairs: map[manifests.Key]Repairs{}, Desired: len(f.Desired), Applied: true}
 	if p.Inventory == nil {
 		p.Inventory = Inventory{}
 	}
@@ -73,13 +73,14 @@ func (p *Plan) note(c candidate, d decision) {
 		p.Inventory[c.object.Key] = *d.entry
 	}
 	p.follow(c, d.action == nil && (d.waiting == nil || d.applied))
+	contested := p.remember(c, d)
 	switch {
 	case d.action != nil:
 		p.Applied = false
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
 		p.Applied = p.Applied && d.applied
-	default:
+	case !contested:
 		p.Ready++
 	}
 }

@@ -28,6 +28,8 @@ type candidate struct {
 	entry    metav1alpha1.InventoryEntry
 	live     Observed
 	result   Result
+	// repairs is what is remembered of those of the same manifest.
+	repairs Repairs
 	// missing is the namespace that the last write missed.
 	missing missingNamespace
 }
@@ -42,6 +44,9 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 	}
 	if o.Settings.ReapplyInterval != nil {
 		c.reapply = *o.Settings.ReapplyInterval
+	}
+	if r := f.Repairs[o.Key]; r.Digest == o.Digest {
+		c.repairs = r
 	}
 	c.sameInputs = c.isSameInputs()
 	if m, ok := namespaceMissedBy(f, o, c.result); ok {
@@ -77,6 +82,8 @@ type decision struct {
 	waiting *Waiting
 	// applied says of a waiting object that the API server has its manifest.
 	applied bool
+	// repairs says that a repair is put off, and what is to be remembered of it.
+	repairs *Repairs
 	// entry replaces the record.
 	entry *metav1alpha1.InventoryEntry
 	// guard says of a victim that it is not deleted before a guard holds.

@@ -14,7 +14,7 @@ import (
 // nothing is touched. Before anything is deleted the objects of the phase pre-delete are applied; those of post-delete when all else is
 // gone.
 func ForDelete(f Facts) Plan {
-	p := Plan{Inventory: maps.Clone(f.Inventory)}
+	p := Plan{Inventory: maps.Clone(f.Inventory), Repairs: map[manifests.Key]Repairs{}}
 	if p.Inventory == nil {
 		p.Inventory = Inventory{}
 	}

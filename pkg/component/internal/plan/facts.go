@@ -45,6 +45,8 @@ type Facts struct {
 	Foreign map[manifests.ManagedType]ForeignInstances
 	// Guard is what is known of the guard.
 	Guard Guard
+	// Repairs are what the last plan remembered of repairs, and what was answered since.
+	Repairs map[manifests.Key]Repairs
 	// Contents say of a namespace that is about to be deleted, by its name, what would go with it.
 	Contents map[string]Contents
 	// Now is the time of the pass; Started is when the process began to look, before which nobody did.
@@ -103,6 +105,8 @@ type Observed struct {
 	Applied, Updated string
 	// Managers are the other managers that own fields, but for those that write subresources alone.
 	Managers []string
+	// Rivals are those who own fields of the manifest that we do not own; they are told where an action asks to name them.
+	Rivals []Rival
 	// Kept are fields of ours that the API server keeps, although they cannot change, when they are left out: the removal of one is lost.
 	Kept []string
 	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the values of the manifest's fields.

@@ -242,20 +242,26 @@ func TestStories(t *testing.T) {
 			c := &component{world: newWorld(), inventory: Inventory{}}
 			s.setUp(c)
 			got := "# " + s.about + "\n" + c.tell()
-			file := filepath.Join("testdata", s.name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("run with -update, and review the difference:\n%s", diff)
-			}
+			compareGolden(t, s.name, got)
 		})
+	}
+}
+
+// compareGolden compares with a file of testdata, or rewrites it under -update.
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("run with -update, and review the difference:\n%s", diff)
 	}
 }
 

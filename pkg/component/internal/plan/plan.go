@@ -28,10 +28,15 @@ type Plan struct {
 	Skipped []manifests.Key
 	// Applied says that the whole apply set is applied, ready or not.
 	Applied bool
-	// Ready and Desired count dependents.
+	// Ready and Desired count dependents; what is contested is not ready.
 	Ready, Desired int
-	// NextDue is when to plan again although nothing happens: a dependent is to be applied again although it looks in sync, or a guard to be
-	// probed. Zero means never.
+	// Contested are the dependents whose repairs somebody undoes again and again. It is complete where there are no Actions. They hold up
+	// others only as far as they are not ready, or not there.
+	Contested []Contest
+	// Repairs are what is to be remembered of repairs, for the next plan.
+	Repairs map[manifests.Key]Repairs
+	// NextDue is when to plan again although nothing happens: a dependent is to be applied again although it looks in sync, a guard to be probed,
+	// or what is contested to be looked at. Zero means never.
 	NextDue time.Time
 }
 
@@ -94,6 +99,7 @@ const (
 	ReasonOrphaned   Reason = "its delete policy releases it"
 	ReasonGuard      Reason = "definitions are about to be deleted"
 	ReasonUnguard    Reason = "no definition is about to be deleted any more"
+	ReasonContested  Reason = "somebody undoes its repairs, and it is not known who"
 )
 
 // Action is one thing to do with one object.
@@ -121,6 +127,10 @@ type Action struct {
 	From string
 	// Forced says that the object is written although nothing of it may differ.
 	Forced bool
+	// NameRivals says of a read that it tells who owns the fields of the manifest that we do not own. It is a courtesy: that it fails is no failure.
+	NameRivals bool
+	// Repairs is what is to be remembered once the action is done; see Remembered.
+	Repairs *Repairs
 	// Definitions are those that a guard is for.
 	Definitions []Definition
 	// UID and ResourceVersion are preconditions; the latter of deletions, and of writes to an object that nobody owns.
@@ -152,6 +162,8 @@ const (
 	WaitNotGone      = "NotGone"
 	WaitNotEmpty     = "NamespaceNotEmpty"
 	WaitUnguarded    = "NotGuarded"
+	// WaitContested: somebody deletes the object, or takes it from us, again and again, and its repair is put off.
+	WaitContested = "Contested"
 
 	// WaitNamespaceMissing and WaitNamespaceTerminating are failures of a create that a namespace is to blame for.
 	WaitNamespaceMissing     = "NamespaceMissing"

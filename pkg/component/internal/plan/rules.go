@@ -77,7 +77,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 	case !c.applied():
 		return c.act(VerbCreate, ReasonChanged), true
 	}
-	return c.act(VerbCreate, ReasonMissing), true
+	return c.paced(c.act(VerbCreate, ReasonMissing)), true
 }
 
 func ruleTerminating(c candidate) (decision, bool) {
@@ -96,7 +96,7 @@ func ruleUnlabelled(c candidate) (decision, bool) {
 	if c.live.Owner != "" || c.entry.UID == "" || c.entry.UID != c.live.UID {
 		return decision{}, false
 	}
-	return c.update(ReasonUnlabelled), true
+	return c.paced(c.update(ReasonUnlabelled)), true
 }
 
 func ruleUnowned(c candidate) (decision, bool) {
@@ -122,7 +122,7 @@ func ruleChanged(c candidate) (decision, bool) {
 	case !c.changed():
 		return decision{}, false
 	case c.entry.Digest == c.object.Digest:
-		return c.update(ReasonDrifted), true
+		return c.paced(c.update(ReasonDrifted)), true
 	case manifests.SameContent(c.live.Digest, c.object.Digest):
 		return c.update(ReasonSettings), true
 	}
@@ -171,6 +171,8 @@ func (c candidate) record() metav1alpha1.InventoryEntry {
 
 func ruleDrifted(c candidate) (decision, bool) {
 	switch {
+	case c.entry.Values != "" && c.live.Values == "" && c.waitsForRepair():
+		return c.putOff(c.repairs), true
 	case c.entry.Values != "" && c.live.Values == "":
 		return c.act(VerbRead, ReasonUnverified), true
 	case c.entry.Values != "" && c.live.Values == c.entry.Values:
@@ -183,7 +185,7 @@ func ruleDrifted(c candidate) (decision, bool) {
 		d.entry = new(c.record())
 		return d, true
 	}
-	return c.update(ReasonDrifted), true
+	return c.paced(c.update(ReasonDrifted)), true
 }
 
 // completed notes of an object that may go now that it had done its work.

@@ -217,6 +217,8 @@ type component struct {
 	preDelete, postDelete []manifests.Object
 	// same says that desired was rendered from the inputs that were applied last.
 	same bool
+	// repairs are what plans remember.
+	repairs map[manifests.Key]Repairs
 }
 
 // revision is known where the inputs are the same.
@@ -246,7 +248,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			PreDelete: c.preDelete, PostDelete: c.postDelete,
 			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
-			Trigger: c.trigger, Guard: c.knownGuard(), Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
+			Trigger: c.trigger, Guard: c.knownGuard(), Repairs: c.repairs, Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}
 		f.Live = func(key manifests.Key) Observed {
 			watched := c.world.watched(key)
@@ -261,7 +263,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		}
 		p := planner(f)
 		onPlan(f, p)
-		c.inventory = p.Inventory
+		c.inventory, c.repairs = p.Inventory, p.Repairs
 		if len(p.Actions) == 0 {
 			return p
 		}
@@ -270,6 +272,9 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 			r.Attempts = results[a.Key].Attempts + 1
 			results[a.Key] = r
 			c.guard = f.Guard.After(a, r, f.Now)
+			if kept, ok := a.Remembered(r); ok {
+				c.repairs[a.Key] = kept
+			}
 		}
 	}
 }

@@ -1,0 +1,101 @@
+package inspect
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Rivals returns who owns the fields of a manifest that are no longer ours, ordered by manager and field. Where that is nobody, fields were
+// removed, and of these nothing tells by whom.
+func Rivals(obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string) []plan.Rival {
+	entries := obj.GetManagedFields()
+	ours := fieldSet(Entry(entries, reconciler, Operation(policy)))
+	lost := fieldSet(FieldsOf(manifest.Body.Object, Shape(entries))).Difference(ours).Leaves()
+	var others, sameName []plan.Rival
+	for _, e := range entries {
+		switch {
+		case e.FieldsV1 == nil:
+		case e.Manager != reconciler:
+			others = append(others, rivalsIn(e, lost, reconciler)...)
+		case e.Operation != Operation(policy) || e.Subresource != "":
+			// It writes under our name, or is what admission made of our own writes: named where nobody else is.
+			sameName = append(sameName, rivalsIn(e, lost, reconciler)...)
+		}
+	}
+	rivals := others
+	if len(rivals) == 0 {
+		rivals = sameName
+	}
+	if len(rivals) == 0 {
+		rivals = removed(obj.Object, manifest.Body.Object, reconciler)
+	}
+	slices.SortFunc(rivals, func(a, b plan.Rival) int {
+		return cmp.Or(strings.Compare(a.Manager, b.Manager), strings.Compare(a.Operation, b.Operation),
+			strings.Compare(a.Subresource, b.Subresource), strings.Compare(a.Field, b.Field))
+	})
+	return rivals
+}
+
+// rivalsIn returns the lost fields that an entry has.
+func rivalsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler string) []plan.Rival {
+	var rivals []plan.Rival
+	for path := range lost.Intersection(fieldSet(decodeFields(e.FieldsV1))).All() {
+		rivals = append(rivals, plan.Rival{
+			Field: pathText(path), Manager: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource, Mark: isMark(path, reconciler),
+		})
+	}
+	return rivals
+}
+
+// fieldSet reads fields in the form of FieldsV1. What cannot be read is none.
+func fieldSet(fields map[string]any) *fieldpath.Set {
+	set := fieldpath.NewSet()
+	data, err := json.Marshal(fields)
+	if err != nil || fields == nil || set.FromJSON(bytes.NewReader(data)) != nil {
+		return fieldpath.NewSet()
+	}
+	return set
+}
+
+// pathText is a path as people write it.
+func pathText(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
+
+// isMark says of the path of a label or annotation that it is one of our marks.
+func isMark(path fieldpath.Path, reconciler string) bool {
+	return len(path) == 3 && path[0].FieldName != nil && *path[0].FieldName == "metadata" &&
+		path[2].FieldName != nil && manifests.IsMark(reconciler, *path[2].FieldName)
+}
+
+// removed returns the fields of a manifest, outside of lists, that an object has not.
+func removed(live, manifest map[string]any, reconciler string) []plan.Rival {
+	var rivals []plan.Rival
+	var walk func(live, manifest map[string]any, path fieldpath.Path)
+	walk = func(live, manifest map[string]any, path fieldpath.Path) {
+		for _, name := range slices.Sorted(maps.Keys(manifest)) {
+			at := append(slices.Clone(path), fieldpath.FieldNameElement(name))
+			value, found := live[name]
+			below, isMap := manifest[name].(map[string]any)
+			switch inner, _ := value.(map[string]any); {
+			case isEmpty(manifest[name]):
+			case isMap:
+				walk(inner, below, at)
+			case !found:
+				rivals = append(rivals, plan.Rival{Field: pathText(at), Mark: isMark(at, reconciler)})
+			}
+		}
+	}
+	walk(live, manifest, nil)
+	return rivals
+}

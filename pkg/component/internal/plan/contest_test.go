@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// arena is a dependent, and somebody who undoes repairs of it, in a time of its own.
+type arena struct {
+	scene
+	now   time.Duration
+	facts map[manifests.Key]Repairs
+	// undo says how long after the nth repair what is lost; that it is never lost again ends the fight.
+	undo func(n int) (after time.Duration, loss func(*scene), ends bool)
+	// repairs, reads and contests are what happened, in seconds; a contest that is on is open.
+	repairs, reads []time.Duration
+	contests       []string
+	contested      bool
+	messages       []string
+}
+
+// regularly undoes so many repairs, each after the same time, and always the same.
+func regularly(times int, after time.Duration, loss func(*scene)) func(int) (time.Duration, func(*scene), bool) {
+	return func(n int) (time.Duration, func(*scene), bool) { return after, loss, n > times }
+}
+
+// fight lets time pass from one event to the next, until nothing is to come.
+func (a *arena) fight() {
+	loss, at, ends := a.first()
+	for range 1000 {
+		if !ends && at <= a.now {
+			loss(&a.scene)
+			ends = true
+		}
+		repaired, due := a.pass()
+		if repaired {
+			after, next, over := a.undo(len(a.repairs))
+			loss, at, ends = next, a.now+after, over
+		}
+		switch {
+		case !ends && (due == 0 || at < due):
+			a.now = at
+		case due > 0:
+			a.now = due
+		default:
+			return
+		}
+	}
+}
+
+func (a *arena) first() (loss func(*scene), at time.Duration, ends bool) {
+	_, loss, _ = a.undo(0)
+	return loss, 0, false
+}
+
+// pass plans and acts until there is nothing left to do.
+func (a *arena) pass() (repaired bool, due time.Duration) {
+	results := map[manifests.Key]Result{}
+	for {
+		f := a.scene.facts()
+		f.Now, f.Repairs, f.Results = sceneTime.Add(a.now), a.facts, results
+		p := ForApply(f)
+		a.facts = p.Repairs
+		if len(p.Actions) == 0 {
+			a.note(p)
+			return repaired, a.dueOf(p)
+		}
+		action := p.Actions[0]
+		r := a.perform(action)
+		r.Attempts = results[action.Key].Attempts + 1
+		results[action.Key] = r
+		repaired = repaired || action.Verb != VerbRead
+		if kept, ok := action.Remembered(r); ok {
+			a.facts[action.Key] = kept
+		}
+	}
+}
+
+func (a *arena) perform(action Action) Result {
+	if action.Verb == VerbRead {
+		a.reads = append(a.reads, a.now.Round(time.Second))
+		o := a.live
+		o.Coverage, o.Values = CoveragePartial, "v2"
+		if action.NameRivals {
+			o.Rivals = []Rival{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}}
+		}
+		return Result{Verb: VerbRead, Observed: &o}
+	}
+	a.repairs = append(a.repairs, a.now.Round(time.Second))
+	a.live = Observed{
+		Presence: Present, UID: "u1", ResourceVersion: "8", Owner: us, OwnerName: "us", Digest: "d1", Applied: "f1", Coverage: CoverageFull,
+		Readiness: ready.Result{State: ready.Ready},
+	}
+	o := a.live
+	return Result{Verb: action.Verb, Observed: &o}
+}
+
+func (a *arena) dueOf(p Plan) time.Duration {
+	if p.NextDue.IsZero() {
+		return 0
+	}
+	return p.NextDue.Sub(sceneTime)
+}
+
+func (a *arena) note(p Plan) {
+	for _, c := range p.Contested {
+		if !slices.Contains(a.messages, c.Message) {
+			a.messages = append(a.messages, c.Message)
+		}
+	}
+	if on := len(p.Contested) > 0; on != a.contested {
+		a.contested = on
+		text := fmt.Sprint("until ", a.now.Round(time.Second))
+		if on {
+			text = fmt.Sprint("from ", a.now.Round(time.Second))
+		}
+		a.contests = append(a.contests, text)
+	}
+}
+
+// battles are who undoes what. Each is told in testdata/contests.golden: when it is repaired, in seconds, when somebody is asked for, and
+// while it is contested.
+var battles = []struct {
+	name string
+	undo func(n int) (time.Duration, func(*scene), bool)
+}{
+	{"a person edits once", regularly(0, 0, taken)},
+	{"a controller sets its defaults three times while it starts", regularly(3, moment, taken)},
+	{"a person deletes it twice", regularly(1, time.Second, absent)},
+	{"a person edits five times in a row", regularly(4, moment, taken)},
+	{"a field is taken every half a minute, and a bit", regularly(15, 31*time.Second, taken)},
+	{"twenty fields are edited one after the other", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n >= 20 }},
+	{"a field is taken six times", regularly(6, moment, taken)},
+	{"a field is taken for ever, at once", regularly(15, moment, taken)},
+	{"a HorizontalPodAutoscaler works every 15 seconds", regularly(15, 15*time.Second, taken)},
+	{"somebody deletes it for ever", regularly(15, moment, absent)},
+	{"the owner label is removed for ever", regularly(9, moment, unowned)},
+	{"always another of many fields is taken", func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 }},
+	{"a field is taken, and in between a person edits others", func(n int) (time.Duration, func(*scene), bool) {
+		if n%2 == 1 {
+			return moment, other(n), false
+		}
+		return moment, taken, n > 11
+	}},
+}
+
+const moment = 100 * time.Millisecond
+
+func taken(s *scene) { s.live.Applied = "f2" }
+
+// other takes the nth field.
+func other(n int) func(*scene) {
+	return func(s *scene) { s.live.Applied = fmt.Sprint("without field ", n) }
+}
+
+func TestContests(t *testing.T) {
+	var b strings.Builder
+	for _, c := range battles {
+		a := &arena{scene: newScene(nil), undo: c.undo}
+		a.fight()
+		fmt.Fprintf(&b, "%s\n  repaired at %s\n", c.name, seconds(a.repairs))
+		if len(a.reads) > 0 {
+			fmt.Fprintf(&b, "  read at %s\n", seconds(a.reads))
+		}
+		if len(a.contests) > 0 {
+			fmt.Fprintf(&b, "  contested %s\n", strings.Join(a.contests, " "))
+		}
+		for _, m := range a.messages {
+			fmt.Fprintf(&b, "  %s\n", m)
+		}
+		if a.now += time.Hour; len(a.facts) > 0 {
+			a.pass()
+		}
+		if len(a.facts) > 0 {
+			t.Errorf("%s: an hour later there is still remembered %v", c.name, a.facts)
+		}
+	}
+	compareGolden(t, "contests", b.String())
+}
+
+func seconds(all []time.Duration) string {
+	parts := make([]string, len(all))
+	for i, d := range all {
+		parts[i] = fmt.Sprint(int(d.Seconds()))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,357 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// ring is an engine whose passes run at times of the spec's own, and a set that it keeps.
+type ring struct {
+	engine *component.Engine
+	name   string
+	pass   component.Pass
+	// wakes counts what the watches told.
+	wakes atomic.Int64
+}
+
+func newRing(ctx context.Context, namespace, text string, policy metav1alpha1.UpdatePolicy) *ring {
+	GinkgoHelper()
+	r := &ring{name: newOperatorName()}
+	lifetime, stop := context.WithCancel(context.Background())
+	DeferCleanup(stop)
+	config := rest.CopyConfig(cluster.Config())
+	config.UserAgent = userAgent(r.name)
+	var err error
+	r.engine, err = component.NewEngine(lifetime, r.name, config, component.EngineOptions{Policies: component.Policies{Update: policy}})
+	Expect(err).NotTo(HaveOccurred())
+	r.pass = component.Pass{
+		Owner:    manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: namespace, Name: "one"},
+		Revision: 1, Now: time.Unix(1_000_000, 0),
+		Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return nil },
+		Wake:   func() { r.wakes.Add(1) },
+	}
+	r.render(namespace, text)
+	r.run(ctx)
+	return r
+}
+
+// render makes the set what a text says.
+func (r *ring) render(namespace, text string) {
+	GinkgoHelper()
+	decoded, err := manifests.Decode("set", []byte(text))
+	Expect(err).NotTo(HaveOccurred())
+	r.pass.Desired, err = manifests.Normalise(decoded, manifests.NormaliseOptions{
+		Reconciler: r.name, Namespace: namespace, Owner: r.pass.Owner,
+		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
+	})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// run makes a pass, as soon as the watches deliver.
+func (r *ring) run(ctx context.Context) component.Outcome {
+	GinkgoHelper()
+	var o component.Outcome
+	Eventually(ctx, func() (bool, error) {
+		var err error
+		o, err = r.engine.Apply(ctx, r.pass)
+		return o.Observing, err
+	}).Should(BeFalse())
+	r.pass.Inventory = o.Inventory
+	return o
+}
+
+// undone makes the passes that follow a write of somebody else, once the watches have told of it.
+func (r *ring) undone(ctx context.Context, write func(), wanted func(component.Outcome) bool) component.Outcome {
+	GinkgoHelper()
+	last, since, before := r.wakes.Load(), time.Now(), r.wakes.Load()
+	write()
+	Eventually(ctx, func() bool {
+		if now := r.wakes.Load(); now != last {
+			last, since = now, time.Now()
+		}
+		return last > before && time.Since(since) > 100*time.Millisecond
+	}).Should(BeTrue(), "the watch tells of it, and of what follows")
+	return r.after(ctx, time.Second, wanted)
+}
+
+// after lets time pass, and makes passes until what they find is as wanted.
+func (r *ring) after(ctx context.Context, d time.Duration, wanted func(component.Outcome) bool) component.Outcome {
+	GinkgoHelper()
+	r.pass.Now = r.pass.Now.Add(d)
+	var o component.Outcome
+	Eventually(ctx, func() bool {
+		o = r.run(ctx)
+		return wanted(o)
+	}).Should(BeTrue())
+	return o
+}
+
+// writes are those of the engine to dependents.
+func (r *ring) writes(ctx context.Context, mark auditMark) testcluster.Events {
+	GinkgoHelper()
+	return succeeded(requestsSince(ctx, mark, r.name).Writes())
+}
+
+// rival is somebody who undoes a repair, and what is said of him.
+type rival struct {
+	manifest string
+	undo     func(ctx context.Context, namespace string)
+	message  string
+	// lost says that the repair is not done.
+	lost func(ctx context.Context, namespace string) bool
+}
+
+// as writes under a field manager.
+func as(manager string) client.Client { return client.WithFieldOwner(k8s, manager) }
+
+func mergeAs(manager, kind, name, text string) func(context.Context, string) {
+	return func(ctx context.Context, namespace string) {
+		GinkgoHelper()
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(schema.FromAPIVersionAndKind(map[string]string{"ConfigMap": "v1", "Deployment": "apps/v1"}[kind], kind))
+		o.SetNamespace(namespace)
+		o.SetName(name)
+		Expect(as(manager).Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
+	}
+}
+
+func rivals() map[string]rival {
+	settings := configMap("settings", "ours")
+	valueLost := func(ctx context.Context, namespace string) bool {
+		o, err := get(ctx, "v1", "ConfigMap", namespace, "settings")
+		value, _, _ := unstructured.NestedString(o.Object, "data", "value")
+		return err != nil || value != "ours" || o.GetLabels()["team"] != "blue"
+	}
+	return map[string]rival{
+		"a value of a ConfigMap": {
+			settings, mergeAs("tuner", "ConfigMap", "settings", `{"data":{"value":"theirs"}}`),
+			`data.value is changed again and again by "tuner" (Update); leave data.value out of the manifest, so that "tuner" may own it, or stop "tuner" from writing it`,
+			valueLost,
+		},
+		"a label of ours, in a kind that is watched as metadata": {
+			settings, mergeAs("labeller", "ConfigMap", "settings", `{"metadata":{"labels":{"team":"red"}}}`),
+			`metadata.labels.team is changed again and again by "labeller" (Update)`, valueLost,
+		},
+		"a value, by removing it": {
+			settings, mergeAs("cleaner", "ConfigMap", "settings", `{"data":{"value":null}}`),
+			`data.value is removed again and again, by whom is not known`, valueLost,
+		},
+		"a value, by server-side apply with force, as another operator does": {
+			settings, func(ctx context.Context, namespace string) {
+				o := &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": namespace, "name": "settings"}, "data": map[string]any{"value": "theirs"},
+				}}
+				Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("other.example.com"), client.ForceOwnership)).To(Succeed())
+			},
+			`data.value is changed again and again by "other.example.com" (Apply)`, valueLost,
+		},
+		"an object, by deleting it": {
+			settings, func(ctx context.Context, namespace string) { remove(ctx, newConfigMap(namespace, "settings")) },
+			`it is deleted again and again, by whom is not known; stop whoever deletes it`, valueLost,
+		},
+		"the replicas of a Deployment": {
+			deployment("web"), func(ctx context.Context, namespace string) {
+				o := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
+				scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
+				Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale), client.FieldOwner("kube-controller-manager"))).To(Succeed())
+			},
+			`spec.replicas is changed again and again by "kube-controller-manager" (Update of scale); a HorizontalPodAutoscaler does that: leave spec.replicas out of the manifest`,
+			func(ctx context.Context, namespace string) bool {
+				n, _, _ := unstructured.NestedInt64(mustGet(ctx, "apps/v1", "Deployment", namespace, "web").Object, "spec", "replicas")
+				return n != 1
+			},
+		},
+	}
+}
+
+var _ = Describe("A dependent that somebody fights over", func() {
+	forEachPolicy(func(policy string) {
+		for name, r := range rivals() {
+			It("is repaired less and less often, who takes "+name+" is named, and it ends when that ends", func(ctx SpecContext) {
+				namespace := newNamespace(ctx)
+				e := newRing(ctx, namespace, r.manifest, metav1alpha1.UpdatePolicy(policy))
+				mark := markAudit(ctx)
+				undo := func() { r.undo(ctx, namespace) }
+				repaired := func(component.Outcome) bool { return !r.lost(ctx, namespace) }
+				putOff := func(o component.Outcome) bool { return len(o.Contested) > 0 && r.lost(ctx, namespace) }
+
+				free := 0
+				contested := e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).Contested
+				for ; len(contested) == 0; free++ {
+					contested = e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).Contested
+				}
+				// What was created by a regular update loses other managed fields the first time than after it was repaired.
+				Expect(free).To(BeNumerically("~", 5, 1))
+				Expect(contested).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
+
+				for range 8 {
+					Expect(e.after(ctx, 6*time.Minute, repaired).Contested).To(Equal(contested), "nothing that is said changes while it is repaired")
+					Expect(e.undone(ctx, undo, putOff).Contested).To(Equal(contested))
+				}
+				Expect(e.writes(ctx, mark)).To(HaveLen(free+8), "%v", verbs(e.writes(ctx, mark)))
+
+				Expect(e.after(ctx, 6*time.Minute, repaired).Contested).To(Equal(contested), "it may be undone again")
+				e.after(ctx, 6*time.Minute, func(o component.Outcome) bool { return len(o.Contested) == 0 && o.Applied && o.Ready == 1 })
+				Expect(r.lost(ctx, namespace)).To(BeFalse())
+			})
+		}
+	})
+
+	valueOf := func(ctx context.Context, namespace, name string) string {
+		o, _ := get(ctx, "v1", "ConfigMap", namespace, name)
+		value, _, _ := unstructured.NestedString(o.Object, "data", "value")
+		return value
+	}
+	// tune sets a value of the ConfigMap settings whenever it is ours, until stop is called.
+	tune := func(ctx context.Context, namespace string) (stop func()) {
+		tuning, cancel := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer GinkgoRecover()
+			defer close(done)
+			for tuning.Err() == nil {
+				if valueOf(ctx, namespace, "settings") == "ours" {
+					mergeAs("tuner", "ConfigMap", "settings", `{"data":{"value":"theirs"}}`)(ctx, namespace)
+				}
+			}
+		}()
+		return func() {
+			cancel()
+			<-done
+		}
+	}
+	isContested := func(ctx context.Context, g *gadget.Gadget) func() bool {
+		return func() bool {
+			return meta.IsStatusConditionTrue(current(ctx, g).Status.Conditions, metav1alpha1.ConditionContested)
+		}
+	}
+
+	It("keeps its component from being ready, names the other, and holds up no sibling", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		wave := func(n int) string { return fmt.Sprintf("%s/order: %q", operator, fmt.Sprint(n)) }
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("late", "ours", wave(1))), servedBy(operator))
+		expectReady(ctx, g)
+		stop := tune(ctx, namespace)
+		defer stop()
+		const message = `contested: ConfigMap %s/settings (data.value is changed again and again by "tuner" (Update); leave data.value out`
+		expectCondition(ctx, g, metav1alpha1.ConditionContested, "True DependentContested: "+fmt.Sprintf(message, namespace))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False DependentContested: "+fmt.Sprintf(message, namespace))
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("1/2"))
+		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(HaveField("Reason", component.ReportContested)))
+
+		mark := markAudit(ctx)
+		patch(ctx, newConfigMap(namespace, "late"), `{"data":{"value":"theirs"}}`)
+		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"), "a sibling is repaired at once")
+		Eventually(ctx, func() testcluster.Events {
+			return inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Where(func(e testcluster.Event) bool { return e.Name == "settings" })
+		}).Should(HaveLen(1))
+		Expect(isContested(ctx, g)()).To(BeTrue())
+		written := inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()
+		Expect(written.Resource("configmaps")).To(HaveLen(2), "%v", verbs(written))
+		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of what is contested does not show in the status: %v", verbs(written))
+
+		stop()
+		Eventually(ctx, func() string { return valueOf(ctx, namespace, "settings") }).Should(Equal("ours"))
+		Eventually(ctx, isContested(ctx, g)).WithTimeout(time.Minute).Should(BeFalse())
+		expectReady(ctx, g)
+		Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
+	})
+
+	for name, insist := range map[string]func(context.Context, *gadget.Gadget){
+		"asks for a pass": func(ctx context.Context, g *gadget.Gadget) { requestPass(ctx, g, operatorName) },
+		"changes the spec": func(ctx context.Context, g *gadget.Gadget) {
+			changeManifests(ctx, g, together(g.Spec.Manifests, configMap("more", "a")))
+		},
+		"changes a manifest": func(ctx context.Context, g *gadget.Gadget) {
+			changeManifests(ctx, g, configMap("settings", "ours", `note: "x"`))
+		},
+	} {
+		It("is repaired at once when somebody "+name, func(ctx SpecContext) {
+			namespace := newNamespace(ctx)
+			g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
+			expectReady(ctx, g)
+			stop := tune(ctx, namespace)
+			Eventually(ctx, isContested(ctx, g)).Should(BeTrue())
+			stop()
+			Expect(valueOf(ctx, namespace, "settings")).To(Equal("theirs"))
+			insist(ctx, g)
+			// By itself that would last for half a minute more.
+			Eventually(ctx, isContested(ctx, g)).WithTimeout(8 * time.Second).Should(BeFalse())
+			Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
+			expectReady(ctx, g)
+		})
+	}
+
+	It("is deleted with its component", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
+		expectReady(ctx, g)
+		stop := tune(ctx, namespace)
+		Eventually(ctx, isContested(ctx, g)).Should(BeTrue())
+		stop()
+		remove(ctx, g)
+		expectGone(ctx, g)
+		expectGone(ctx, newConfigMap(namespace, "settings"))
+	})
+
+	It("is none that a controller sets defaults in while it starts, nor one of many that are changed once", func(ctx SpecContext) {
+		const many = 300
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		text := func(changed int, value string) string {
+			return together(configMap("settings", "ours"), configMaps("old", many-changed, "ours"), configMaps("new", changed, value))
+		}
+		g := newGadget(ctx, namespace, "app", text(100, "ours"), servedBy(operator))
+		expectReady(ctx, g)
+		values := func(prefix string, n int) func() []string {
+			return func() []string {
+				var foreign []string
+				for i := range n {
+					if name := fmt.Sprintf("%s-%d", prefix, i); valueOf(ctx, namespace, name) == "theirs" {
+						foreign = append(foreign, name)
+					}
+				}
+				return foreign
+			}
+		}
+		mark := markAudit(ctx)
+
+		for range 3 {
+			mergeAs("defaulter", "ConfigMap", "settings", `{"data":{"value":"theirs"}}`)(ctx, namespace)
+			Eventually(ctx, func() string { return valueOf(ctx, namespace, "settings") }).Should(Equal("ours"))
+		}
+		for i := range many - 100 {
+			mergeAs("somebody", "ConfigMap", fmt.Sprintf("old-%d", i), `{"data":{"value":"theirs"}}`)(ctx, namespace)
+		}
+		changeManifests(ctx, g, text(100, "newer"))
+		for i := range 100 {
+			mergeAs("somebody", "ConfigMap", fmt.Sprintf("new-%d", i), `{"data":{"value":"theirs"}}`)(ctx, namespace)
+		}
+		Eventually(ctx, values("old", many-100)).Should(BeEmpty())
+		Eventually(ctx, values("new", 100)).Should(BeEmpty())
+		expectReady(ctx, g)
+		Expect(isContested(ctx, g)()).To(BeFalse())
+		expected := 3 + many - 100 + 100
+		Expect(len(succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps")))).
+			To(And(BeNumerically(">=", expected), BeNumerically("<=", expected+100)), "each is written for its edit, and for its new manifest")
+	})
+})
