@@ -93,11 +93,12 @@ func startOperator(args ...string) (stop func() error) {
 	}
 }
 
-// restartOperator replaces the operator by one with other arguments, until the spec ends. The one that works has got the Lease: it ends in order.
+// restartOperator replaces the operator by one with other arguments, until the spec ends. The one that works ends in order: killed
+// while it asks for the Lease, it would leave it to nobody for a while.
 func restartOperator(ctx context.Context, args ...string) {
 	GinkgoHelper()
 	replace := func(ctx context.Context, args ...string) {
-		Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
+		expectWork(ctx)
 		Expect(stopOperator()).To(Succeed())
 		stopOperator = startOperator(args...)
 	}
@@ -105,9 +106,16 @@ func restartOperator(ctx context.Context, args ...string) {
 	if len(args) > 0 {
 		DeferCleanup(func(ctx SpecContext) {
 			replace(ctx)
-			Eventually(ctx, leaseHolder).WithTimeout(20 * time.Second).ShouldNot(BeEmpty())
+			expectWork(ctx)
 		})
 	}
+}
+
+// expectWork waits until the operator works.
+func expectWork(ctx context.Context) {
+	GinkgoHelper()
+	component := createComponent(ctx, newNamespace(ctx), "work", v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
+	Eventually(status(ctx, component)).WithTimeout(40 * time.Second).Should(HavePrefix("Ready Ready: "))
 }
 
 // leaseHolder returns who holds the Lease of the operator.

@@ -193,7 +193,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 		restartOperator(ctx, "--metrics-bind-address="+address)
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).To(Succeed())
 
 		Eventually(func() ([]string, error) {
@@ -205,8 +205,8 @@ var _ = Describe("The dashboard and the alerts", func() {
 				}
 			}
 			return found, err
-		}).WithTimeout(soon).Should(BeEmpty())
-	}, SpecTimeout(2*time.Minute))
+		}).WithTimeout(30 * time.Second).Should(BeEmpty())
+	}, SpecTimeout(3*time.Minute))
 
 	It("would be noticed if they used others", func(ctx SpecContext) {
 		e := exposed{
