@@ -27,11 +27,13 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 	}{
 		{"one that is there", Outcome{Contested: contested}, verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"}},
 		{
-			"one that is missing, in the same words", Outcome{Contested: contested, Waiting: []Waiting{missing}},
+			"one that is missing, in the same words",
+			Outcome{Contested: contested, Waiting: []Waiting{missing}},
 			verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"},
 		},
 		{
-			"not before others are ready", Outcome{Contested: contested, Waiting: []Waiting{slow}},
+			"not before others are ready",
+			Outcome{Contested: contested, Waiting: []Waiting{slow}},
 			verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: b (why b)"},
 		},
 	} {

@@ -33,34 +33,43 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		{"none where all is ours", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)}, nil, nil},
 		{"none that owns a field with us", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)}, nil, nil},
 		{
-			"who scaled it", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), scaled}, nil,
+			"who scaled it", "",
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), scaled},
+			nil,
 			[]plan.Rival{{Field: "spec.replicas", Manager: "kube-controller-manager", Operation: "Update", Subresource: "scale"}},
 		},
 		{
-			"who set an image", "", []metav1.ManagedFieldsEntry{
+			"who set an image", "",
+			[]metav1.ManagedFieldsEntry{
 				entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:team: {}, f:shop.example.com/owner-id: {}}}, f:spec: {f:replicas: {}, f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}}}}}}}`),
 				entry(t, "kubectl-set", update, `{f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {f:image: {}}}}}}}`),
-			}, nil,
+			},
+			nil,
 			[]plan.Rival{{Field: `spec.template.spec.containers[name="main"].image`, Manager: "kubectl-set", Operation: "Update"}},
 		},
 		{
-			"several, in order", "", []metav1.ManagedFieldsEntry{
+			"several, in order", "",
+			[]metav1.ManagedFieldsEntry{
 				entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:shop.example.com/owner-id: {}}}, f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}, f:image: {}}}}}}}`),
 				entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`), entry(t, "flux", apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`),
-			}, nil,
+			},
+			nil,
 			[]plan.Rival{
-				{Field: "metadata.labels.team", Manager: "flux", Operation: "Apply"}, {Field: "spec.replicas", Manager: "flux", Operation: "Apply"},
+				{Field: "metadata.labels.team", Manager: "flux", Operation: "Apply"},
+				{Field: "spec.replicas", Manager: "flux", Operation: "Apply"},
 				{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"},
 			},
 		},
 		{
 			"under replace, who updated it", metav1alpha1.UpdateReplace,
-			[]metav1.ManagedFieldsEntry{entry(t, reconciler, update, withoutReplicas), entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`)}, nil,
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, update, withoutReplicas), entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`)},
+			nil,
 			[]plan.Rival{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}},
 		},
 		{
 			"who writes under our name in another way, where it is nobody else", "",
-			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), entry(t, reconciler, update, `{f:spec: {f:replicas: {}}}`)}, nil,
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), entry(t, reconciler, update, `{f:spec: {f:replicas: {}}}`)},
+			nil,
 			[]plan.Rival{{Field: "spec.replicas", Manager: reconciler, Operation: "Update"}},
 		},
 		{
@@ -70,7 +79,8 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			[]plan.Rival{{Field: "metadata.labels.shop.example.com/owner-id", Mark: true}},
 		},
 		{
-			"fields that were removed", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:spec: {f:replicas: {}}}`)},
+			"fields that were removed", "",
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:spec: {f:replicas: {}}}`)},
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"shop.example.com/owner-id": "o"}) },
 			[]plan.Rival{{Field: "metadata.labels.team"}},
 		},
