@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -32,6 +33,8 @@ type kind struct {
 	// reason and message say why nothing is known; empty once the first list was answered, and the watch is open.
 	reason, message string
 	records         map[manifests.Key]*plan.Observed
+	// deleted are objects that our own deletes ended, and whose end the watch has not told yet.
+	deleted map[manifests.Key]types.UID
 	// whole says that bodies are kept besides the facts.
 	whole  bool
 	bodies map[manifests.Key]*unstructured.Unstructured
@@ -55,7 +58,7 @@ func (o *Observer) startKind(gk schema.GroupKind, version string) *kind {
 	k := &kind{
 		observer: o, gk: gk, version: version, cancel: cancel, kick: make(chan struct{}, 1),
 		reason: plan.WaitObserving, message: "its type is listed for the first time",
-		records: map[manifests.Key]*plan.Observed{}, users: map[string]bool{},
+		records: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{}, users: map[string]bool{},
 		whole: o.whole[gk], bodies: map[manifests.Key]*unstructured.Unstructured{},
 	}
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
@@ -178,6 +181,9 @@ func (k *kind) Update(obj any) error {
 }
 
 func (k *kind) put(key manifests.Key, s *seen) {
+	if k.isDeleted(key, s.UID) {
+		return
+	}
 	defer k.keep(key, s)
 	old, o := k.records[key], s.Observed
 	if old != nil && !inspect.Newer(o.ResourceVersion, old.ResourceVersion) {
@@ -197,6 +203,7 @@ func (k *kind) learn(key manifests.Key, o plan.Observed) {
 	case o.Presence == plan.Absent:
 		if old != nil && (o.UID == "" || o.UID == old.UID) {
 			k.drop(key)
+			k.deleted[key] = old.UID
 		}
 	case o.Presence == plan.Present && (old == nil || !inspect.Newer(old.ResourceVersion, o.ResourceVersion)):
 		k.records[key] = &o
@@ -215,6 +222,7 @@ func (k *kind) Delete(obj any) error {
 	k.observer.mu.Lock()
 	defer k.observer.mu.Unlock()
 	key := k.key(s)
+	k.ended(key, s.UID)
 	if old := k.records[key]; old != nil && old.UID == s.UID && !inspect.Newer(old.ResourceVersion, s.ResourceVersion) {
 		k.drop(key)
 		if s.Finished {
@@ -252,6 +260,7 @@ func (k *kind) Replace(list []any, resourceVersion string) error {
 			k.put(k.key(s), s)
 		}
 	}
+	k.missed(listed, resourceVersion)
 	for key, old := range k.records {
 		if !listed[key] && !inspect.Newer(old.ResourceVersion, resourceVersion) {
 			k.drop(key)

@@ -35,7 +35,7 @@ func newStore(t *testing.T) *store {
 	t.Helper()
 	o := newObserver(t)
 	s := &store{kind: &kind{
-		observer: o, gk: configMaps, records: map[manifests.Key]*plan.Observed{}, cancel: func() {}, kick: make(chan struct{}, 1),
+		observer: o, gk: configMaps, records: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{}, cancel: func() {}, kick: make(chan struct{}, 1),
 		progress: progress{list: true, watch: true}, users: map[string]bool{"us": true, "them": true},
 	}}
 	o.kinds[configMaps] = s.kind

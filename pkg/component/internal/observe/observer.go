@@ -264,7 +264,14 @@ func (o *Observer) Writing(key manifests.Key) (done func(answer *plan.Observed))
 func (o *Observer) written(key manifests.Key, w *write, answer *plan.Observed) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if k := o.kinds[key.GroupKind()]; k != nil && answer != nil && (answer.Presence != plan.Present || !w.outlived(answer)) {
+	switch k := o.kinds[key.GroupKind()]; {
+	case k == nil || answer == nil:
+	case answer.Presence == plan.Present && w.outlived(answer):
+		// The pass takes it for present. Where the watch told of its end, that is pending.
+		if !slices.ContainsFunc(w.pending, func(e pendingEvent) bool { return e.removal }) {
+			o.wake(answer.Owner)
+		}
+	default:
 		k.learn(key, *answer)
 	}
 	w.count--
