@@ -1,8 +1,14 @@
 package conformance_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"path"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -140,5 +146,79 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(2))
 		remove(ctx, g)
 		expectGone(ctx, g)
+	})
+})
+
+var _ = Describe("A watch", func() {
+	It("shows metadata alone of a type without a status, and the whole object of one that has one", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		var mutex sync.Mutex
+		whole := map[string]bool{}
+		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Query().Get("watch") != "" && r.URL.Query().Get("labelSelector") != "" {
+					mutex.Lock()
+					whole[path.Base(r.URL.Path)] = !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
+					mutex.Unlock()
+				}
+				return next.RoundTrip(r)
+			})
+		}})
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), deployment("web"),
+			"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}"), servedBy(operator))
+		expectReady(ctx, g)
+		mutex.Lock()
+		defer mutex.Unlock()
+		Expect(whole).To(And(HaveKeyWithValue("configmaps", false), HaveKeyWithValue("serviceaccounts", false), HaveKeyWithValue("deployments", true)))
+	})
+
+	It("that breaks off, and cannot go on where it was, is followed by a list: nothing that happened meanwhile is missed", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		var broken, expired atomic.Bool
+		var mutex sync.Mutex
+		var bodies []io.Closer
+		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				query := r.URL.Query()
+				ours := path.Base(r.URL.Path) == "configmaps" && query.Get("watch") != "" && query.Get("labelSelector") != ""
+				switch {
+				case ours && broken.Load():
+					return nil, errors.New("the network is down")
+				case ours && expired.Swap(false):
+					body := `{"type":"ERROR","object":{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Expired","code":410,"message":"too old"}}`
+					return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+						Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+				}
+				answer, err := next.RoundTrip(r)
+				if ours && err == nil {
+					mutex.Lock()
+					bodies = append(bodies, answer.Body)
+					mutex.Unlock()
+				}
+				return answer, err
+			})
+		}})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 4, "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+
+		broken.Store(true)
+		mutex.Lock()
+		for _, body := range bodies {
+			Expect(body.Close()).To(Succeed())
+		}
+		mutex.Unlock()
+		patch(ctx, newConfigMap(namespace, "cm-0"), `{"data":{"value":"theirs"}}`)
+		remove(ctx, newConfigMap(namespace, "cm-1"))
+		remove(ctx, newConfigMap(namespace, "cm-2"))
+		create(ctx, configMapIn(namespace, "cm-2", "theirs"))
+		expired.Store(true)
+		broken.Store(false)
+		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "cm-0")["value"] }).Should(Equal("a"))
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "cm-1"); return err }).Should(Succeed())
+		// What somebody made in place of a dependent belongs to nobody, and is adopted as any such object is.
+		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "cm-2")["value"] }).Should(Equal("a"))
+		expectReady(ctx, g)
+		Expect(expired.Load()).To(BeFalse())
 	})
 })
