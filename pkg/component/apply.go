@@ -82,6 +82,7 @@ func unrendered(err error) (Outcome, error) {
 func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rendered rendering, p Pass) error {
 	status := component.GetStatus()
 	before := status.DeepCopy()
+	status.Identity = identityText(p.Owner.Cluster, component.GetUID())
 	err := r.begin(status, in, rendered, p.Inventory)
 	if err == nil {
 		err = r.keep(ctx, component, p.Owner, rendered.draft)

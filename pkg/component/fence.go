@@ -186,7 +186,7 @@ func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) rec
 	name := req.NamespacedName
 	if s := r.suspected(name); len(s.inventory) > 0 {
 		outcome, err := s.engine.Delete(ctx, Pass{
-			Owner: r.ownerIn(r.cluster, name), Inventory: sortedEntries(s.inventory), Now: r.clock.Now(), Wake: func() { r.wake(name) },
+			Owner: r.ownerOf(name), Inventory: sortedEntries(s.inventory), Now: r.clock.Now(), Wake: func() { r.wake(name) },
 		})
 		switch {
 		case err == nil && outcome.Observing:
@@ -194,7 +194,7 @@ func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) rec
 		case err != nil || !outcome.Done():
 			return reconcile.Result{RequeueAfter: r.backoff.When(req)}
 		}
-		s.engine.Forget(r.ownerIn(r.cluster, name))
+		s.engine.Forget(r.ownerOf(name))
 	}
 	if err := r.abandoned(ctx, name); err != nil {
 		log.FromContext(ctx).Error(err, "let go of the Secrets of a component that is gone")

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// labelHeld with the reconciler's prefix marks the Secrets that components hold.
+// labelHeld with the reconciler's prefix marks all Secrets that carry a finalizer of ours: records, and those with kubeconfigs.
 const labelHeld = "held"
 
 // holdTarget puts a finalizer on the Secret of the component's kubeconfig, and takes it off the one that was held before. When a namespace

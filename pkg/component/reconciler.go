@@ -49,7 +49,9 @@ type Reconciler[T Component] struct {
 	early    []types.NamespacedName
 	rhythms  map[types.NamespacedName]rhythm
 	prepared map[types.NamespacedName]types.UID
+	// cluster is where components live, once that was asked, and clusters where each of them was known to live without asking.
 	cluster  string
+	clusters map[types.NamespacedName]string
 	written  map[types.NamespacedName]T
 	passing  map[types.NamespacedName]bool
 	suspects map[types.NamespacedName]suspects
@@ -71,6 +73,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		rendered:     newRenderings(o.withDefaults().RenderedBytes),
 		rhythms:      map[types.NamespacedName]rhythm{},
 		prepared:     map[types.NamespacedName]types.UID{},
+		clusters:     map[types.NamespacedName]string{},
 		written:      map[types.NamespacedName]T{},
 		passing:      map[types.NamespacedName]bool{},
 		suspects:     map[types.NamespacedName]suspects{},
@@ -162,22 +165,6 @@ func newComponent[T Component]() (T, error) {
 	return component, nil
 }
 
-// owner identifies a component.
-func (r *Reconciler[T]) owner(ctx context.Context, component T) (manifests.Owner, error) {
-	cluster, err := r.clusterID(ctx)
-	if err != nil {
-		return manifests.Owner{}, err
-	}
-	return r.ownerIn(cluster, client.ObjectKeyFromObject(component)), nil
-}
-
-func (r *Reconciler[T]) ownerIn(cluster string, name types.NamespacedName) manifests.Owner {
-	return manifests.Owner{
-		Cluster: cluster, Reconciler: r.name,
-		Group: r.gvk.Group, Kind: r.gvk.Kind, Namespace: name.Namespace, Name: name.Name,
-	}
-}
-
 // forget drops all that is kept in memory of a component that does not exist any more.
 func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	owner := r.forgetState(name)
@@ -204,5 +191,7 @@ func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	delete(r.contents, name)
 	delete(r.phases, name)
 	delete(r.belongings, name)
-	return r.ownerIn(r.cluster, name)
+	cluster := r.clusterOf(name)
+	delete(r.clusters, name)
+	return r.ownerIn(cluster, name)
 }

@@ -105,7 +105,7 @@ func (r *Reconciler[T]) writeRecord(ctx context.Context, owner manifests.Owner, 
 			"apiVersion": "v1", "kind": "Secret",
 			"metadata": map[string]any{
 				"namespace": namespace, "name": recordName(rec.kind, owner.ID(), rec.id, i),
-				"labels":      map[string]any{r.name + "/" + labelRecord: owner.ID()},
+				"labels":      map[string]any{r.name + "/" + labelRecord: owner.ID(), r.name + "/" + labelHeld: "true"},
 				"annotations": r.recordAnnotations(owner, rec, len(parts), now),
 				"finalizers":  []any{r.Finalizer()},
 			},

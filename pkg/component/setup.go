@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
@@ -138,26 +137,4 @@ func (r *Reconciler[T]) damaged(obj client.Object) bool {
 	status := component.GetStatus()
 	lost := status.Reconciler == "" && controllerutil.ContainsFinalizer(component, r.Finalizer())
 	return lost || inventoryDigest(status.Inventory) != status.InventoryDigest
-}
-
-// clusterID returns the UID of the namespace kube-system, which identifies the cluster where components live.
-func (r *Reconciler[T]) clusterID(ctx context.Context) (string, error) {
-	// One worker asks; the others wait for its answer.
-	r.identifying.Lock()
-	defer r.identifying.Unlock()
-	r.mu.Lock()
-	known := r.cluster
-	r.mu.Unlock()
-	if known != "" {
-		return known, nil
-	}
-	// As metadata, so that an author's scheme need not know the type.
-	namespace := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
-	if err := r.reader.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, &namespace); err != nil {
-		return "", fmt.Errorf("identify the cluster: %w", err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.cluster = string(namespace.UID)
-	return r.cluster, nil
 }

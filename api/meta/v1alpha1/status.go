@@ -101,6 +101,11 @@ type Status struct {
 	// +optional
 	Reconciler string `json:"reconciler,omitempty"`
 
+	// Identity tells which component this status was recorded for: the UID of its cluster's namespace kube-system, and its own, with a slash in
+	// between. A backup that is restored has another UID; which cluster it is in is found out then.
+	// +optional
+	Identity string `json:"identity,omitempty"`
+
 	// TargetNamespace and TargetName are where, and as what, the dependents were applied.
 	// +optional
 	TargetNamespace string `json:"targetNamespace,omitempty"`
