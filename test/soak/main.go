@@ -40,13 +40,13 @@ func run() int {
 	s := settings{out: os.Stdout}
 	flag.DurationVar(&s.duration, "duration", 30*time.Minute, "how long to go on before the end is looked at")
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "what is chosen at random")
-	flag.StringVar(&s.operator, "operator", program.OperatorBinary, "the operator's program")
+	flag.StringVar(&s.executable, "operator", program.OperatorBinary, "the operator's program")
 	flag.Parse()
 	if flag.NArg() > 0 || s.duration <= 0 {
 		fmt.Fprintln(os.Stderr, "soak: want a duration above zero, and no arguments but flags; -help lists them")
 		return exitBadUsage
 	}
-	if _, err := os.Stat(s.operator); err != nil {
+	if _, err := os.Stat(s.executable); err != nil {
 		fmt.Fprintf(os.Stderr, "soak: %v; run 'make build', and this from the project's root\n", err)
 		return exitFailed
 	}

@@ -23,7 +23,7 @@ func (w *world) startOperator() error {
 		return err
 	}
 	o := &operator{profiles: address}
-	o.process, err = program.StartProgram(w.settings.operator, w.log, []string{
+	o.process, err = program.StartProgram(w.executable, w.log, []string{
 		"--kubeconfig=" + w.kubeconfig, "--pprof-bind-address=" + address, "--metrics-bind-address=0", "--health-probe-bind-address=0",
 	}, func(cause error) {
 		if !o.wanted.Load() {
@@ -47,7 +47,7 @@ func (o *operator) kill() {
 	o.process.Kill()
 }
 
-// profile returns the goroutines of the process, as text.
+// goroutines returns the goroutines of the process, as text.
 func (o *operator) goroutines(ctx context.Context) (string, error) {
 	return program.Get(ctx, "http://"+o.profiles+"/debug/pprof/goroutine?debug=1")
 }

@@ -28,28 +28,18 @@ const (
 
 // quiesce returns when everything is as it should be, and the operator asks for nothing any more.
 func (w *world) quiesce(ctx context.Context) error {
-	deadline := time.Now().Add(quiesceTime)
-	var lastRequest time.Time
+	w.lastRequest = time.Now()
+	deadline := w.lastRequest.Add(quiesceTime)
 	for {
-		events, err := w.drain(ctx)
+		restless, err := w.restless(ctx)
 		if err != nil {
 			return err
-		}
-		if len(events) > 0 || lastRequest.IsZero() {
-			lastRequest = time.Now()
 		}
 		wrong, err := w.wrong(ctx)
-		if err != nil {
+		if wrong = append(wrong, restless...); err != nil || len(wrong) == 0 {
 			return err
 		}
-		quiet := time.Since(lastRequest) >= quietTime
-		if len(wrong) == 0 && quiet {
-			return nil
-		}
 		if time.Now().After(deadline) {
-			if !quiet {
-				wrong = append(wrong, fmt.Sprintf("the operator does not come to rest: %s", w.lastRequests(events)))
-			}
 			return violation{wrong}
 		}
 		select {
@@ -60,6 +50,21 @@ func (w *world) quiesce(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// restless tells what the operator has asked for a moment ago.
+func (w *world) restless(ctx context.Context) ([]string, error) {
+	events, err := w.drain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) > 0 {
+		w.lastRequest = time.Now()
+	}
+	if time.Since(w.lastRequest) >= quietTime {
+		return nil, nil
+	}
+	return []string{"the operator has not been at rest for long; just now it asked for " + describe(events)}, nil
 }
 
 // readAudit counts the operator's requests.
@@ -82,7 +87,11 @@ func (w *world) drain(ctx context.Context) (testcluster.Events, error) {
 	return events.Where(func(e testcluster.Event) bool { return e.Verb != "watch" && e.Resource != "" }), nil
 }
 
-func (*world) lastRequests(events testcluster.Events) string {
+// describe tells the last of some requests.
+func describe(events testcluster.Events) string {
+	if len(events) == 0 {
+		return "nothing"
+	}
 	var last []string
 	for _, e := range events[max(0, len(events)-5):] {
 		last = append(last, fmt.Sprintf("%s %s %d", e.Verb, e.RequestURI, e.Code))

@@ -22,10 +22,10 @@ const (
 
 // settings say what to run.
 type settings struct {
-	duration time.Duration
-	seed     uint64
-	operator string
-	out      io.Writer
+	duration   time.Duration
+	seed       uint64
+	executable string
+	out        io.Writer
 }
 
 // violation is something that must not be.
@@ -51,7 +51,7 @@ func soak(ctx context.Context, of settings) error {
 	if err != nil {
 		return err
 	}
-	w.say("seed %d, %s", of.seed, of.duration)
+	w.say("seed %d, for %s", of.seed, of.duration)
 	err = w.live(ctx)
 	w.report(of.out)
 	if err != nil && !errors.Is(err, program.ErrInterrupted) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -52,8 +53,9 @@ type world struct {
 	named      int
 	// done counts operations, and requests those of the operator, by what they are.
 	done, requests counts
-	// watches are those of the operator that are open.
+	// watches are those of the operator that are open, and lastRequest is when it was last seen to ask for something else.
 	watches       testcluster.Events
+	lastRequest   time.Time
 	before, after holdings
 }
 
