@@ -177,7 +177,7 @@ func TestRun(t *testing.T) {
 			check: func(t *testing.T, r []request) {
 				t.Helper()
 				metadata, _ := r[0].body["metadata"].(map[string]any)
-				if r[0].contentType != "application/apply-patch+yaml" || r[0].query != "fieldManager=shop.example.com&force=true" || metadata["resourceVersion"] != "1" {
+				if r[0].contentType != "application/apply-patch+yaml" || r[0].query != "fieldManager=shop.example.com&fieldValidation=Ignore&force=true" || metadata["resourceVersion"] != "1" {
 					t.Errorf("got %+v", r[0])
 				}
 			},
