@@ -31,6 +31,9 @@ func (r *Reconciler[T]) noteBelongings(component T) {
 	if status.RenderedSet != "" {
 		records = append(records, recordOfRendering)
 	}
+	if status.InventoryRecord != nil {
+		records = append(records, recordOfInventory)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if status.TargetSecret == "" && len(records) == 0 {

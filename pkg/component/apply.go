@@ -129,13 +129,13 @@ func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (m
 // newPass returns what applying and deleting have in common.
 func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) Pass {
 	// Watches wake while the component is written to, and what it is called is not to be read then.
-	name, recorded := client.ObjectKeyFromObject(component), component.GetStatus().Inventory
+	name, recorded := client.ObjectKeyFromObject(component), markOf(component.GetStatus())
 	return Pass{
 		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(),
 		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			err := r.record(ctx, component, recorded, inventory)
 			if err == nil {
-				recorded = component.GetStatus().Inventory
+				recorded = markOf(component.GetStatus())
 			}
 			return err
 		},
@@ -225,7 +225,7 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 
 // record persists an inventory, behind the finalizer: without it a deletion could outrun us. The resource version fences operators of
 // the same name.
-func (r *Reconciler[T]) record(ctx context.Context, component T, recorded []string, inventory []metav1alpha1.InventoryEntry) error {
+func (r *Reconciler[T]) record(ctx context.Context, component T, recorded mark, inventory []metav1alpha1.InventoryEntry) error {
 	defer r.vitals.meter.Time(metrics.StepRecord)()
 	if err := r.hold(ctx, component); err != nil {
 		return err
@@ -233,10 +233,10 @@ func (r *Reconciler[T]) record(ctx context.Context, component T, recorded []stri
 	if err := r.holdTarget(ctx, component); err != nil {
 		return err
 	}
-	status := component.GetStatus()
-	if err := setInventory(status, inventory); err != nil {
+	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {
 		return err
 	}
+	status := component.GetStatus()
 	status.Waiting = nil
 	v := verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
 	if !component.GetDeletionTimestamp().IsZero() {

@@ -72,7 +72,7 @@ func (r *Reconciler[T]) concerns(component T) bool {
 
 // hasNothing says that no dependent was ever created, as far as anybody knows.
 func (r *Reconciler[T]) hasNothing(component T) bool {
-	return len(component.GetStatus().Inventory) == 0 && !r.damaged(component) &&
+	return markOf(component.GetStatus()).empty() && !r.damaged(component) &&
 		len(r.suspected(client.ObjectKeyFromObject(component)).inventory) == 0
 }
 
@@ -90,15 +90,15 @@ func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
 	return slices.DeleteFunc(slices.Clone(component.GetFinalizers()), func(f string) bool { return f == r.Finalizer() })
 }
 
-// settle records that nothing is left, before the Secrets go that lead there: the kubeconfig of the target, and the record of phases. A crash
-// in between must not make the next pass look for them.
+// settle records that nothing is left, before the Secrets go that lead there: the kubeconfig of the target, and the records of phases and of
+// the inventory. A crash in between must not make the next pass look for them.
 func (r *Reconciler[T]) settle(ctx context.Context, component T) error {
 	status := component.GetStatus()
-	recorded := status.Inventory
-	if len(recorded) == 0 || status.TargetSecret == "" && status.PhaseRecord == "" {
+	recorded := markOf(status)
+	if recorded.empty() || status.TargetSecret == "" && status.PhaseRecord == "" && !status.HasInventoryRecord() {
 		return nil
 	}
-	if err := setInventory(status, nil); err != nil {
+	if err := r.keepInventory(ctx, component, recorded, nil); err != nil {
 		return err
 	}
 	status.AppliedDigest = ""
@@ -123,7 +123,10 @@ func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	if err := r.keepNothing(ctx, component, owner); err != nil {
 		return err
 	}
-	if err := r.changeFinalizers(ctx, component, controllerutil.RemoveFinalizer); err != nil {
+	if err := r.endInventory(ctx, component, owner); err != nil {
+		return err
+	}
+	if err := r.changeFinalizers(ctx, component, markOf(component.GetStatus()), controllerutil.RemoveFinalizer); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	r.forget(client.ObjectKeyFromObject(component))

@@ -32,17 +32,21 @@ type dependents[T Component] struct {
 
 // Get implements DependentReader.
 func (d dependents[T]) Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error) {
-	entries, err := metav1alpha1.ParseInventory(d.component.GetStatus().Inventory)
+	owner, err := d.reconciler.owner(ctx, d.component)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := d.reconciler.recordedLines(ctx, d.component, owner)
+	if err != nil && !isLost(err) {
+		return nil, err
+	}
+	entries, err := metav1alpha1.ParseInventory(lines)
 	if err != nil {
 		return nil, err
 	}
 	entry, recorded := plan.NewInventory(entries)[key]
 	if !recorded {
 		return nil, notDependent(key)
-	}
-	owner, err := d.reconciler.owner(ctx, d.component)
-	if err != nil {
-		return nil, err
 	}
 	target, err := d.reconciler.target(ctx, d.component)
 	if err != nil {

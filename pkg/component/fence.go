@@ -91,7 +91,7 @@ func (f *fence) entries(inv plan.Inventory) plan.Inventory {
 }
 
 // confirm reads the component, past the cache. The error is a conflict where it is not any more what this pass works for.
-func (r *Reconciler[T]) confirm(ctx context.Context, component T, recorded []string) error {
+func (r *Reconciler[T]) confirm(ctx context.Context, component T, recorded mark) error {
 	live, err := r.live(ctx, client.ObjectKeyFromObject(component))
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *Reconciler[T]) live(ctx context.Context, name types.NamespacedName) (T,
 // superseded returns a conflict where a newer version of a component differs from that of a pass in what the pass works with: identity,
 // spec, deletion, our finalizer, or the record, of which recorded is what was persisted when the pass began. All else (other metadata, an
 // author's part of the status) may change at any time.
-func (r *Reconciler[T]) superseded(component, newer T, recorded []string) error {
+func (r *Reconciler[T]) superseded(component, newer T, recorded mark) error {
 	name := client.ObjectKeyFromObject(component)
 	switch {
 	case newer.GetUID() != component.GetUID():
@@ -126,7 +126,7 @@ func (r *Reconciler[T]) superseded(component, newer T, recorded []string) error 
 		return r.conflict(name, "its spec changed")
 	case controllerutil.ContainsFinalizer(component, r.Finalizer()) && !controllerutil.ContainsFinalizer(newer, r.Finalizer()):
 		return r.conflict(name, "its finalizer was removed")
-	case !slices.Equal(newer.GetStatus().Inventory, recorded):
+	case !recorded.equal(markOf(newer.GetStatus())):
 		return r.conflict(name, "its record changed")
 	}
 	return nil

@@ -7,41 +7,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
-
-// maxInventory bounds the text of an inventory, in bytes: etcd refuses objects of 1.5 MiB.
-const maxInventory = 1 << 20
-
-// writtenSize is what an entry gains when its object is written: UID, digest, hash and revision.
-const writtenSize = 90
-
-// setInventory writes an inventory to the status, with the digest that guards it. One that would not fit is an error, and the status
-// stays as it is.
-func setInventory(status *metav1alpha1.Status, inventory []metav1alpha1.InventoryEntry) error {
-	lines, size := make([]string, 0, len(inventory)), 0
-	for _, e := range inventory {
-		line := e.String()
-		lines = append(lines, line)
-		size += len(line)
-		if e.UID == "" {
-			size += writtenSize
-		}
-	}
-	if size > maxInventory {
-		return &problem{
-			reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
-			message: fmt.Sprintf("the record of %d dependents takes %d bytes, and the status holds %d; make several components of them",
-				len(inventory), size, maxInventory),
-		}
-	}
-	status.Inventory, status.InventoryDigest = lines, inventoryDigest(lines)
-	return nil
-}
 
 func inventoryDigest(lines []string) string {
 	if len(lines) == 0 {
@@ -57,48 +29,78 @@ func inventoryDigest(lines []string) string {
 // inventory reads the record of a component. Where it is lost, or was edited, it is rebuilt from the owner labels before anything is
 // planned: nothing leaks, and nothing is pruned for want of a record.
 func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manifests.Owner, e *Engine) ([]metav1alpha1.InventoryEntry, error) {
-	status := component.GetStatus()
-	entries, err := metav1alpha1.ParseInventory(status.Inventory)
-	if err == nil && !r.damaged(component) {
+	lines, lost := r.recordedLines(ctx, component, owner)
+	if lost != nil && !isLost(lost) {
+		return nil, unreadInventory("cannot be read", lost)
+	}
+	entries, err := metav1alpha1.ParseInventory(lines)
+	if err == nil && lost == nil && !r.damaged(component) {
 		return entries, nil
 	}
 	found, err := e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete)
 	if err != nil {
-		return nil, &problem{
-			reason:  metav1alpha1.ReasonRetrying,
-			message: fmt.Sprintf("the recorded inventory is lost or damaged, and cannot be rebuilt from the owner labels: %v", err),
-		}
+		return nil, unreadInventory("is lost or damaged, and cannot be rebuilt from the owner labels", err)
 	}
 	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(entries), "found", len(found))
 	inventory := plan.NewInventory(found)
 	for _, e := range entries {
 		inventory[plan.KeyOf(e)] = e
 	}
-	rebuilt := sortedEntries(inventory)
-	return rebuilt, r.restore(ctx, component, owner, rebuilt)
+	return r.restore(ctx, component, owner, inventory)
 }
 
-// restore enters what was rebuilt into the status, and persists it before the pass writes anything else there: from then on nothing tells
-// that it was lost.
-func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) error {
-	// Who may not list Secrets wrote no records.
+func unreadInventory(what string, err error) error {
+	if interrupted(err) {
+		return err
+	}
+	return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("the recorded inventory %s: %v", what, err)}
+}
+
+// restore enters what was rebuilt into the status, with what Secrets add to it that nobody names any more, and persists it before the pass
+// writes anything else there: from then on nothing tells that it was lost.
+func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifests.Owner, rebuilt plan.Inventory) ([]metav1alpha1.InventoryEntry, error) {
+	if err := r.rebuildRecords(ctx, component, owner); err != nil {
+		return nil, err
+	}
+	strays, err := r.addStrays(ctx, owner, rebuilt)
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, unreadInventory("is lost or damaged, and what is left of it cannot be found", err)
+	}
+	inventory, status := sortedEntries(rebuilt), component.GetStatus()
+	if len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
+		if err := r.hold(ctx, component); err != nil {
+			return nil, err
+		}
+	}
+	recorded, named := markOf(status), status.InventoryRecord
+	if recorded.secrets.Name != "" || len(strays) > 0 {
+		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
+	}
+	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {
+		status.InventoryRecord = named
+		return nil, err
+	}
+	status.Reconciler = r.name
+	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" && status.InventoryRecord == nil {
+		// There is nothing to look for again, should this pass not get as far as writing a status.
+		return inventory, nil
+	}
+	if err := r.writeStatus(ctx, component, recorded); err != nil {
+		return nil, err
+	}
+	r.leave(client.ObjectKeyFromObject(component), strays, status)
+	return inventory, nil
+}
+
+// rebuildRecords finds the other records of a component. Who may not list Secrets wrote none.
+func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner manifests.Owner) error {
 	if err := r.rebuildPhases(ctx, component); err != nil && !apierrors.IsForbidden(err) {
 		return phaseProblem("find", err)
 	}
 	if err := r.rebuildKept(ctx, component, owner); err != nil && !apierrors.IsForbidden(err) {
 		return keepProblem("find", err)
 	}
-	status := component.GetStatus()
-	recorded := status.Inventory
-	if err := setInventory(status, inventory); err != nil {
-		return err
-	}
-	status.Reconciler = r.name
-	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" {
-		// There is nothing to look for again, should this pass not get as far as writing a status.
-		return nil
-	}
-	return r.writeStatus(ctx, component, recorded)
+	return nil
 }
 
 // search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted. A group that does

@@ -99,7 +99,7 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 func (r *Reconciler[T]) nameRecord(ctx context.Context, component T, id string) error {
 	status := component.GetStatus()
 	status.RenderedSet = id
-	return r.writeStatus(ctx, component, status.Inventory)
+	return r.writeStatus(ctx, component, markOf(status))
 }
 
 // keepNothing drops what is recorded.

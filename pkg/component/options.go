@@ -55,6 +55,9 @@ type Options struct {
 	// RecordNamespace is where the records of cluster-scoped components are kept; kube-system by default. Those of others are kept in the
 	// component's namespace.
 	RecordNamespace string
+	// StatusInventory is how much text of an inventory the status of a component holds, in bytes, about 150 for a dependent; 256 KiB by default,
+	// and at the most. What takes more is kept in Secrets, where records are.
+	StatusInventory int
 	// Fetcher gets the sources of components that are SourceHolders.
 	Fetcher Fetcher
 	// SkipDeterminismCheck renders new inputs once only. By default they are rendered a second time, to find values that differ each time, and
@@ -65,7 +68,7 @@ type Options struct {
 	Watches []Watch
 	// TracerProvider gets an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns that off.
 	TracerProvider trace.TracerProvider
-	// SkipComponentMetrics leaves out the metrics of single components, of which there are four series each.
+	// SkipComponentMetrics leaves out the metrics of single components, of which there are three series each.
 	SkipComponentMetrics bool
 	// SkipNameValidation allows several controllers of one name in a process, for tests.
 	SkipNameValidation bool
@@ -98,5 +101,7 @@ func (o Options) withDefaults() Options {
 	fill(&o.Timeout, 10*time.Minute)
 	fill(&o.RenderedBytes, DefaultRenderedBytes)
 	fill(&o.RecordNamespace, metav1.NamespaceSystem)
+	fill(&o.StatusInventory, maxStatusInventory)
+	o.StatusInventory = min(o.StatusInventory, maxStatusInventory)
 	return o
 }

@@ -26,7 +26,7 @@ const (
 // persist writes to a component as the API server has it, bound to the resource version: what is in memory besides, such as defaults that
 // a hook filled in, is not sent. Where somebody wrote in between, the write is redone on what is there then, unless that is another
 // component for the pass than the one it works for; see superseded. Then, and when the writes of others don't end, it is a conflict.
-func (r *Reconciler[T]) persist(ctx context.Context, component T, recorded []string, write func(stored T) error) error {
+func (r *Reconciler[T]) persist(ctx context.Context, component T, recorded mark, write func(stored T) error) error {
 	name := client.ObjectKeyFromObject(component)
 	stored, err := r.known(ctx, name)
 	for redone := 0; ; redone++ {
@@ -63,9 +63,9 @@ func (r *Reconciler[T]) again(ctx context.Context, name types.NamespacedName, re
 }
 
 // writeStatus persists our part of the status. What an author keeps in the status besides stays as the API server has it.
-func (r *Reconciler[T]) writeStatus(ctx context.Context, component T, recorded []string) error {
+func (r *Reconciler[T]) writeStatus(ctx context.Context, component T, recorded mark) error {
 	status := component.GetStatus()
-	return r.persist(ctx, component, recorded, func(stored T) error {
+	err := r.persist(ctx, component, recorded, func(stored T) error {
 		status.Conditions = withForeign(status.Conditions, stored.GetStatus().Conditions)
 		*stored.GetStatus() = *status.DeepCopy()
 		if err := r.client.Status().Update(ctx, stored); err != nil {
@@ -75,6 +75,10 @@ func (r *Reconciler[T]) writeStatus(ctx context.Context, component T, recorded [
 		*stored.GetStatus() = *status.DeepCopy()
 		return nil
 	})
+	if err == nil {
+		r.named(client.ObjectKeyFromObject(component), status)
+	}
+	return err
 }
 
 // withForeign returns our conditions of one list, and those of the other that are not ours.
@@ -102,12 +106,12 @@ func (r *Reconciler[T]) hold(ctx context.Context, component T) error {
 	if controllerutil.ContainsFinalizer(component, r.Finalizer()) {
 		return nil
 	}
-	return r.changeFinalizers(ctx, component, controllerutil.AddFinalizer)
+	return r.changeFinalizers(ctx, component, markOf(component.GetStatus()), controllerutil.AddFinalizer)
 }
 
 // changeFinalizers adds or removes our finalizer.
-func (r *Reconciler[T]) changeFinalizers(ctx context.Context, component T, change func(client.Object, string) bool) error {
-	return r.persist(ctx, component, component.GetStatus().Inventory, func(stored T) error {
+func (r *Reconciler[T]) changeFinalizers(ctx context.Context, component T, recorded mark, change func(client.Object, string) bool) error {
+	return r.persist(ctx, component, recorded, func(stored T) error {
 		base, ok := stored.DeepCopyObject().(T)
 		if !ok || !change(stored, r.Finalizer()) {
 			return nil

@@ -65,7 +65,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 		// It is persisted with the inventory, before the first create, or at the end of the pass.
 		return nil
 	}
-	if err := r.writeStatus(ctx, component, status.Inventory); err != nil {
+	if err := r.writeStatus(ctx, component, markOf(status)); err != nil {
 		return err
 	}
 	return r.dropPhases(ctx, owner, wanted)
@@ -81,7 +81,7 @@ func (r *Reconciler[T]) announcePhases(ctx context.Context, component T) error {
 		return nil
 	}
 	status.PhaseRecord = phasePending
-	return r.writeStatus(ctx, component, status.Inventory)
+	return r.writeStatus(ctx, component, markOf(status))
 }
 
 // endPhases drops the record of a component that has no phases any more.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -61,6 +62,9 @@ type Reconciler[T Component] struct {
 	// phases are the digests of the records of phases that this process wrote.
 	phases     map[types.NamespacedName]string
 	belongings map[types.NamespacedName]belongings
+	shelves    map[types.NamespacedName]shelf
+	// leftovers are Secrets of former inventories, which are still to be deleted.
+	leftovers map[types.NamespacedName][]metav1.PartialObjectMetadata
 }
 
 // NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is unique in the
@@ -82,6 +86,8 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		phases:       map[types.NamespacedName]string{},
 
 		belongings: map[types.NamespacedName]belongings{},
+		shelves:    map[types.NamespacedName]shelf{},
+		leftovers:  map[types.NamespacedName][]metav1.PartialObjectMetadata{},
 	}
 }
 
@@ -102,7 +108,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.vitals.recall(component)
+	r.vitals.note(component)
 	ctx, span := r.vitals.tracer.Pass(ctx, r.gvk.Kind, req.NamespacedName, component.GetGeneration())
 	defer span.End()
 	loaded := component.GetStatus().DeepCopy()
@@ -191,6 +197,8 @@ func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	delete(r.contents, name)
 	delete(r.phases, name)
 	delete(r.belongings, name)
+	delete(r.shelves, name)
+	delete(r.leftovers, name)
 	cluster := r.clusterOf(name)
 	delete(r.clusters, name)
 	return r.ownerIn(cluster, name)

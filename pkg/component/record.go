@@ -33,10 +33,23 @@ const (
 	recordOfPhases recordKind = "phases"
 	// recordOfRendering holds a set that would be rendered with other values a second time.
 	recordOfRendering recordKind = "rendered"
+	// recordOfInventory holds an inventory that takes too much for the status.
+	recordOfInventory recordKind = "inventory"
 )
 
-// maxPart bounds the bytes of a record in one Secret, whose limit is 1 MiB.
-const maxPart = 512 << 10
+// dataKey is where a Secret has its part of a record.
+func (k recordKind) dataKey() string {
+	if k == recordOfInventory {
+		return "inventory.json.gz"
+	}
+	return "manifests.json.gz"
+}
+
+// maxObject bounds what we write as one object, as JSON.
+const maxObject = 512 << 10
+
+// maxPart bounds the bytes of a record in one Secret: in base64, and with what a Secret has besides, it stays below maxObject.
+const maxPart = 360 << 10
 
 // maxRecord bounds what a record may grow to when it is read.
 const maxRecord = 64 << 20
@@ -47,7 +60,6 @@ const (
 	annotationTime       = "record-written"
 	annotationRecordNote = "record-note"
 	annotationOrigin     = "record-origin"
-	recordDataKey        = "manifests.json.gz"
 )
 
 // timeFormat has texts in the order of their times, which that of an object, in full seconds, does not tell apart.
@@ -88,7 +100,12 @@ func (r *Reconciler[T]) recordNamespace(owner manifests.Owner) string {
 }
 
 func recordName(kind recordKind, ownerID, id string, part int) string {
-	return fmt.Sprintf("%s-%s-%s-%d", kind, ownerID, id, part)
+	return fmt.Sprintf("%s-%d", recordPrefix(kind, ownerID, id), part)
+}
+
+// recordPrefix is what the names of all Secrets of a record begin with.
+func recordPrefix(kind recordKind, ownerID, id string) string {
+	return fmt.Sprintf("%s-%s-%s", kind, ownerID, id)
 }
 
 // writeRecord writes a record. That it exists already is fine: a crash kept the status from naming it.
@@ -97,25 +114,34 @@ func (r *Reconciler[T]) writeRecord(ctx context.Context, owner manifests.Owner, 
 	if err != nil {
 		return err
 	}
-	namespace := r.recordNamespace(owner)
-	secrets := r.local.dynamic.Resource(secretResource).Namespace(namespace)
-	now := r.clock.Now().UTC().Format(timeFormat)
+	return r.writeParts(ctx, owner, rec, parts)
+}
+
+// writeParts writes the Secrets of a record.
+func (r *Reconciler[T]) writeParts(ctx context.Context, owner manifests.Owner, rec record, parts [][]byte) error {
+	secrets := r.local.dynamic.Resource(secretResource).Namespace(r.recordNamespace(owner))
+	annotations := r.recordAnnotations(owner, rec, len(parts), r.clock.Now().UTC().Format(timeFormat))
 	for i, part := range parts {
-		secret := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "Secret",
-			"metadata": map[string]any{
-				"namespace": namespace, "name": recordName(rec.kind, owner.ID(), rec.id, i),
-				"labels":      map[string]any{r.name + "/" + labelRecord: owner.ID(), r.name + "/" + labelHeld: "true"},
-				"annotations": r.recordAnnotations(owner, rec, len(parts), now),
-				"finalizers":  []any{r.Finalizer()},
-			},
-			"data": map[string]any{recordDataKey: base64.StdEncoding.EncodeToString(part)},
-		}}
+		secret := r.partSecret(owner, rec, i, annotations, part)
 		if _, err := secrets.Apply(ctx, secret.GetName(), secret, metav1.ApplyOptions{FieldManager: r.name, Force: true}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// partSecret returns the Secret of a part of a record.
+func (r *Reconciler[T]) partSecret(owner manifests.Owner, rec record, number int, annotations map[string]any, part []byte) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata": map[string]any{
+			"namespace": r.recordNamespace(owner), "name": recordName(rec.kind, owner.ID(), rec.id, number),
+			"labels":      map[string]any{r.name + "/" + labelRecord: owner.ID(), r.name + "/" + labelHeld: "true"},
+			"annotations": annotations,
+			"finalizers":  []any{r.Finalizer()},
+		},
+		"data": map[string]any{rec.kind.dataKey(): base64.StdEncoding.EncodeToString(part)},
+	}}
 }
 
 func (r *Reconciler[T]) recordAnnotations(owner manifests.Owner, rec record, parts int, written string) map[string]any {
@@ -149,11 +175,11 @@ func (r *Reconciler[T]) recallOrigin(status *metav1alpha1.Status, secret metav1.
 	status.TargetCluster, status.TargetNamespace, status.TargetName = parts[2], parts[3], parts[4]
 }
 
-// encodeRecord returns manifests compressed, in parts that fit into Secrets.
-func encodeRecord(bodies []*unstructured.Unstructured) ([][]byte, error) {
+// encodeRecord returns manifests, or the lines of an inventory, compressed, in parts that fit into Secrets.
+func encodeRecord(content any) ([][]byte, error) {
 	var buffer bytes.Buffer
 	compressed := gzip.NewWriter(&buffer)
-	if err := json.NewEncoder(compressed).Encode(bodies); err != nil {
+	if err := json.NewEncoder(compressed).Encode(content); err != nil {
 		return nil, err
 	}
 	if err := compressed.Close(); err != nil {
@@ -163,20 +189,29 @@ func encodeRecord(bodies []*unstructured.Unstructured) ([][]byte, error) {
 }
 
 // decodeRecord reads what encodeRecord wrote; what cannot be read is lost.
-func decodeRecord(data []byte) ([]*unstructured.Unstructured, error) {
+func decodeRecord(data []byte, content any) error {
 	reader, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, &lostError{"the record is damaged: " + err.Error()}
+		return &lostError{"the record is damaged: " + err.Error()}
 	}
 	text, err := io.ReadAll(io.LimitReader(reader, maxRecord))
 	if err != nil {
-		return nil, &lostError{"the record is damaged: " + err.Error()}
+		return &lostError{"the record is damaged: " + err.Error()}
 	}
-	var bodies []*unstructured.Unstructured
-	if err := json.Unmarshal(text, &bodies); err != nil {
-		return nil, &lostError{"the record is damaged, or was written by another version"}
+	if err := json.Unmarshal(text, content); err != nil {
+		return &lostError{"the record is damaged, or was written by another version"}
 	}
-	return bodies, nil
+	return nil
+}
+
+// partOf reads the part of a record that a Secret has; what cannot be read is lost.
+func partOf(secret *unstructured.Unstructured, kind recordKind) ([]byte, error) {
+	text, _, _ := unstructured.NestedString(secret.Object, "data", kind.dataKey())
+	part, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, &lostError{fmt.Sprintf("the record in Secret %s/%s is damaged", secret.GetNamespace(), secret.GetName())}
+	}
+	return part, nil
 }
 
 // readRecord reads the record of a kind and an id.
@@ -197,14 +232,11 @@ func (r *Reconciler[T]) readRecord(ctx context.Context, owner manifests.Owner, k
 		parts, _ = strconv.Atoi(secret.GetAnnotations()[r.name+"/"+annotationParts])
 		found.note = secret.GetAnnotations()[r.name+"/"+annotationRecordNote]
 		r.recallOrigin(found.origin, secret)
-		text, _, _ := unstructured.NestedString(secret.Object, "data", recordDataKey)
-		part, err := base64.StdEncoding.DecodeString(text)
+		part, err := partOf(secret, kind)
 		if err != nil {
-			return record{}, &lostError{fmt.Sprintf("the record in Secret %s/%s is damaged", namespace, name)}
+			return record{}, err
 		}
 		data = append(data, part...)
 	}
-	var err error
-	found.bodies, err = decodeRecord(data)
-	return found, err
+	return found, decodeRecord(data, &found.bodies)
 }

@@ -75,6 +75,11 @@ func recordedID(name string) string {
 	return words[max(0, len(words)-2)]
 }
 
+// isPartOf picks the Secrets of the record with an id.
+func isPartOf(id string) func(metav1.PartialObjectMetadata) bool {
+	return func(secret metav1.PartialObjectMetadata) bool { return recordedID(secret.Name) == id }
+}
+
 // dropRecords deletes the records of a component that are of a kind, but for the one to keep, if any.
 func (r *Reconciler[T]) dropRecords(ctx context.Context, owner manifests.Owner, kind recordKind, keep string) error {
 	found, err := r.listRecords(ctx, owner, kind)

@@ -20,17 +20,19 @@ func (r *Reconciler[T]) report(
 ) (after time.Duration, err error) {
 	status := component.GetStatus()
 	r.suspect(req.NamespacedName, o)
-	if o.Inventory != nil && !o.Observing {
-		if err := count(status, o); failure == nil {
-			failure = err
-		}
-		enterContested(status, component.GetGeneration(), o, r.clock.Now())
+	counted := r.enterOutcome(ctx, component, loaded, o)
+	if interrupted(counted) {
+		r.vitals.passed(ctx, outcomeInterrupted, counted)
+		return r.backoff.When(req), nil
+	}
+	if failure == nil {
+		failure = counted
 	}
 	p := problemOf(failure)
 	v := r.inTime(component, judge(!component.GetDeletionTimestamp().IsZero(), o, p))
 	summarise(status, component.GetGeneration(), v, r.clock.Now())
 	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, status) {
-		if err := r.writeTimed(ctx, component, before.Inventory); err != nil {
+		if err := r.writeTimed(ctx, component, markOf(before)); err != nil {
 			if interrupted(err) || apierrors.IsNotFound(err) {
 				r.vitals.passed(ctx, outcomeInterrupted, err)
 				return r.backoff.When(req), nil
@@ -40,13 +42,26 @@ func (r *Reconciler[T]) report(
 		}
 		r.acquit(req.NamespacedName)
 	}
-	r.concluded(ctx, component, o, p, v)
+	r.vitals.reported(ctx, component, v, failing(o, p), r.clock.Now())
 	r.emit(component, o.Changes, v, loaded)
-	return r.noLater(r.comeBack(req, component, o, p, v), o.NextDue), nil
+	return r.tidied(ctx, component, r.noLater(r.comeBack(req, component, o, p, v), o.NextDue)), nil
+}
+
+// enterOutcome enters into the status what a pass found, and writes what of the inventory does not go there.
+func (r *Reconciler[T]) enterOutcome(ctx context.Context, component T, loaded *metav1alpha1.Status, o Outcome) error {
+	if o.Inventory == nil || o.Observing {
+		return nil
+	}
+	err := r.keepInventory(ctx, component, markOf(r.persisted(component, loaded)), o.Inventory)
+	if err == nil {
+		count(component.GetStatus(), o)
+	}
+	enterContested(component.GetStatus(), component.GetGeneration(), o, r.clock.Now())
+	return err
 }
 
 // writeTimed writes the status at the end of a pass.
-func (r *Reconciler[T]) writeTimed(ctx context.Context, component T, recorded []string) error {
+func (r *Reconciler[T]) writeTimed(ctx context.Context, component T, recorded mark) error {
 	defer r.vitals.meter.Time(metrics.StepStatus)()
 	return r.writeStatus(ctx, component, recorded)
 }

@@ -117,6 +117,7 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 			!slices.Equal(r.foreignFinalizers(e.ObjectOld), r.foreignFinalizers(e.ObjectNew)) ||
 			controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer()) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer()) ||
 			!r.damaged(e.ObjectOld) && r.damaged(e.ObjectNew) ||
+			!r.mislaid(e.ObjectOld) && r.mislaid(e.ObjectNew) ||
 			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
 			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}}
@@ -128,7 +129,7 @@ func sameMetadata(a, b client.Object) bool {
 		slices.Equal(a.GetFinalizers(), b.GetFinalizers()) && equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences())
 }
 
-// damaged says that the record of a component is lost, or was edited.
+// damaged says that the record of a component is lost, or was edited, as far as the status tells.
 func (r *Reconciler[T]) damaged(obj client.Object) bool {
 	component, ok := obj.(T)
 	if !ok {
@@ -136,5 +137,8 @@ func (r *Reconciler[T]) damaged(obj client.Object) bool {
 	}
 	status := component.GetStatus()
 	lost := status.Reconciler == "" && controllerutil.ContainsFinalizer(component, r.Finalizer())
+	if status.HasInventoryRecord() {
+		return lost || len(status.Inventory) > 0 || status.InventoryDigest == ""
+	}
 	return lost || inventoryDigest(status.Inventory) != status.InventoryDigest
 }

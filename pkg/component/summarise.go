@@ -224,10 +224,7 @@ func truncate(text string, limit int) string {
 }
 
 // count enters what is known of the dependents.
-func count(status *metav1alpha1.Status, o Outcome) error {
-	if err := setInventory(status, o.Inventory); err != nil {
-		return err
-	}
+func count(status *metav1alpha1.Status, o Outcome) {
 	status.Dependents = metav1alpha1.DependentCounts{
 		Total: int32(len(o.Inventory)), Ready: int32(o.Ready), Summary: fmt.Sprintf("%d/%d", o.Ready, o.Desired),
 	}
@@ -237,5 +234,4 @@ func count(status *metav1alpha1.Status, o Outcome) error {
 		report.Message = truncate(report.Message, 1024)
 		status.Waiting = append(status.Waiting, report)
 	}
-	return nil
 }

@@ -63,6 +63,8 @@ func classify(event testcluster.Event) class {
 		return classEvent
 	case event.Resource == "secrets" && event.Name != "" && !strings.HasPrefix(event.Name, ownPrefix):
 		return classSpill
+	case event.Resource == "secrets" && event.Verb == "list" && isListOfRecords(event):
+		return classSpill
 	}
 	return classCounted
 }
@@ -70,6 +72,11 @@ func classify(event testcluster.Event) class {
 // isListOfWatch tells a list that a watch begins with: it accepts a resource version, which a list that must be current never names.
 func isListOfWatch(event testcluster.Event) bool {
 	return strings.Contains(event.RequestURI, "resourceVersion=")
+}
+
+// isListOfRecords tells a list of the Secrets that records of a component are in.
+func isListOfRecords(event testcluster.Event) bool {
+	return strings.Contains(event.RequestURI, "record-of")
 }
 
 func describe(event testcluster.Event) string {

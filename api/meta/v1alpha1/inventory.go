@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// InventoryEntry is the record of one dependent. Its text form, of about 110 bytes, is what Status.Inventory holds:
+// InventoryEntry is the record of one dependent. Its text form, of about 110 bytes, is what Status.Inventory holds, or
+// the Secrets that Status.InventoryRecord names:
 //
 //	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
 //

@@ -183,15 +183,38 @@ type Status struct {
 	// +optional
 	PhaseRecord string `json:"phaseRecord,omitempty"`
 
-	// Inventory records the dependents, an entry each, in the form of InventoryEntry.
+	// Inventory records the dependents, an entry each, in the form of InventoryEntry. It is empty where InventoryRecord names Secrets.
 	// +optional
 	// +listType=atomic
 	Inventory []string `json:"inventory,omitempty"`
 
-	// InventoryDigest guards Inventory against loss and edits: where it does not match, the inventory is rebuilt from the owner labels
+	// InventoryRecord names the Secrets that hold the inventory where it takes too much for the status. One without a name says that there
+	// may be Secrets that do not count.
+	// +optional
+	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
+
+	// InventoryDigest guards the inventory against loss and edits: where it does not match, the inventory is rebuilt from the owner labels
 	// of the dependents.
 	// +optional
 	InventoryDigest string `json:"inventoryDigest,omitempty"`
+}
+
+// InventoryRecord names the Secrets that hold an inventory. Their names are Name-0, Name-1 and so on.
+type InventoryRecord struct {
+	// Namespace of the Secrets.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// Name is what their names begin with.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// Parts is how many there are.
+	// +optional
+	Parts int32 `json:"parts,omitempty"`
+}
+
+// HasInventoryRecord says that the inventory is in Secrets.
+func (s *Status) HasInventoryRecord() bool {
+	return s.InventoryRecord != nil && s.InventoryRecord.Name != ""
 }
 
 // DependentCounts counts dependents.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -95,7 +96,11 @@ func (p *play[C]) inventory(ctx context.Context, s *sight) ([]metav1alpha1.Inven
 		s.ready = ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.GetGeneration()
 		s.condition = fmt.Sprintf("%s %s: %s", ready.Status, ready.Reason, ready.Message)
 	}
-	return metav1alpha1.ParseInventory(status.Inventory)
+	entries, err := component.Inventory(ctx, p.client, status)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("the record was replaced while it was read: %w", err)
+	}
+	return entries, err
 }
 
 // guards lists the guards of a deletion that outlived it.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -14,8 +13,8 @@ import (
 
 const treeHelp = `Show every dependent of the component NAME with its wave, readiness and message, in the order in which they are applied.
 
-The dependents are those that the component's status records; their readiness is read from the objects themselves. What is missing, or
-may not be read, is shown as such.`
+The dependents are those that the component's status records, or Secrets beside the component where they are many; their readiness is read
+from the objects themselves. What is missing, or may not be read, is shown as such.`
 
 func (a *app) newTree() *cobra.Command {
 	var output string
@@ -50,7 +49,7 @@ func (a *app) tree(ctx context.Context, name string, format show.Format) error {
 	if err != nil {
 		return err
 	}
-	inventory, unreadable := metav1alpha1.ParseInventory(status.Inventory)
+	inventory, unreadable := component.Inventory(ctx, c, &status)
 	nodes, err := component.Tree(ctx, c, inventory)
 	if err != nil {
 		return err

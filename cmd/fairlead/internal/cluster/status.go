@@ -40,7 +40,7 @@ func decodeStatus(target Target, obj *unstructured.Unstructured) (metav1alpha1.S
 
 // isOurs tells by fields that the statuses of others do not have.
 func isOurs(s metav1alpha1.Status) bool {
-	return s.Reconciler != "" || s.InputDigest != "" || len(s.Inventory) > 0 || s.State != "" && len(s.Conditions) > 0
+	return s.Reconciler != "" || s.InputDigest != "" || len(s.Inventory) > 0 || s.InventoryRecord != nil || s.State != "" && len(s.Conditions) > 0
 }
 
 func foreign(target Target) error {

@@ -1,0 +1,122 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// addStrays adds to an inventory what Secrets hold of it that a lost or edited status does not name any more, and returns these Secrets. What
+// somebody created anew since is left as it was found.
+func (r *Reconciler[T]) addStrays(ctx context.Context, owner manifests.Owner, rebuilt plan.Inventory) ([]metav1.PartialObjectMetadata, error) {
+	strays, err := r.listRecords(ctx, owner, recordOfInventory)
+	if err != nil {
+		return nil, err
+	}
+	id := r.latestRecord(strays, "")
+	if id == "" {
+		return strays, nil
+	}
+	latest := strays[slices.IndexFunc(strays, isPartOf(id))]
+	parts, err := strconv.ParseInt(latest.Annotations[r.name+"/"+annotationParts], 10, 32)
+	if err != nil {
+		return strays, nil
+	}
+	lines, err := readInventory(ctx, metav1alpha1.InventoryRecord{
+		Namespace: latest.Namespace, Name: recordPrefix(recordOfInventory, owner.ID(), id), Parts: int32(parts),
+	}, r.recordSecret)
+	if err != nil && !isLost(err) {
+		return nil, err
+	}
+	// What cannot be read of them was found by its label.
+	entries, _ := metav1alpha1.ParseInventory(lines)
+	for _, e := range entries {
+		if found, ok := rebuilt[plan.KeyOf(e)]; !ok || found.UID == e.UID {
+			rebuilt[plan.KeyOf(e)] = e
+		}
+	}
+	return strays, nil
+}
+
+// leave notes Secrets that are of no use any more, but for those that the status names.
+func (r *Reconciler[T]) leave(name types.NamespacedName, secrets []metav1.PartialObjectMetadata, status *metav1alpha1.Status) {
+	if s := r.shelvedAs(name, status); s != nil {
+		secrets = slices.DeleteFunc(secrets, isPartOf(s.id))
+	}
+	if len(secrets) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leftovers[name] = secrets
+}
+
+// tidy deletes the Secrets of former inventories. They are known by UID, and were there before the one that counts was named, so none of them
+// is another operator's newer one.
+func (r *Reconciler[T]) tidy(ctx context.Context, name types.NamespacedName) error {
+	r.mu.Lock()
+	left := r.leftovers[name]
+	r.mu.Unlock()
+	for i := range left {
+		err := r.dropSecret(ctx, &left[i])
+		if apierrors.IsConflict(err) {
+			err = r.dropChanged(ctx, &left[i])
+		}
+		if err != nil {
+			return fmt.Errorf("delete Secret %s/%s of a former inventory: %w", left[i].Namespace, left[i].Name, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.leftovers, name)
+	return nil
+}
+
+// dropChanged deletes a Secret that somebody wrote to since it was listed.
+func (r *Reconciler[T]) dropChanged(ctx context.Context, listed *metav1.PartialObjectMetadata) error {
+	now, err := r.local.metadata.Resource(secretResource).Namespace(listed.Namespace).Get(ctx, listed.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && now.UID != listed.UID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.dropSecret(ctx, now)
+}
+
+// tidied is when to come back to a component after a pass: soon, where Secrets of former inventories could not be deleted.
+func (r *Reconciler[T]) tidied(ctx context.Context, component T, after time.Duration) time.Duration {
+	err := r.tidy(ctx, client.ObjectKeyFromObject(component))
+	if err == nil {
+		return after
+	}
+	log.FromContext(ctx).Info("Secrets are left over, and deleted later", "cause", err.Error())
+	soon := r.retryInterval(component)
+	if after == 0 {
+		return soon
+	}
+	return min(after, soon)
+}
+
+// endInventory deletes all Secrets of inventories: nothing is left to record.
+func (r *Reconciler[T]) endInventory(ctx context.Context, component T, owner manifests.Owner) error {
+	if component.GetStatus().InventoryRecord == nil {
+		return nil
+	}
+	if err := r.dropRecords(ctx, owner, recordOfInventory, ""); err != nil {
+		return fmt.Errorf("delete the Secrets of the inventory: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// mark identifies the record of dependents that a status holds, or names.
+type mark struct {
+	lines   []string
+	secrets metav1alpha1.InventoryRecord
+}
+
+func markOf(status *metav1alpha1.Status) mark {
+	m := mark{lines: status.Inventory}
+	if status.HasInventoryRecord() {
+		m.secrets = *status.InventoryRecord
+	}
+	return m
+}
+
+func (m mark) equal(other mark) bool {
+	return m.secrets == other.secrets && slices.Equal(m.lines, other.lines)
+}
+
+// empty says that no dependents are recorded: Secrets that are named hold some.
+func (m mark) empty() bool { return len(m.lines) == 0 && m.secrets.Name == "" }
+
+// shelved is an inventory that is in Secrets, or is to be.
+type shelved struct {
+	secrets    metav1alpha1.InventoryRecord
+	id, digest string
+	lines      []string
+	// parts are what is to be written, and former the Secrets that are of no use from then on. Both are nil of what was read.
+	parts  [][]byte
+	former []metav1.PartialObjectMetadata
+}
+
+// shelf is what is remembered of the Secrets with a component's inventory: what the status names, as far as it is known, and what it is going to
+// name with the next write. So Secrets are read once after a start.
+type shelf struct {
+	current, next *shelved
+}
+
+// shelve remembers what is set of a shelf, beside what was remembered before.
+func (r *Reconciler[T]) shelve(name types.NamespacedName, s shelf) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.shelves[name]
+	if s.current != nil {
+		known.current = s.current
+	}
+	if s.next != nil {
+		known.next = s.next
+	}
+	r.shelves[name] = known
+}
+
+// shelvedAs returns the inventory that a status names, nil where it is not known.
+func (r *Reconciler[T]) shelvedAs(name types.NamespacedName, status *metav1alpha1.Status) *shelved {
+	if !status.HasInventoryRecord() {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.shelves[name]
+	for _, s := range []*shelved{known.current, known.next} {
+		if s != nil && s.secrets == *status.InventoryRecord && s.digest == status.InventoryDigest {
+			return s
+		}
+	}
+	return nil
+}
+
+// named notes that a status was written: what it names counts from now on, and what was there before is left over.
+func (r *Reconciler[T]) named(name types.NamespacedName, status *metav1alpha1.Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.shelves[name]
+	if known.next == nil || known.next.secrets != markOf(status).secrets {
+		return
+	}
+	if len(known.next.former) > 0 {
+		r.leftovers[name] = known.next.former
+	}
+	if !status.HasInventoryRecord() {
+		delete(r.shelves, name)
+		return
+	}
+	next := *known.next
+	next.parts, next.former = nil, nil
+	r.shelves[name] = shelf{current: &next}
+}
+
+// mislaid says of a component that it names other Secrets than this process wrote or read.
+func (r *Reconciler[T]) mislaid(obj client.Object) bool {
+	component, ok := obj.(T)
+	if !ok || !component.GetStatus().HasInventoryRecord() {
+		return false
+	}
+	name := client.ObjectKeyFromObject(component)
+	r.mu.Lock()
+	_, known := r.shelves[name]
+	r.mu.Unlock()
+	return known && r.shelvedAs(name, component.GetStatus()) == nil
+}
+
+// recordedLines returns the lines of the inventory: those of the status, or of the Secrets that it names. Where these are lost, the error
+// says so; with one that was edited come the lines that it has.
+func (r *Reconciler[T]) recordedLines(ctx context.Context, component T, owner manifests.Owner) ([]string, error) {
+	status, name := component.GetStatus(), client.ObjectKeyFromObject(component)
+	if !status.HasInventoryRecord() {
+		return status.Inventory, nil
+	}
+	if s := r.shelvedAs(name, status); s != nil {
+		return s.lines, nil
+	}
+	secrets := *status.InventoryRecord
+	id, ours := strings.CutPrefix(secrets.Name, recordPrefix(recordOfInventory, owner.ID(), ""))
+	if !ours || secrets.Namespace != r.recordNamespace(owner) {
+		return nil, &lostError{fmt.Sprintf("Secret %s/%s-0, which the status names, is no record of this component", secrets.Namespace, secrets.Name)}
+	}
+	lines, err := readInventory(ctx, secrets, r.recordSecret)
+	if err == nil && inventoryDigest(lines) != status.InventoryDigest {
+		err = &lostError{fmt.Sprintf("the inventory in Secret %s/%s-0 is not the one that was recorded", secrets.Namespace, secrets.Name)}
+	}
+	if err == nil {
+		r.shelve(name, shelf{current: &shelved{secrets: secrets, id: id, digest: status.InventoryDigest, lines: lines}})
+	}
+	return lines, err
+}
+
+// recordSecret reads a Secret of a record.
+func (r *Reconciler[T]) recordSecret(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	return r.local.dynamic.Resource(secretResource).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+}
+
+// readInventory reads the lines of an inventory from Secrets; where a part is missing or damaged, all is lost.
+func readInventory(
+	ctx context.Context, from metav1alpha1.InventoryRecord, get func(context.Context, types.NamespacedName) (*unstructured.Unstructured, error),
+) ([]string, error) {
+	var data []byte
+	for i := range from.Parts {
+		name := types.NamespacedName{Namespace: from.Namespace, Name: fmt.Sprintf("%s-%d", from.Name, i)}
+		secret, err := get(ctx, name)
+		if apierrors.IsNotFound(err) {
+			return nil, &lostError{fmt.Sprintf("Secret %s, which holds a part of the inventory, does not exist any more", name)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		part, err := partOf(secret, recordOfInventory)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, part...)
+	}
+	var lines []string
+	return lines, decodeRecord(data, &lines)
+}
+
+// Inventory returns what is recorded of the dependents of a component: by its status, or by the Secrets that the status names, in the cluster
+// of the component. The error joins those of entries that cannot be read; the others are returned with it.
+func Inventory(ctx context.Context, reader TreeReader, status *metav1alpha1.Status) ([]metav1alpha1.InventoryEntry, error) {
+	if !status.HasInventoryRecord() {
+		return metav1alpha1.ParseInventory(status.Inventory)
+	}
+	lines, err := readInventory(ctx, *status.InventoryRecord, func(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
+		secret := &unstructured.Unstructured{}
+		secret.SetGroupVersionKind(secretResource.GroupVersion().WithKind("Secret"))
+		return secret, reader.Get(ctx, name, secret)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the inventory from Secret %s/%s-0: %w", status.InventoryRecord.Namespace, status.InventoryRecord.Name, err)
+	}
+	return metav1alpha1.ParseInventory(lines)
+}

@@ -1,0 +1,219 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// An inventory that takes much of the status is recorded in Secrets, and the status names them. A record is never changed: where the
+// inventory differs, the Secrets of another one are written first, then the status names that one, and then those before go. So the status
+// names a complete record at any time, whatever fails in between.
+
+// maxStatusInventory is how much text of an inventory, in bytes, a status holds by default, and at the most.
+const maxStatusInventory = 256 << 10
+
+// maxLastInventory is how much it holds in a deletion that may not write Secrets.
+const maxLastInventory = 384 << 10
+
+// maxInventory bounds the text of an inventory, in bytes, wherever it is.
+const maxInventory = 16 << 20
+
+// writtenSize is what an entry gains when its object is written: UID, digest, hash and revision.
+const writtenSize = 90
+
+// keepInventory enters an inventory into the status of a component, and writes the Secrets that the status is going to name, where it takes
+// some. recorded is what the status says that the API server has. Where it fails, the status is as it was.
+func (r *Reconciler[T]) keepInventory(ctx context.Context, component T, recorded mark, inventory []metav1alpha1.InventoryEntry) error {
+	status := component.GetStatus()
+	before := *status
+	if err := r.setInventory(component, inventory); err != nil {
+		return err
+	}
+	err := r.writeInventory(ctx, component, recorded)
+	if err == nil {
+		return nil
+	}
+	status.Inventory, status.InventoryRecord, status.InventoryDigest = before.Inventory, before.InventoryRecord, before.InventoryDigest
+	if apierrors.IsForbidden(err) && !component.GetDeletionTimestamp().IsZero() && r.keepElsewhere(component, inventory) {
+		return nil
+	}
+	return r.inventoryProblem(component, err)
+}
+
+// setInventory enters an inventory into the status of a component, with the digest that guards it: its lines, or the name that Secrets with
+// them are to have. A status that says so already is left as it is. One that would not fit anywhere is an error.
+func (r *Reconciler[T]) setInventory(component T, inventory []metav1alpha1.InventoryEntry) error {
+	lines, size := inventoryText(inventory)
+	if size > maxInventory {
+		return &problem{
+			reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
+			message: fmt.Sprintf("the record of %d dependents takes %d bytes, and no record may take more than %d; make several components of them",
+				len(inventory), size, maxInventory),
+		}
+	}
+	status, digest := component.GetStatus(), inventoryDigest(lines)
+	if !r.spills(status, size) {
+		enterLines(status, lines, digest)
+		return nil
+	}
+	if status.HasInventoryRecord() && status.InventoryDigest == digest {
+		return nil
+	}
+	return r.draftInventory(component, lines, digest)
+}
+
+// inventoryText returns the lines of an inventory, and how many bytes they are going to take when all dependents are written.
+func inventoryText(inventory []metav1alpha1.InventoryEntry) (lines []string, size int) {
+	lines = make([]string, 0, len(inventory))
+	for _, e := range inventory {
+		line := e.String()
+		lines = append(lines, line)
+		size += len(line)
+		if e.UID == "" {
+			size += writtenSize
+		}
+	}
+	return lines, size
+}
+
+// spills says that an inventory of a size goes into Secrets. What is there comes back only when it takes half of what a status holds, so
+// that it does not go to and fro.
+func (r *Reconciler[T]) spills(status *metav1alpha1.Status, size int) bool {
+	limit := r.options.StatusInventory
+	if status.HasInventoryRecord() {
+		limit /= 2
+	}
+	return size > limit
+}
+
+// enterLines enters an inventory into the status itself.
+func enterLines(status *metav1alpha1.Status, lines []string, digest string) {
+	status.Inventory, status.InventoryDigest = lines, digest
+	if status.HasInventoryRecord() {
+		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
+	}
+}
+
+// draftInventory names the Secrets that an inventory is to be written to. The name depends on the version of the component, so no two
+// records of a component share one: who deletes a former record never meets a later one.
+func (r *Reconciler[T]) draftInventory(component T, lines []string, digest string) error {
+	parts, err := encodeRecord(lines)
+	if err != nil {
+		return err
+	}
+	id, err := manifests.Digest([]string{component.GetResourceVersion(), digest})
+	if err != nil {
+		return err
+	}
+	name := client.ObjectKeyFromObject(component)
+	owner := r.ownerOf(name)
+	named := metav1alpha1.InventoryRecord{
+		Namespace: r.recordNamespace(owner), Name: recordPrefix(recordOfInventory, owner.ID(), id), Parts: int32(len(parts)),
+	}
+	status := component.GetStatus()
+	status.Inventory, status.InventoryRecord, status.InventoryDigest = nil, &named, digest
+	r.shelve(name, shelf{next: &shelved{secrets: named, id: id, digest: digest, lines: lines, parts: parts}})
+	return nil
+}
+
+// writeInventory writes the Secrets that a status is going to name, before it does, and notes those that do not count from then on.
+func (r *Reconciler[T]) writeInventory(ctx context.Context, component T, recorded mark) error {
+	status, name := component.GetStatus(), client.ObjectKeyFromObject(component)
+	if markOf(status).secrets == recorded.secrets {
+		return nil
+	}
+	owner, err := r.owner(ctx, component)
+	if err != nil {
+		return err
+	}
+	former, err := r.listRecords(ctx, owner, recordOfInventory)
+	if err != nil {
+		return err
+	}
+	if !status.HasInventoryRecord() {
+		r.shelve(name, shelf{next: &shelved{former: former}})
+		return nil
+	}
+	next := r.shelvedAs(name, status)
+	if next == nil {
+		return fmt.Errorf("what was to be written to Secret %s/%s-0 is not known any more", status.InventoryRecord.Namespace, status.InventoryRecord.Name)
+	}
+	if err := r.announceInventory(ctx, component, recorded); err != nil {
+		return err
+	}
+	next.former = slices.DeleteFunc(former, isPartOf(next.id))
+	return r.writeParts(ctx, owner, record{kind: recordOfInventory, id: next.id}, next.parts)
+}
+
+// announceInventory makes sure, before there are Secrets, that a deletion waits for us, and looks for them.
+func (r *Reconciler[T]) announceInventory(ctx context.Context, component T, recorded mark) error {
+	if !controllerutil.ContainsFinalizer(component, r.Finalizer()) && component.GetDeletionTimestamp().IsZero() {
+		if err := r.changeFinalizers(ctx, component, recorded, controllerutil.AddFinalizer); err != nil {
+			return err
+		}
+	}
+	if recorded.secrets.Name != "" {
+		return nil
+	}
+	return r.persist(ctx, component, recorded, func(stored T) error {
+		if stored.GetStatus().InventoryRecord != nil {
+			return nil
+		}
+		stored.GetStatus().InventoryRecord = &metav1alpha1.InventoryRecord{}
+		if err := r.client.Status().Update(ctx, stored); err != nil {
+			return err
+		}
+		if stored.GetStatus().InventoryRecord == nil {
+			return &problem{
+				reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
+				message: fmt.Sprintf("there are too many dependents for the status, and the definition of %s does not know status.inventoryRecord; "+
+					"bring the definition up to date", r.gvk.Kind),
+			}
+		}
+		return nil
+	})
+}
+
+// keepElsewhere records an inventory in a deletion that may not write Secrets, such as in a namespace that goes with the component: in the
+// status, where it takes a little more than else, or not at all, where all that is left is recorded already.
+func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.InventoryEntry) bool {
+	status := component.GetStatus()
+	lines, size := inventoryText(inventory)
+	if size <= maxLastInventory {
+		enterLines(status, lines, inventoryDigest(lines))
+		return true
+	}
+	former := status.Inventory
+	if known := r.shelvedAs(client.ObjectKeyFromObject(component), status); known != nil {
+		former = known.lines
+	}
+	recorded := make(map[string]bool, len(former))
+	for _, line := range former {
+		recorded[line] = true
+	}
+	return !slices.ContainsFunc(lines, func(line string) bool { return !recorded[line] })
+}
+
+// inventoryProblem tells why an inventory could not be written.
+func (r *Reconciler[T]) inventoryProblem(component T, err error) error {
+	if interrupted(err) {
+		return err
+	}
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("write the inventory, which takes too much for the status: %w", err)
+	}
+	where := r.recordNamespace(r.ownerOf(client.ObjectKeyFromObject(component)))
+	return &problem{
+		reason: metav1alpha1.ReasonForbidden, terminal: true,
+		message: fmt.Sprintf("the inventory takes too much for the status, and cannot be written to Secrets: %v; "+
+			"allow the operator to get, list, create, patch and delete Secrets in the namespace %s, or make several components", err, where),
+	}
+}

@@ -1,0 +1,192 @@
+package component
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// entries returns n records of dependents, as they are once they are written.
+func entries(n int) []metav1alpha1.InventoryEntry {
+	source := rand.New(rand.NewPCG(1, 2))
+	found := make([]metav1alpha1.InventoryEntry, 0, n)
+	for i := range n {
+		found = append(found, metav1alpha1.InventoryEntry{
+			Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprintf("settings-%d", i),
+			UID:    types.UID(fmt.Sprintf("8f0c1f3e-2d1c-4a52-9b57-%012x", source.Uint64()>>16)),
+			Digest: fmt.Sprintf("%016x", source.Uint64()), Fields: fmt.Sprintf("%016x", source.Uint64()), Revision: 1,
+		})
+	}
+	return found
+}
+
+func newPart(version string) *part {
+	p := &part{}
+	p.Namespace, p.Name, p.ResourceVersion = "shop", "app", version
+	return p
+}
+
+func TestWhereAnInventoryIs(t *testing.T) {
+	small, middle, large := entries(1000), entries(1500), entries(3000)
+	for _, c := range []struct {
+		name   string
+		before []metav1alpha1.InventoryEntry
+		now    []metav1alpha1.InventoryEntry
+		spills bool
+	}{
+		{"in the status where it fits", nil, middle, false},
+		{"in Secrets where it takes more", nil, large, true},
+		{"in Secrets where it will take more when all is written", nil, unwritten(entries(2300)), true},
+		{"moved into Secrets when it grows", middle, large, true},
+		{"still in Secrets when it shrinks a little", large, middle, true},
+		{"back in the status when it takes half of what that holds", large, small[:800], false},
+		{"back in the status when nothing is left", large, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+			for _, inventory := range [][]metav1alpha1.InventoryEntry{c.before, c.now} {
+				if err := r.setInventory(p, inventory); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lines, _ := inventoryText(c.now)
+			if p.status.HasInventoryRecord() != c.spills || slices.Equal(p.status.Inventory, lines) == c.spills {
+				t.Errorf("in Secrets: %t, lines in the status: %d", p.status.HasInventoryRecord(), len(p.status.Inventory))
+			}
+			if p.status.InventoryDigest != inventoryDigest(lines) {
+				t.Errorf("the digest is %q", p.status.InventoryDigest)
+			}
+			if r.damaged(p) {
+				t.Error("it is taken for a damaged one")
+			}
+		})
+	}
+}
+
+func unwritten(inventory []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
+	for i := range inventory {
+		inventory[i].UID, inventory[i].Digest, inventory[i].Fields = "", "", ""
+	}
+	return inventory
+}
+
+func TestTheNameOfAnInventoryInSecrets(t *testing.T) {
+	name := func(r *Reconciler[*part], p *part, n int) string {
+		t.Helper()
+		if err := r.setInventory(p, entries(n)); err != nil {
+			t.Fatal(err)
+		}
+		return p.status.InventoryRecord.Name
+	}
+	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+	first := name(r, p, 3000)
+	p.ResourceVersion = "8"
+	if again := name(r, p, 3000); again != first {
+		t.Error("an inventory that did not change is written again")
+	}
+	other := name(r, p, 3001)
+	if other == first {
+		t.Error("another inventory has the same name")
+	}
+	p.ResourceVersion = "9"
+	if back := name(r, p, 3000); back == first {
+		t.Error("an inventory that comes back has the name of the one that is being deleted")
+	}
+}
+
+func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
+	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+	p.status.Inventory = []string{"as it was"}
+	err := r.setInventory(p, slices.Repeat(entries(1000), 150))
+	if problem := problemOf(err); problem == nil || !problem.terminal || !strings.Contains(problem.message, "150000 dependents") {
+		t.Errorf("got %v", err)
+	}
+	if !slices.Equal(p.status.Inventory, []string{"as it was"}) || p.status.HasInventoryRecord() {
+		t.Error("the status was changed")
+	}
+}
+
+func TestAnInventoryIsDamaged(t *testing.T) {
+	lines, _ := inventoryText(entries(2))
+	digest, named := inventoryDigest(lines), &metav1alpha1.InventoryRecord{Namespace: "shop", Name: "inventory-a-b", Parts: 1}
+	for _, c := range []struct {
+		name   string
+		status metav1alpha1.Status
+		want   bool
+	}{
+		{"not where there is none", metav1alpha1.Status{}, false},
+		{"not as it was written", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest}, false},
+		{"not after it came back", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: &metav1alpha1.InventoryRecord{}}, false},
+		{"not in Secrets", metav1alpha1.Status{InventoryDigest: digest, InventoryRecord: named}, false},
+		{"where a line was removed", metav1alpha1.Status{Inventory: lines[1:], InventoryDigest: digest}, true},
+		{"where lines changed places", metav1alpha1.Status{Inventory: []string{lines[1], lines[0]}, InventoryDigest: digest}, true},
+		{"where the digest was removed", metav1alpha1.Status{Inventory: lines}, true},
+		{"where the name of the Secrets was removed", metav1alpha1.Status{InventoryDigest: digest}, true},
+		{"where lines were added beside Secrets", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: named}, true},
+		{"where the digest of what Secrets hold was removed", metav1alpha1.Status{InventoryRecord: named}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+			p.status = c.status
+			if got := r.damaged(p); got != c.want {
+				t.Errorf("damaged: %t", got)
+			}
+		})
+	}
+}
+
+func TestNoObjectThatIsWrittenIsLarge(t *testing.T) {
+	name := strings.Repeat("n", 253)
+	owner := manifests.Owner{Cluster: name, Reconciler: name, Group: name, Kind: name[:63], Namespace: name[:63], Name: name}
+	r := NewReconciler[*part](name, nil, Options{})
+	noise := make([]byte, 2*maxPart)
+	source := rand.NewChaCha8([32]byte{})
+	_, _ = source.Read(noise)
+	parts, err := encodeRecord(base64.StdEncoding.EncodeToString(noise))
+	if err != nil || len(parts) < 2 {
+		t.Fatalf("%d parts: %v", len(parts), err)
+	}
+	origin := &metav1alpha1.Status{InputDigest: name, Revision: 1 << 40, TargetCluster: name, TargetNamespace: name, TargetName: name}
+	rec := record{kind: recordOfRendering, id: name[:16], note: strings.Repeat(name+", ", maxNamed), origin: origin}
+	large := newPart("7")
+	if err := r.setInventory(large, entries(1700)); err != nil || large.status.HasInventoryRecord() {
+		t.Fatalf("the largest inventory of a status is in Secrets: %v", err)
+	}
+	for range 6 {
+		large.status.Conditions = append(large.status.Conditions, metav1.Condition{Type: name, Message: strings.Repeat("m", 4096)})
+	}
+	for range maxLookups {
+		large.status.Lookups = append(large.status.Lookups, metav1alpha1.Lookup{Group: name, Version: name, Kind: name, Namespace: name, Name: name}.String())
+	}
+	count(&large.status, Outcome{Waiting: slices.Repeat([]Waiting{waits(name, name, strings.Repeat("m", 2000))}, 20)})
+	for _, c := range []struct {
+		what   string
+		object any
+	}{
+		{"a part of a record", r.partSecret(owner, rec, 0, r.recordAnnotations(owner, rec, len(parts), timeFormat), parts[0])},
+		{"a status with all there can be", large.status},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			text, err := json.Marshal(c.object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d bytes", len(text))
+			// A component has a spec, too, and all have managed fields.
+			if len(text) > maxObject-8<<10 {
+				t.Errorf("%d bytes", len(text))
+			}
+		})
+	}
+}

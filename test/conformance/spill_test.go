@@ -1,0 +1,412 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// spilling is what operators are run with whose statuses hold few dependents: about a dozen, and half of them where Secrets are given up.
+var spilling = component.Options{StatusInventory: 1800}
+
+// many dependents are recorded in Secrets, and few in the status.
+const many, few = 24, 4
+
+// inventories returns the Secrets that hold inventories in a namespace.
+func inventories(ctx context.Context, namespace string) []corev1.Secret {
+	GinkgoHelper()
+	list := &corev1.SecretList{}
+	Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	return slices.DeleteFunc(list.Items, func(s corev1.Secret) bool { return !strings.HasPrefix(s.Name, "inventory-") })
+}
+
+// inventoryOfGadget reads the record of a gadget, wherever it is: the UIDs by name.
+func inventoryOfGadget(ctx context.Context, g *gadget.Gadget) map[string]string {
+	GinkgoHelper()
+	entries, err := component.Inventory(ctx, k8s, current(ctx, g).GetStatus())
+	Expect(err).NotTo(HaveOccurred())
+	found := map[string]string{}
+	for _, e := range entries {
+		found[e.Name] = string(e.UID)
+	}
+	return found
+}
+
+// ownedConfigMaps returns the UIDs of an operator's ConfigMaps by name.
+func ownedConfigMaps(ctx context.Context, operator, namespace string) map[string]string {
+	GinkgoHelper()
+	list := &corev1.ConfigMapList{}
+	Expect(k8s.List(ctx, list, client.InNamespace(namespace), client.HasLabels{operator + "/owner-id"})).To(Succeed())
+	found := map[string]string{}
+	for _, c := range list.Items {
+		found[c.Name] = string(c.UID)
+	}
+	return found
+}
+
+// expectSpilled waits until a gadget is ready, and its record is complete, in the Secrets that its status names, and nowhere else.
+func expectSpilled(ctx context.Context, g *gadget.Gadget, operator string) {
+	GinkgoHelper()
+	expectReady(ctx, g)
+	settle(ctx, operator)
+	status := current(ctx, g).Status
+	Expect(status.Inventory).To(BeEmpty())
+	Expect(status.HasInventoryRecord()).To(BeTrue())
+	Expect(inventories(ctx, g.Namespace)).To(And(HaveLen(int(status.InventoryRecord.Parts)), HaveEach(HaveField("Name", HavePrefix(status.InventoryRecord.Name)))))
+	Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, g.Namespace)))
+}
+
+// expectHeld waits until a gadget is ready, and its status holds the whole record.
+func expectHeld(ctx context.Context, g *gadget.Gadget, operator string) {
+	GinkgoHelper()
+	expectReady(ctx, g)
+	settle(ctx, operator)
+	status := current(ctx, g).Status
+	Expect(status.HasInventoryRecord()).To(BeFalse())
+	Expect(status.Inventory).To(HaveLen(few))
+	Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, g.Namespace)))
+	Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
+}
+
+var _ = Describe("An inventory that takes much of the status", func() {
+	var namespace, operator string
+	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
+	run := func(wrap func(http.RoundTripper) http.RoundTripper) (stop func()) {
+		return runOperator(operator, operatorOptions{component: spilling, transport: wrap})
+	}
+	install := func(ctx context.Context, n int) *gadget.Gadget {
+		GinkgoHelper()
+		return newGadget(ctx, namespace, "app", configMaps("cm", n, "a"), servedBy(operator))
+	}
+
+	It("is in Secrets before the first dependent is created, and costs n + 4 requests besides", func(ctx SpecContext) {
+		run(nil)
+		g := install(ctx, many)
+		expectSpilled(ctx, g, operator)
+		told := story(ctx, 0, operator, namespace)
+		Expect(told[0]).To(HavePrefix("patch secrets/inventory-"))
+		requests := inNamespace(requestsSince(ctx, 0, operator), namespace)
+		Expect(len(requests)-len(requests.Resource("secrets"))).To(BeNumerically("<=", many+4), "%v", verbs(requests))
+		Expect(inventories(ctx, namespace)[0].Finalizers).To(Equal([]string{operator + "/finalizer"}))
+	})
+
+	It("moves there when it grows, and back when it takes half of what the status holds", func(ctx SpecContext) {
+		run(nil)
+		g := install(ctx, few)
+		expectHeld(ctx, g, operator)
+		changeManifests(ctx, g, configMaps("cm", many, "a"))
+		expectSpilled(ctx, g, operator)
+		changeManifests(ctx, g, configMaps("cm", 9, "a"))
+		expectSpilled(ctx, g, operator)
+		changeManifests(ctx, g, configMaps("cm", few, "a"))
+		expectHeld(ctx, g, operator)
+		changeManifests(ctx, g, configMaps("cm", many, "a"))
+		expectSpilled(ctx, g, operator)
+	})
+
+	It("is written once for a change, not read, and not written where nothing changed", func(ctx SpecContext) {
+		run(nil)
+		g := install(ctx, many)
+		expectSpilled(ctx, g, operator)
+		mark := markAudit(ctx)
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
+		mark = markAudit(ctx)
+		changeManifests(ctx, g, strings.Replace(configMaps("cm", many, "a"), `"a"`, `"b"`, 1))
+		expectSpilled(ctx, g, operator)
+		told := verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))
+		Expect(told).To(HaveLen(5), "a Secret is let go before it is deleted: %v", told)
+		Expect(told).To(ContainElements("patch configmaps 200", "patch secrets 201", "update gadgets/status 200", "delete secrets 200"))
+	})
+
+	It("is read once after a restart, which writes nothing", func(ctx SpecContext) {
+		stop := run(nil)
+		g := install(ctx, many)
+		expectSpilled(ctx, g, operator)
+		stop()
+		mark, before := markAudit(ctx), passes(operator)
+		run(nil)
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+		settle(ctx, operator)
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(Equal([]string{"get secrets 200"}))
+	})
+
+	It("is what a deletion goes by, and goes with it", func(ctx SpecContext) {
+		stop := run(nil)
+		g := install(ctx, many)
+		expectSpilled(ctx, g, operator)
+		stop()
+		remove(ctx, g)
+		mark := markAudit(ctx)
+		run(nil)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		Expect(inventories(ctx, namespace)).To(BeEmpty())
+		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
+		Expect(len(requests)-len(requests.Resource("secrets"))).To(BeNumerically("<=", many+4), "%v", verbs(requests))
+	})
+
+	It("outlives its namespace until the dependents are gone", func(ctx SpecContext) {
+		run(nil)
+		g := install(ctx, many)
+		expectSpilled(ctx, g, operator)
+		held := mustGet(ctx, "v1", "ConfigMap", namespace, "cm-3")
+		hold(ctx, held)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("cm-3"))
+		Expect(inventoryOfGadget(ctx, g)).To(HaveKey("cm-3"))
+		letGo(ctx, held)
+		expectGone(ctx, g)
+		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+	})
+
+	It("leaves no finalizer on Secrets where somebody takes the component's off", func(ctx SpecContext) {
+		run(nil)
+		g := install(ctx, many)
+		expectSpilled(ctx, g, operator)
+		change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
+		remove(ctx, g)
+		letGo(ctx, g)
+		expectGone(ctx, g)
+		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
+	})
+
+	It("stalls the component before anything is applied where Secrets may not be written, and says what to do", func(ctx SpecContext) {
+		run(func(next http.RoundTripper) http.RoundTripper { return forbiddenRecords{next} })
+		g := install(ctx, many)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden"), ContainSubstring("Secrets in the namespace "+namespace)))
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		changeManifests(ctx, g, configMaps("cm", few, "a"))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})
+
+// forbiddenRecords answers as an API server that allows no Secrets of inventories.
+type forbiddenRecords struct{ next http.RoundTripper }
+
+func (f forbiddenRecords) RoundTrip(request *http.Request) (*http.Response, error) {
+	refused := &refusal{method: http.MethodPatch, path: strings.TrimPrefix(request.URL.Path, "/api/v1")}
+	refused.on.Store(strings.Contains(request.URL.Path, "/secrets/inventory-"))
+	return refused.wrap(f.next).RoundTrip(request)
+}
+
+var _ = Describe("An operator that crashes over an inventory in Secrets", func() {
+	for _, step := range []struct {
+		name string
+		from int
+		to   int
+	}{
+		{"that is the first", 0, many}, {"that grows out of the status", few, many},
+		{"that changes", many, many + 4}, {"that shrinks into the status", many, few}, {"whose component is deleted", many, 0},
+	} {
+		for resource, cuts := range map[string][]int64{"secrets": {0, 1, 2, 3, 4}, "gadgets": {1, 2, 3}, "configmaps": {3}} {
+			for _, after := range cuts {
+				It(fmt.Sprintf("loses nothing %s, after %d writes to %s", step.name, after, resource), func(ctx SpecContext) {
+					namespace, operator := newNamespace(ctx), newOperatorName()
+					options := operatorOptions{component: spilling}
+					g := &gadget.Gadget{}
+					if step.from > 0 {
+						stop := runOperator(operator, options)
+						g = newGadget(ctx, namespace, "app", configMaps("cm", step.from, "a"), servedBy(operator))
+						expectReady(ctx, g)
+						settle(ctx, operator)
+						stop()
+					}
+					switch {
+					case step.from == 0:
+						g = newGadget(ctx, namespace, "app", configMaps("cm", step.to, "a"), servedBy(operator))
+					case step.to == 0:
+						remove(ctx, g)
+					default:
+						changeManifests(ctx, g, configMaps("cm", step.to, "b"))
+					}
+					c := &crash{counts: writesTo(namespace, resource), after: after, unanswered: after > 0}
+					cut := operatorOptions{component: spilling, transport: c.wrap}
+					stop := runOperator(operator, cut)
+					Eventually(ctx, func() bool { return c.crashed.Load() || isGone(ctx, g) || step.to > 0 && isReady(ctx, g) }).Should(BeTrue())
+					stop()
+					if !isGone(ctx, g) {
+						recorded := inventoryOfGadget(ctx, g)
+						for name := range ownedConfigMaps(ctx, operator, namespace) {
+							Expect(recorded).To(HaveKey(name), "the record that the status names is complete at any time")
+						}
+					}
+
+					mark := markAudit(ctx)
+					runOperator(operator, options)
+					if step.to == 0 {
+						expectGone(ctx, g)
+						Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+						Expect(inventories(ctx, namespace)).To(BeEmpty())
+						return
+					}
+					expectReady(ctx, g)
+					settle(ctx, operator)
+					Expect(inventoryOfGadget(ctx, g)).To(And(HaveLen(step.to), Equal(ownedConfigMaps(ctx, operator, namespace))))
+					remove(ctx, g)
+					expectGone(ctx, g)
+					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the deletion finds what was left over")
+					if step.from == 0 {
+						return // Where there is nothing yet but a finalizer, the next operator looks for what there might be.
+					}
+					searched := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list").Resource("endpoints")
+					Expect(verbs(searched)).To(BeEmpty(), "nothing was rebuilt from labels")
+				})
+			}
+		}
+	}
+})
+
+func isReady(ctx context.Context, g *gadget.Gadget) bool {
+	return strings.HasPrefix(condition(current(ctx, g), metav1alpha1.ConditionReady), "True")
+}
+
+var _ = Describe("An inventory in Secrets that was damaged", func() {
+	// start makes a settled component whose operator has ended, and returns what is recorded.
+	start := func(ctx context.Context) (g *gadget.Gadget, operator string, before map[string]string) {
+		GinkgoHelper()
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{component: spilling})
+		g = newGadget(ctx, namespace, "app", configMaps("cm", many, "a"), servedBy(operator))
+		expectSpilled(ctx, g, operator)
+		stop()
+		return g, operator, inventoryOfGadget(ctx, g)
+	}
+	emptied := func(ctx context.Context, g *gadget.Gadget) {
+		g = current(ctx, g)
+		g.Status = gadget.GadgetStatus{}
+		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+	}
+	damages := map[string]func(context.Context, *gadget.Gadget){
+		"because its Secret is gone, finalizer and all": func(ctx context.Context, g *gadget.Gadget) {
+			secret := inventories(ctx, g.Namespace)[0]
+			letGo(ctx, &secret)
+			remove(ctx, &secret)
+		},
+		"because its Secret was edited": func(ctx context.Context, g *gadget.Gadget) {
+			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":{"inventory.json.gz":"cnViYmlzaA=="}}`)
+		},
+		"because its Secret was emptied": func(ctx context.Context, g *gadget.Gadget) {
+			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":null}`)
+		},
+		"because the digest was edited": func(ctx context.Context, g *gadget.Gadget) {
+			g = current(ctx, g)
+			g.Status.InventoryDigest = "rubbish"
+			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		},
+		"because the name of the Secret was edited": func(ctx context.Context, g *gadget.Gadget) {
+			g = current(ctx, g)
+			g.Status.InventoryRecord.Name += "x"
+			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		},
+		"because the name of the Secret was removed": func(ctx context.Context, g *gadget.Gadget) {
+			g = current(ctx, g)
+			g.Status.InventoryRecord = nil
+			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		},
+		"because the status was emptied": emptied,
+	}
+	for how, damage := range damages {
+		It("is rebuilt, "+how+", and what is not rendered any more is pruned", func(ctx SpecContext) {
+			g, operator, before := start(ctx)
+			damage(ctx, g)
+			mark, passed := markAudit(ctx), passes(operator)
+			runOperator(operator, operatorOptions{component: spilling})
+			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", passed))
+			settle(ctx, operator)
+			expectSpilled(ctx, g, operator)
+			Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes().Resource("configmaps").Code(201))).To(BeEmpty())
+			changeManifests(ctx, g, configMaps("cm", few, "a"))
+			expectHeld(ctx, g, operator)
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
+		})
+
+		It("is rebuilt in a deletion, "+how, func(ctx SpecContext) {
+			g, operator, _ := start(ctx)
+			damage(ctx, g)
+			remove(ctx, g)
+			runOperator(operator, operatorOptions{component: spilling})
+			expectGone(ctx, g)
+			Expect(countConfigMaps(ctx, g.Namespace)).To(BeZero())
+			Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
+		})
+	}
+
+	It("is noticed where the status is edited while the operator runs", func(ctx SpecContext) {
+		g, operator, before := start(ctx)
+		runOperator(operator, operatorOptions{component: spilling})
+		settle(ctx, operator)
+		damages["because the name of the Secret was edited"](ctx, g)
+		Eventually(ctx, func() string { return current(ctx, g).Status.InventoryRecord.Name }).ShouldNot(HaveSuffix("x"))
+		expectSpilled(ctx, g, operator)
+		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
+	})
+
+	It("keeps its Secret while somebody deletes it, because our finalizer holds it", func(ctx SpecContext) {
+		g, operator, before := start(ctx)
+		remove(ctx, &inventories(ctx, g.Namespace)[0])
+		runOperator(operator, operatorOptions{component: spilling})
+		settle(ctx, operator)
+		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
+		changeManifests(ctx, g, configMaps("cm", many, "b"))
+		expectSpilled(ctx, g, operator)
+	})
+})
+
+var _ = Describe("Two operators of one name with an inventory in Secrets", func() {
+	It("come to one record, and lose nothing", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{component: spilling})
+		runOperator(operator, operatorOptions{component: spilling})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", many, "a"), servedBy(operator))
+		for _, next := range []string{configMaps("cm", many+4, "b"), configMaps("cm", few, "c"), configMaps("cm", many, "d")} {
+			expectReady(ctx, g)
+			changeManifests(ctx, g, next)
+		}
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(inventoryOfGadget(ctx, g)).To(And(HaveLen(many), Equal(ownedConfigMaps(ctx, operator, namespace))))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
+	})
+
+	It("do not switch to a record of one that was overtaken", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		slow := &turnstile{counts: writesTo(namespace, "gadgets/app/status"), open: make(chan struct{})}
+		stop := runOperator(operator, operatorOptions{component: spilling})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", many, "a"), servedBy(operator))
+		expectSpilled(ctx, g, operator)
+		stop()
+		runOperator(operator, operatorOptions{component: spilling, transport: slow.wrap})
+		changeManifests(ctx, g, configMaps("cm", many+4, "b"))
+		Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1), "its record is written, and not named")
+		runOperator(operator, operatorOptions{component: spilling})
+		expectReady(ctx, g)
+		named := current(ctx, g).Status.InventoryRecord.Name
+		close(slow.open)
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status.InventoryRecord.Name).To(Equal(named))
+		expectSpilled(ctx, g, operator)
+	})
+})
