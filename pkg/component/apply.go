@@ -131,7 +131,7 @@ func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []
 	// Watches wake while the component is written to, and what it is called is not to be read then.
 	name, recorded := client.ObjectKeyFromObject(component), markOf(component.GetStatus())
 	return Pass{
-		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(),
+		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(), Superseded: r.flights.superseded(name),
 		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			err := r.record(ctx, component, recorded, inventory)
 			if err == nil {

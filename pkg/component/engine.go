@@ -115,17 +115,22 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 			continue
 		}
 		if err := fenced.pass(ctx, p, decided); err != nil {
-			return Outcome{}, err
+			return e.cut(fenced, facts, changes), err
 		}
 		clear(checked)
-		for i, result := range e.execute(ctx, &wave, decided.Actions) {
+		for i, result := range e.execute(ctx, &wave, p.Superseded, decided.Actions) {
 			changes = fold(facts.Results, decided.Actions[i], result, changes)
 			facts.Guard = e.guards.learn(facts, decided.Actions[i], result)
 			remember(facts.Repairs, decided.Actions[i], result)
 		}
 		e.repairs.keep(facts.Owner, p.Insist, facts.Repairs)
-		if err := ctx.Err(); err != nil {
-			return Outcome{}, err
+		if err := p.over(ctx); err != nil {
+			return e.cut(fenced, facts, changes), err
 		}
 	}
+}
+
+// cut is the outcome of a pass that ends in the middle: only what it did is known.
+func (e *Engine) cut(f fence, facts plan.Facts, changes []Change) Outcome {
+	return Outcome{Changes: changes, engine: e, created: f.entries(facts.Inventory)}
 }

@@ -62,8 +62,8 @@ func (e *Engine) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan
 	return planner(facts)
 }
 
-// execute carries out the actions of a plan.
-func (e *Engine) execute(ctx context.Context, t *traced, actions []plan.Action) []plan.Result {
+// execute carries out the actions of a plan; none begins once stop is closed.
+func (e *Engine) execute(ctx context.Context, t *traced, stop <-chan struct{}, actions []plan.Action) []plan.Result {
 	defer e.meter.Time(metrics.StepExecute)()
-	return e.executor.Run(t.enter(ctx, actions), nil, actions)
+	return e.executor.Run(t.enter(ctx, actions), stop, actions)
 }

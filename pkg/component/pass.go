@@ -46,11 +46,22 @@ type Pass struct {
 	Confirm func(ctx context.Context) error
 	// Wake is called when a pass may have something to do. It must not block.
 	Wake func()
+	// Superseded, which may be nil, is closed when the component wants something else: the pass ends before its next write, with an error. What is
+	// under way is carried out to its end.
+	Superseded <-chan struct{}
 	// Now is the time of the pass.
 	Now time.Time
 
 	// deleting says that the whole component goes.
 	deleting bool
+}
+
+// over returns why a pass must not go on.
+func (p Pass) over(ctx context.Context) error {
+	if isClosed(p.Superseded) {
+		return errSuperseded
+	}
+	return ctx.Err()
 }
 
 // Outcome is what a pass achieved.

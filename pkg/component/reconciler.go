@@ -40,6 +40,7 @@ type Reconciler[T Component] struct {
 	sources  *sources
 	rendered *renderings
 	backoff  *backoff
+	flights  *flights
 	vitals   *vitals
 
 	// identifying is held while the cluster is asked for its identity.
@@ -73,7 +74,7 @@ type Reconciler[T Component] struct {
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{}, vitals: newVitals(name, o),
-		backoff:      newBackoff(),
+		backoff: newBackoff(), flights: newFlights(),
 		rendered:     newRenderings(o.withDefaults().RenderedBytes),
 		rhythms:      map[types.NamespacedName]rhythm{},
 		prepared:     map[types.NamespacedName]types.UID{},
@@ -101,6 +102,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	r.beginPass(req.NamespacedName)
 	defer r.endPass(ctx, req.NamespacedName)
+	flight := r.flights.begin(req.NamespacedName)
+	defer r.flights.end(req.NamespacedName)
 	component, err := r.freshest(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		return r.vanished(ctx, req), nil
@@ -108,6 +111,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	r.flights.loaded(req.NamespacedName, component)
 	r.vitals.note(component)
 	ctx, span := r.vitals.tracer.Pass(ctx, r.gvk.Kind, req.NamespacedName, component.GetGeneration())
 	defer span.End()
@@ -121,10 +125,9 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 			return reconcile.Result{}, nil
 		}
 	}
-	if interrupted(err) {
-		// Somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is there then.
+	if flight.interrupted(err) {
 		r.vitals.passed(ctx, outcomeInterrupted, err)
-		return r.ended(req.NamespacedName, r.backoff.When(req)), nil
+		return r.interrupted(req, component, flight, outcome), nil
 	}
 	if outcome.Observing && err == nil {
 		if result, inTime := r.observing(req.NamespacedName, component); inTime {
@@ -137,7 +140,21 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 }
 
 func interrupted(err error) bool {
-	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled)
+	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled) || errors.Is(err, errSuperseded)
+}
+
+// interrupted ends a pass because somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is
+// there then, at once where it is known that something else is wanted. What was created is remembered, and what was changed is told: no
+// other pass will.
+func (r *Reconciler[T]) interrupted(req reconcile.Request, component T, f *flight, o Outcome) reconcile.Result {
+	r.suspect(req.NamespacedName, o)
+	if !f.isOver() {
+		return r.ended(req.NamespacedName, r.backoff.When(req))
+	}
+	r.emit(component, o.Changes, verdict{state: metav1alpha1.StateProgressing, reason: metav1alpha1.ReasonDependentsNotReady}, component.GetStatus())
+	r.backoff.Forget(req)
+	r.wake(req.NamespacedName)
+	return r.ended(req.NamespacedName, 0)
 }
 
 // pass does what can be done now. Errors are problems to report, except for those that interrupt it.

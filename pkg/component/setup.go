@@ -82,6 +82,9 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 
 func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		if err := r.watchFlights(ctx, mgr.GetCache(), prototype); err != nil {
+			return err
+		}
 		return r.start(ctx, mgr.GetConfig(), queue)
 	}
 	b := ctrl.NewControllerManagedBy(mgr).

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,8 +15,18 @@ const writeTime = 10 * time.Millisecond
 
 // writers measures runs that write through the same turns.
 type writers struct {
-	turns       *turns
-	under, peak atomic.Int64
+	turns *turns
+
+	mu          sync.Mutex
+	under, peak int
+}
+
+// enter counts writes under way.
+func (w *writers) enter(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.under += n
+	w.peak = max(w.peak, w.under)
 }
 
 // run makes n writes as one run does, and tells whether it made all of them.
@@ -31,11 +40,9 @@ func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length f
 		made++
 		wg.Go(func() {
 			defer c.release()
-			now := w.under.Add(1)
-			for peak := w.peak.Load(); now > peak && !w.peak.CompareAndSwap(peak, now); peak = w.peak.Load() {
-			}
+			w.enter(1)
 			time.Sleep(length())
-			w.under.Add(-1)
+			w.enter(-1)
 		})
 	}
 	wg.Wait()
@@ -49,8 +56,8 @@ func upTo(d time.Duration) func() time.Duration { return func() time.Duration { 
 // expectIdle checks that all slots are free again, and nobody waits.
 func (w *writers) expectIdle(t *testing.T, bound int) {
 	t.Helper()
-	if w.turns.free != bound || len(w.turns.waiting) > 0 || w.under.Load() != 0 {
-		t.Errorf("%d slots are free of %d, %d runs wait, %d writes are under way", w.turns.free, bound, len(w.turns.waiting), w.under.Load())
+	if w.turns.free != bound || len(w.turns.waiting) > 0 || w.under != 0 {
+		t.Errorf("%d slots are free of %d, %d runs wait, %d writes are under way", w.turns.free, bound, len(w.turns.waiting), w.under)
 	}
 }
 
@@ -59,8 +66,8 @@ func TestASingleRunHasAllSlots(t *testing.T) {
 		w := &writers{turns: newTurns(16)}
 		begin := time.Now()
 		w.run(t.Context(), nil, 1600, always(writeTime))
-		if took := time.Since(begin); took != 100*writeTime || w.peak.Load() != 16 {
-			t.Errorf("it took %s with %d slots at the most, want %s with 16", took, w.peak.Load(), 100*writeTime)
+		if took := time.Since(begin); took != 100*writeTime || w.peak != 16 {
+			t.Errorf("it took %s with %d slots at the most, want %s with 16", took, w.peak, 100*writeTime)
 		}
 		w.expectIdle(t, 16)
 	})
@@ -183,8 +190,8 @@ func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if w.peak.Load() > int64(bound) {
-				t.Errorf("seed %d: %d writes were under way, the bound is %d", seed, w.peak.Load(), bound)
+			if w.peak > bound {
+				t.Errorf("seed %d: %d writes were under way, the bound is %d", seed, w.peak, bound)
 			}
 			w.expectIdle(t, bound)
 		})

@@ -1,0 +1,154 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+)
+
+// errSuperseded ends a pass whose component wants something else by now. It leaves what a crash at that point would leave: the record was
+// written before, and no write is cut off.
+var errSuperseded = errors.New("the component has changed since the pass began")
+
+// flights are the passes under way, of which a component has one at the most. A watch tells them what their components want by now.
+type flights struct {
+	mu       sync.Mutex
+	underway map[types.NamespacedName]*flight
+}
+
+// flight is a pass under way.
+type flight struct {
+	// works is what of the component the pass works with, nil until it is loaded; newest is what the watch has shown since the pass began.
+	works, newest *wanted
+	superseded    chan struct{}
+	over          bool
+}
+
+// wanted is what of a component decides whether a pass works for what is wanted.
+type wanted struct {
+	uid             types.UID
+	generation      int64
+	deleting, gone  bool
+	resourceVersion string
+}
+
+func wantedOf(obj client.Object) *wanted {
+	return &wanted{
+		uid: obj.GetUID(), generation: obj.GetGeneration(), deleting: !obj.GetDeletionTimestamp().IsZero(), resourceVersion: obj.GetResourceVersion(),
+	}
+}
+
+// supersedes says that a pass for other need not go on. What the watch shows may be older than what the pass works with.
+func (w *wanted) supersedes(other *wanted) bool {
+	if !inspect.Newer(w.resourceVersion, other.resourceVersion) {
+		return false
+	}
+	return w.uid != other.uid || w.generation != other.generation || w.deleting != other.deleting || w.gone
+}
+
+func newFlights() *flights { return &flights{underway: map[types.NamespacedName]*flight{}} }
+
+// begin notes a pass before its component is loaded, so that it misses nothing.
+func (f *flights) begin(name types.NamespacedName) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	begun := &flight{superseded: make(chan struct{})}
+	f.underway[name] = begun
+	return begun
+}
+
+func (f *flights) end(name types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.underway, name)
+}
+
+// loaded tells what the pass over a component works with.
+func (f *flights) loaded(name types.NamespacedName, obj client.Object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if under := f.underway[name]; under != nil {
+		under.works = wantedOf(obj)
+		under.judge()
+	}
+}
+
+// superseded returns what is closed when the pass over a component need not go on; it is nil where there is none.
+func (f *flights) superseded(name types.NamespacedName) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if under := f.underway[name]; under != nil {
+		return under.superseded
+	}
+	return nil
+}
+
+// seen tells what the watch shows of a component.
+func (f *flights) seen(obj any, gone bool) {
+	if lost, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = lost.Obj
+	}
+	component, ok := obj.(client.Object)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if under := f.underway[client.ObjectKeyFromObject(component)]; under != nil {
+		under.newest = wantedOf(component)
+		under.newest.gone = gone
+		under.judge()
+	}
+}
+
+// judge ends the pass where something else is wanted. The caller holds the lock.
+func (f *flight) judge() {
+	if f.over || f.works == nil || f.newest == nil || !f.newest.supersedes(f.works) {
+		return
+	}
+	f.over = true
+	close(f.superseded)
+}
+
+// handler listens to the watch on components.
+func (f *flights) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { f.seen(obj, false) },
+		UpdateFunc: func(_, obj any) { f.seen(obj, false) },
+		DeleteFunc: func(obj any) { f.seen(obj, true) },
+	}
+}
+
+// watchFlights lets passes under way know what their components want by now.
+func (r *Reconciler[T]) watchFlights(ctx context.Context, components ctrlcache.Cache, prototype T) error {
+	informer, err := components.GetInformer(ctx, prototype, ctrlcache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(r.flights.handler())
+	return err
+}
+
+// isOver says that the pass need not go on.
+func (f *flight) isOver() bool { return isClosed(f.superseded) }
+
+// interrupted says that what a pass came to is moot: something else is wanted, or somebody else wrote, or the operator is stopping.
+func (f *flight) interrupted(err error) bool {
+	return interrupted(err) || err != nil && f.isOver()
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,85 @@
+package conformance_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("A pass that applies many dependents", func() {
+	const (
+		writers = 4
+		// few are the writes that may begin until the operator has looked at what its watch showed.
+		few = 4 * writers
+	)
+	// during starts a component of 200, stops its writes after the first, makes a change, and lets the writes go on when the operator's
+	// watch has shown it.
+	during := func(ctx context.Context, change func(*gadget.Gadget), shown func(client.Object) bool) (g *gadget.Gadget, operator string) {
+		GinkgoHelper()
+		namespace, known := newNamespace(ctx), &atomic.Bool{}
+		held := newToll(namespace)
+		operator = newOperatorName()
+		watch := component.Watch{Object: &gadget.Gadget{}, Map: func(_ context.Context, o client.Object) []reconcile.Request {
+			if o.GetNamespace() == namespace && shown(o) {
+				known.Store(true)
+			}
+			return nil
+		}}
+		runOperator(operator, operatorOptions{
+			component: component.Options{Writers: writers, Watches: []component.Watch{watch}}, transport: held.wrap,
+		})
+		g = newGadget(ctx, namespace, "app", configMaps("old", 200, "a"), servedBy(operator))
+		held.await(ctx, writers)
+		change(g)
+		Eventually(ctx, known.Load).Should(BeTrue())
+		close(held.paid)
+		return g, operator
+	}
+	applies := func(ctx context.Context, operator, namespace, prefix string) testcluster.Events {
+		GinkgoHelper()
+		return writes(ctx, operator, namespace).Resource("configmaps").Where(func(e testcluster.Event) bool {
+			return e.Verb != "delete" && strings.HasPrefix(e.Name, prefix)
+		})
+	}
+
+	It("ends when the spec changes: what is under way is completed, and the new set applied", func(ctx SpecContext) {
+		g, operator := during(ctx,
+			func(g *gadget.Gadget) { changeManifests(ctx, g, configMaps("new", 10, "b")) },
+			func(o client.Object) bool { return o.GetGeneration() > 1 })
+		expectReady(ctx, g)
+		old := applies(ctx, operator, g.Namespace, "old")
+		Expect(len(old)).To(And(BeNumerically(">=", writers), BeNumerically("<=", writers+few)))
+		Expect(succeeded(old)).To(HaveLen(len(old)))
+		Expect(applies(ctx, operator, g.Namespace, "new")).To(HaveLen(10))
+		Expect(countConfigMaps(ctx, g.Namespace)).To(Equal(10))
+	})
+
+	It("ends when the component is deleted, and nothing is left", func(ctx SpecContext) {
+		g, operator := during(ctx,
+			func(g *gadget.Gadget) { remove(ctx, g) },
+			func(o client.Object) bool { return !o.GetDeletionTimestamp().IsZero() })
+		expectGone(ctx, g)
+		old := applies(ctx, operator, g.Namespace, "old")
+		Expect(len(old)).To(And(BeNumerically(">=", writers), BeNumerically("<=", writers+few)))
+		Expect(countConfigMaps(ctx, g.Namespace)).To(BeZero())
+	})
+
+	It("goes on when anything else of the component changes", func(ctx SpecContext) {
+		g, operator := during(ctx,
+			func(g *gadget.Gadget) {
+				patch(ctx, current(ctx, g), `{"metadata":{"labels":{"example.com/tier":"one"}}}`)
+			},
+			func(o client.Object) bool { return o.GetLabels()["example.com/tier"] == "one" })
+		expectReady(ctx, g)
+		Expect(applies(ctx, operator, g.Namespace, "old")).To(HaveLen(200))
+	})
+})
