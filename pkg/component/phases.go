@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -188,10 +189,24 @@ func phaseVerdict(o Outcome) verdict {
 	if _, terminal := failures(o.Waiting); len(terminal) > 0 {
 		return verdict{
 			metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed,
-			prefix + describe("failed", terminal) + "; delete what failed, and it is applied once more, and the deletion goes on" + hintOutOfReach(o),
+			prefix + describe("failed", terminal) + phaseAdvice(terminal) + hintOutOfReach(o),
 		}
 	}
-	return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, prefix + describe("waiting until ready", o.Waiting) + hintOutOfReach(o) + describeSkipped(o.Skipped)}
+	return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, prefix + describe("waiting until complete", o.Waiting) + hintOutOfReach(o) + describeSkipped(o.Skipped)}
+}
+
+// phaseAdvice says what to do about objects of a phase: one that is there and failed makes room for another, and one that was refused does not
+// exist.
+func phaseAdvice(terminal []Waiting) string {
+	there := func(w Waiting) bool { return w.Reason == metav1alpha1.ReasonDependentFailed }
+	advice := ""
+	if slices.ContainsFunc(terminal, there) {
+		advice = "; delete what failed, and it is applied once more, and the deletion goes on"
+	}
+	if slices.ContainsFunc(terminal, func(w Waiting) bool { return !there(w) }) {
+		advice += "; see to it that what was refused can be applied: it is tried again at the retry interval"
+	}
+	return advice
 }
 
 // describeSkipped names what could not be applied.

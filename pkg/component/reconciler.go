@@ -122,6 +122,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		err = r.release(ctx, component)
 		if err == nil {
 			r.vitals.passed(ctx, outcomeDeleted, nil)
+			logGone(ctx, outcome.Changes)
 			return reconcile.Result{}, nil
 		}
 	}

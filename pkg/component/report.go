@@ -18,7 +18,7 @@ import (
 func (r *Reconciler[T]) report(
 	ctx context.Context, req reconcile.Request, component T, loaded *metav1alpha1.Status, o Outcome, failure error,
 ) (after time.Duration, err error) {
-	status := component.GetStatus()
+	status, deleting := component.GetStatus(), !component.GetDeletionTimestamp().IsZero()
 	r.suspect(req.NamespacedName, o)
 	counted := r.enterOutcome(ctx, component, loaded, o)
 	if interrupted(counted) {
@@ -29,7 +29,7 @@ func (r *Reconciler[T]) report(
 		failure = counted
 	}
 	p := problemOf(failure)
-	v := r.inTime(component, judge(!component.GetDeletionTimestamp().IsZero(), o, p))
+	v := r.inTime(component, judge(deleting, o, p))
 	summarise(status, component.GetGeneration(), v, r.clock.Now())
 	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, status) {
 		if err := r.writeTimed(ctx, component, markOf(before)); err != nil {
@@ -44,6 +44,7 @@ func (r *Reconciler[T]) report(
 	}
 	r.vitals.reported(ctx, component, v, failing(o, p), r.clock.Now())
 	r.emit(component, o.Changes, v, loaded)
+	logPass(ctx, o.Changes, loaded, status)
 	return r.tidied(ctx, component, r.noLater(r.comeBack(req, component, o, p, v), o.NextDue)), nil
 }
 
@@ -54,7 +55,7 @@ func (r *Reconciler[T]) enterOutcome(ctx context.Context, component T, loaded *m
 	}
 	err := r.keepInventory(ctx, component, markOf(r.persisted(component, loaded)), o.Inventory)
 	if err == nil {
-		count(component.GetStatus(), o)
+		count(component.GetStatus(), !component.GetDeletionTimestamp().IsZero(), o)
 	}
 	enterContested(component.GetStatus(), component.GetGeneration(), o, r.clock.Now())
 	return err

@@ -169,7 +169,7 @@ func TestNoObjectThatIsWrittenIsLarge(t *testing.T) {
 	for range maxLookups {
 		large.status.Lookups = append(large.status.Lookups, metav1alpha1.Lookup{Group: name, Version: name, Kind: name, Namespace: name, Name: name}.String())
 	}
-	count(&large.status, Outcome{Waiting: slices.Repeat([]Waiting{waits(name, name, strings.Repeat("m", 2000))}, 20)})
+	count(&large.status, false, Outcome{Waiting: slices.Repeat([]Waiting{waits(name, name, strings.Repeat("m", 2000))}, 20)})
 	for _, c := range []struct {
 		what   string
 		object any

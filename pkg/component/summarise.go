@@ -224,14 +224,26 @@ func truncate(text string, limit int) string {
 }
 
 // count enters what is known of the dependents.
-func count(status *metav1alpha1.Status, o Outcome) {
-	status.Dependents = metav1alpha1.DependentCounts{
-		Total: int32(len(o.Inventory)), Ready: int32(o.Ready), Summary: fmt.Sprintf("%d/%d", o.Ready, o.Desired),
-	}
+func count(status *metav1alpha1.Status, deleting bool, o Outcome) {
+	countReady(&status.Dependents, deleting, o)
 	status.Waiting = nil
 	reports := o.reports()
 	for _, report := range reports[:min(len(reports), maxReports)] {
 		report.Message = truncate(report.Message, 1024)
 		status.Waiting = append(status.Waiting, report)
 	}
+}
+
+// countReady counts dependents. A deletion that is refused leaves them as they are, and one that goes on wants none to be ready: those that
+// are left are counted, unless objects of a phase are being applied.
+func countReady(counts *metav1alpha1.DependentCounts, deleting bool, o Outcome) {
+	counts.Total = int32(len(o.Inventory))
+	desired := o.Desired
+	switch {
+	case deleting && len(o.Blocked) > 0:
+		return
+	case deleting && o.Phase == manifests.PhaseApply:
+		desired = len(o.Inventory)
+	}
+	counts.Ready, counts.Summary = int32(o.Ready), fmt.Sprintf("%d/%d", o.Ready, desired)
 }

@@ -56,13 +56,22 @@ var ends = []struct {
 		waits("A a", "InProgress", "x"), fails("B b", "InternalError", "x", false), fails("Service shop/web", "Invalid", "spec.ports: Required value", true),
 	}}},
 	{name: "somebody else owns a dependent", outcome: Outcome{Desired: 1, Waiting: []Waiting{
-		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it, or remove it there", true),
+		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here, or remove it there", true),
 	}}},
 	{name: "foreign instances forbid a prune", outcome: Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
 	{name: "a deletion waits", deleting: true, outcome: Outcome{Waiting: []Waiting{waits("Deployment.apps shop/web", "NotGone", "finalizers or pods may hold it")}}},
 	{name: "a deletion is retried", deleting: true, outcome: Outcome{Waiting: []Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)}}},
 	{name: "a deletion is forbidden", deleting: true, outcome: Outcome{Waiting: []Waiting{
 		waits("A a", "NotGone", "x"), fails("ConfigMap shop/a", "Forbidden", "no rights", true),
+	}}},
+	{name: "an object of a phase is not complete", deleting: true, outcome: Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []Waiting{
+		waits("Job.batch shop/clean", "InProgress", "Job in progress"),
+	}}},
+	{name: "an object of a phase failed", deleting: true, outcome: Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []Waiting{
+		fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded", true),
+	}}},
+	{name: "an object of a phase is refused", deleting: true, outcome: Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []Waiting{
+		fails("Job.batch shop/clean", "Invalid", "spec.template: Required value", true),
 	}}},
 	{name: "a foreign instance forbids a deletion", deleting: true, outcome: Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
 	{name: "many foreign instances forbid a deletion", deleting: true, outcome: Outcome{Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b")}},
@@ -203,7 +212,7 @@ func TestCount(t *testing.T) {
 	}
 	status := metav1alpha1.Status{Waiting: make([]metav1alpha1.DependentReport, 1)}
 	inventory := []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Name: "a"}, {Version: "v1", Kind: "ConfigMap", Name: "b"}}
-	count(&status, Outcome{Inventory: inventory, Ready: 1, Desired: 2, Waiting: waiting})
+	count(&status, false, Outcome{Inventory: inventory, Ready: 1, Desired: 2, Waiting: waiting})
 	if diff := cmp.Diff(metav1alpha1.DependentCounts{Total: 2, Ready: 1, Summary: "1/2"}, status.Dependents); diff != "" {
 		t.Error(diff)
 	}
@@ -212,11 +221,33 @@ func TestCount(t *testing.T) {
 	}
 
 	t.Run("nobody is named any more when all is done", func(t *testing.T) {
-		count(&status, Outcome{})
+		count(&status, false, Outcome{})
 		if status.Waiting != nil || status.Dependents.Summary != "0/0" {
 			t.Errorf("got %+v", status)
 		}
 	})
+}
+
+func TestCountInDeletion(t *testing.T) {
+	inventory := make([]metav1alpha1.InventoryEntry, 4)
+	for _, c := range []struct {
+		name    string
+		outcome Outcome
+		want    string
+	}{
+		{"one that is refused leaves what is ready", Outcome{Inventory: inventory, Blocked: blockedBy(1, "Widget.example.com a")}, "3 of 4: 3/4"},
+		{"one that goes on counts what is left", Outcome{Inventory: inventory}, "0 of 4: 0/4"},
+		{"a phase counts its own objects", Outcome{Inventory: inventory, Phase: manifests.PhasePreDelete, Ready: 1, Desired: 2}, "1 of 4: 1/2"},
+		{"nothing is left in the end", Outcome{}, "0 of 0: 0/0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			counts := metav1alpha1.DependentCounts{Total: 4, Ready: 3, Summary: "3/4"}
+			countReady(&counts, true, c.outcome)
+			if got := fmt.Sprintf("%d of %d: %s", counts.Ready, counts.Total, counts.Summary); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
 }
 
 func TestDescribeChanges(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -27,7 +28,8 @@ const treeReaders = 16
 
 // Node is a dependent in a tree.
 type Node struct {
-	Key     manifests.Key
+	Key manifests.Key
+	// Version of the API that it is applied in; empty where the inventory does not record the dependent.
 	Version string
 	// Wave is the apply order, and Stage the step inside it.
 	Wave  int
@@ -70,7 +72,7 @@ const (
 	// NodeForbidden: the reader may not read the object.
 	NodeForbidden = "Forbidden"
 	// NodeNotServed: the API server does not serve the kind.
-	NodeNotServed = "KindNotServed"
+	NodeNotServed = plan.WaitNotServed
 	// NodeNotRead: the read failed for another reason.
 	NodeNotRead = "NotRead"
 )
@@ -99,6 +101,27 @@ func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.Inven
 	}
 	slices.SortFunc(nodes, compareNodes)
 	return nodes, nil
+}
+
+// AddUnrecorded adds to the nodes of a tree those that a component waits for, and that no inventory can record: the API server does not serve
+// their kind, so that nobody knows whether they have a namespace. A status names the first of them.
+func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
+	recorded := make(map[manifests.Key]bool, len(nodes))
+	for _, n := range nodes {
+		recorded[n.Key] = true
+	}
+	all := slices.Clone(nodes)
+	for _, w := range waiting {
+		key, ok := manifests.ParseKey(w.Dependent)
+		if !ok || recorded[key] || w.Reason != plan.WaitNotServed {
+			continue
+		}
+		all = append(all, Node{
+			Key: key, Wave: int(w.Wave), Stage: manifests.StageOf(key.GroupKind(), nil), State: NodeUnknown, Reason: NodeNotServed, Message: w.Message,
+		})
+	}
+	slices.SortFunc(all, compareNodes)
+	return all
 }
 
 func compareNodes(a, b Node) int {

@@ -25,6 +25,17 @@ func (k Key) String() string {
 	return k.GroupKind().String() + " " + name
 }
 
+// ParseKey is the reverse of String.
+func ParseKey(text string) (Key, bool) {
+	typed, name, found := strings.Cut(text, " ")
+	gk := schema.ParseGroupKind(typed)
+	key := Key{Group: gk.Group, Kind: gk.Kind, Name: name}
+	if namespace, rest, namespaced := strings.Cut(name, "/"); namespaced {
+		key.Namespace, key.Name = namespace, rest
+	}
+	return key, found && key.Kind != "" && key.Name != "" && !strings.ContainsAny(key.Name, " /")
+}
+
 // Compare orders keys by group, kind, namespace and name.
 func (k Key) Compare(other Key) int {
 	return cmp.Or(

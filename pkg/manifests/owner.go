@@ -31,6 +31,15 @@ func (o Owner) Component() Key {
 	return Key{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
+// ParseOwner is the reverse of String. It says no to what others write into annotations of that name.
+func ParseOwner(text string) (Owner, bool) {
+	parts := strings.Split(text, "/")
+	if len(parts) != 6 || slices.Contains([]string{parts[1], parts[3], parts[5]}, "") {
+		return Owner{}, false
+	}
+	return Owner{Cluster: parts[0], Reconciler: parts[1], Group: parts[2], Kind: parts[3], Namespace: parts[4], Name: parts[5]}, true
+}
+
 // ID returns a hash of the readable form that fits a label; the owner-id label holds it.
 func (o Owner) ID() string {
 	return hashOwner(o.String())

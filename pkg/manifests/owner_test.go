@@ -33,6 +33,20 @@ func TestOwnerID(t *testing.T) {
 	}
 }
 
+func TestParseOwner(t *testing.T) {
+	namespaced := manifests.Owner{Cluster: "c", Reconciler: reconciler, Group: "g.example.com", Kind: "Shop", Namespace: "ns", Name: "a"}
+	for _, owner := range []manifests.Owner{namespaced, {Cluster: "c", Reconciler: reconciler, Kind: "Shop", Name: "a"}} {
+		if parsed, ok := manifests.ParseOwner(owner.String()); !ok || parsed != owner {
+			t.Errorf("got %v, %v of %v", parsed, ok, owner)
+		}
+	}
+	for _, text := range []string{"", "ns/a", "ReplicaSet web", "c/r/g/k/ns/a/b", "c//g/Shop/ns/a", "c/r/g//ns/a", "c/r/g/Shop/ns/"} {
+		if parsed, ok := manifests.ParseOwner(text); ok {
+			t.Errorf("%q is taken for %v", text, parsed)
+		}
+	}
+}
+
 func TestOwnerOf(t *testing.T) {
 	const ours, theirs = reconciler + "/owner-id", "other.example.com/owner-id"
 	us := manifests.Owner{Cluster: "c", Reconciler: reconciler, Kind: "Shop", Name: "a"}

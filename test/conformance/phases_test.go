@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -160,8 +161,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 			Expect(k8s.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"job-name": "clean"})).To(Succeed())
 			return pods.Items
 		}).Should(HaveLen(1))
-		pods.Items[0].Status.Phase = corev1.PodFailed
-		Expect(k8s.Status().Update(ctx, &pods.Items[0])).To(Succeed())
+		Expect(k8s.Status().Patch(ctx, &pods.Items[0], client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete what failed")))
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"patch jobs/clean"}))

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -107,6 +108,32 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
+	nodes, err := component.Tree(t.Context(), liveObjects{}, inventoryOf(t, "/v1/ConfigMap/shop/a", "apps/v1/Deployment/shop/web o=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const message = "the API server does not serve example.com/v1, Kind=Widget; install what defines it"
+	nodes = component.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
+		{Dependent: "Deployment.apps shop/web", Wave: 2, Reason: "InProgress"},
+		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "recorded, and so known better"},
+		{Dependent: "Widget.example.com w", Wave: 1, Reason: "KindNotServed", Message: message},
+		{Dependent: "what is this?", Reason: "KindNotServed"},
+	})
+	var got []string
+	for _, n := range nodes {
+		got = append(got, fmt.Sprintf("%d %s %s %s %s", n.Wave, n.Key, n.State, n.Reason, n.Message))
+	}
+	want := []string{
+		"0 ConfigMap shop/a Missing NotCreated it was not created yet",
+		"1 Widget.example.com w Unknown KindNotServed " + message,
+		"2 Deployment.apps shop/web Missing NotCreated it was not created yet",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

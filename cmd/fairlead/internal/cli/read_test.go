@@ -56,6 +56,19 @@ var _ = Describe("tree", onCluster(func() {
 		Expect(r.Out).NotTo(ContainSubstring("s3cret"))
 	})
 
+	It("shows who is waited for although nobody serves the kind", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := held(ctx, namespace, "shop")
+		status := progressing(metav1alpha1.DependentReport{
+			Dependent: "Widget.nowhere.example.com " + namespace + "/w", Wave: 1, Reason: "KindNotServed", Message: "the API server does not serve it",
+		})
+		status.Inventory = inventory(ctx, namespace)[1:2]
+		report(ctx, c, status)
+		r := fairlead(ctx, namespace, "tree", "shop")
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(r.Out).To(MatchRegexp(`(?m)^1 +Widget.nowhere.example.com +` + namespace + `/w +Unknown +KindNotServed: the API server does not serve it$`))
+	})
+
 	It("shows a component whose type belongs to another operator, however the type is named", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}

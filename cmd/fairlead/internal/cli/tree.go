@@ -13,8 +13,8 @@ import (
 
 const treeHelp = `Show every dependent of the component NAME with its wave, readiness and message, in the order in which they are applied.
 
-The dependents are those that the component's status records, or Secrets beside the component where they are many; their readiness is read
-from the objects themselves. What is missing, or may not be read, is shown as such.`
+The dependents are those that the component's status records, or Secrets beside the component where they are many, and those that it waits
+for; their readiness is read from the objects themselves. What is missing, or may not be read, is shown as such.`
 
 func (a *app) newTree() *cobra.Command {
 	var output string
@@ -54,6 +54,7 @@ func (a *app) tree(ctx context.Context, name string, format show.Format) error {
 	if err != nil {
 		return err
 	}
+	nodes = component.AddUnrecorded(nodes, status.Waiting)
 	if err := show.NewTree(obj, status, nodes).Print(a.Out, format); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package progress
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -74,10 +75,10 @@ func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
 		return []string{explain(ready)}
 	}
 	if ready.Reason == metav1alpha1.ReasonDependentsNotGone {
-		return append([]string{Count(s) + " ready, pruning"}, waitingLines(s, waitingUntilGone)...)
+		return append([]string{Count(s) + " ready, pruning"}, waitingLines(s)...)
 	}
 	lines := []string{fmt.Sprintf("wave %d: %s ready", currentWave(s.Waiting), Count(s))}
-	return append(lines, waitingLines(s, "waiting for %s: %s")...)
+	return append(lines, waitingLines(s)...)
 }
 
 // OfDeletion reports how far a deletion is; the request for it made that generation. A component that is gone has no status, so that no
@@ -93,8 +94,8 @@ func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 		return Report{Verdict: Blocked, Lines: []string{text}, Summary: text}
 	}
 	lines := []string{explain(ready)}
-	if namesDependents(ready, s) {
-		lines = append([]string{fmt.Sprintf("deleting: %d left", s.Dependents.Total)}, waitingLines(s, waitingUntilGone)...)
+	if namesDependents(ready, s) && slices.ContainsFunc(s.Waiting, untilGone) {
+		lines = append([]string{fmt.Sprintf("deleting: %d left", s.Dependents.Total)}, waitingLines(s)...)
 	}
 	return Report{Verdict: Waiting, Lines: lines, Summary: whoIsWaitedFor(s, ready)}
 }
@@ -135,12 +136,19 @@ func currentWave(waiting []metav1alpha1.DependentReport) int32 {
 	return lowest
 }
 
-const waitingUntilGone = "waiting until %s is gone: %s"
+// untilGone says that a dependent is to disappear. In a deletion others may be waited for until they are complete: those of a phase.
+func untilGone(w metav1alpha1.DependentReport) bool {
+	return slices.Contains([]string{"NotGone", "Terminating", "NamespaceNotEmpty"}, w.Reason)
+}
 
-func waitingLines(s metav1alpha1.Status, format string) []string {
+func waitingLines(s metav1alpha1.Status) []string {
 	lines := make([]string, 0, len(s.Waiting))
 	for _, w := range s.Waiting {
-		lines = append(lines, fmt.Sprintf("wave %d: ", w.Wave)+fmt.Sprintf(format, w.Dependent, reasonOf(w)))
+		format := "wave %d: waiting for %s: %s"
+		if untilGone(w) {
+			format = "wave %d: waiting until %s is gone: %s"
+		}
+		lines = append(lines, fmt.Sprintf(format, w.Wave, w.Dependent, reasonOf(w)))
 	}
 	return lines
 }

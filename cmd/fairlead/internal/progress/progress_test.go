@@ -146,6 +146,23 @@ var _ = Describe("OfDeletion", func() {
 		Expect(reports[3].Summary).To(Equal("waiting for Deployment.apps shop/web (Terminating: it is being deleted)"))
 	})
 
+	It("does not wait for the end of what is to complete", func() {
+		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting,
+			"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)")
+		s = counting(s, 0, 1, 5, report(0, "Job.batch shop/backup", "InProgress", "Job in progress"))
+		r := progress.OfDeletion(s, 3)
+		Expect(r.Lines).To(Equal([]string{"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)"}))
+		Expect(r.Summary).To(Equal("waiting for Job.batch shop/backup (InProgress: Job in progress)"))
+	})
+
+	It("tells those that are refused from those that are on their way out", func() {
+		s := deleting(2, report(0, "Deployment.apps shop/web", "NotGone", "pods may hold it"), report(0, "ConfigMap shop/a", "InternalError", "no"))
+		Expect(progress.OfDeletion(s, 3).Lines).To(Equal([]string{
+			"deleting: 2 left", "wave 0: waiting until Deployment.apps shop/web is gone: NotGone: pods may hold it",
+			"wave 0: waiting for ConfigMap shop/a: InternalError: no",
+		}))
+	})
+
 	It("knows that the finalizers of others block", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonForeignFinalizers, "waiting for backup.example.com/hold")
 		Expect(progress.OfDeletion(s, 3).Verdict).To(Equal(progress.Blocked))

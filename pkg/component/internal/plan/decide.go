@@ -11,6 +11,8 @@ import (
 // candidate is one desired object with what is known of it.
 type candidate struct {
 	owner string
+	// component is the key of the component itself.
+	component manifests.Key
 	// predecessors are the managers that leave their fields to us.
 	predecessors []string
 	revision     int64
@@ -36,7 +38,7 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, predecessors: f.Predecessors, revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
+		owner: f.Owner, component: f.Component, predecessors: f.Predecessors, revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy, reapply: f.Defaults.Reapply,
 		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),

@@ -196,11 +196,29 @@ var applyRows = []row{
 	// An object that somebody else owns is a conflict.
 	{
 		"does not take what another component owns", edits(unrecorded, ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
+	},
+	{
+		"names the owner and its reconciler", edits(unrecorded, ownedBy("c/shop.example.com/fairlead.io/Component/b/them")),
+		"fails (Terminal), OwnershipConflict: it is owned by Component.fairlead.io b/them (reconciler shop.example.com); rename it here, or remove it there",
+	},
+	{
+		"names the cluster where the component has a namesake", edits(unrecorded, ownedBy("c0ffee/us.example.com/example.com/Shop/a/us")),
+		"fails (Terminal), OwnershipConflict: it is owned by Shop.example.com a/us (reconciler us.example.com) " +
+			"in the cluster whose namespace kube-system has the UID c0ffee; rename it here, or remove it there",
+	},
+	{
+		"does not propose to rename a definition", edits(definition(Guard{}), unrecorded, ownedByOthers),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; a definition belongs to one component: leave it out here " +
+			"(of a chart, skipCRDs leaves out the folder crds), or remove it there",
+	},
+	{
+		"does not propose to rename a namespace", edits(namespace(Contents{}), unrecorded, ownedByOthers),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave it out here, or remove it there",
 	},
 	{
 		"does not take back what another component took over", edits(ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it, or remove it there",
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
 	},
 
 	// An object of ours without its label is labelled again.
@@ -218,11 +236,11 @@ var applyRows = []row{
 	{"adopts in place, also where changes recreate", edits(recreating, unrecorded, unowned), "Apply: it exists and nobody owns it (uid u1, version 7)"},
 	{
 		"does not adopt where the policy is never", edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete or rename it, or change the policy",
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it here, or change the policy",
 	},
 	{
 		"does not adopt where never is the default", edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete or rename it, or change the policy",
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; delete it, rename it here, or change the policy",
 	},
 
 	// An object whose manifest drops what the API server would keep is a failure.

@@ -106,7 +106,7 @@ func ruleUnowned(c candidate) (decision, bool) {
 	if c.adoption == metav1alpha1.AdoptNever {
 		return c.fail(Failure{
 			Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict,
-			Message: "it exists already, and its adoption policy is never; delete or rename it, or change the policy",
+			Message: fmt.Sprintf("it exists already, and its adoption policy is never; delete it, %s, or change the policy", c.avoidance()),
 		}), true
 	}
 	return c.update(ReasonAdopted), true

@@ -60,7 +60,7 @@ func newScene(edits []func(*scene)) scene {
 
 func (s scene) facts() Facts {
 	f := Facts{
-		Owner: us, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
+		Owner: us, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
 		Live:    func(manifests.Key) Observed { return s.live },
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
@@ -100,6 +100,9 @@ func (s scene) victim() victim {
 // sceneTime is the time of a scene, in seconds since 1970.
 var sceneTime = time.Unix(10_000, 0)
 
+// sceneComponent is the component of a scene.
+var sceneComponent = manifests.Key{Group: "example.com", Kind: "Shop", Namespace: "a", Name: "us"}
+
 // The edits of a scene.
 
 func edits(e ...func(*scene)) []func(*scene) { return e }
@@ -132,6 +135,11 @@ func notServed(s *scene) {
 func terminating(s *scene) { s.live.Terminating = true }
 
 func ownedByOthers(s *scene) { s.live.Owner, s.live.OwnerName = them, "Component b/them" }
+
+// ownedBy is an object with an annotation that names its owner.
+func ownedBy(name string) func(*scene) {
+	return func(s *scene) { s.live.Owner, s.live.OwnerName = them, name }
+}
 
 // always adopts what exists, whoever owns it.
 func always(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptAlways }

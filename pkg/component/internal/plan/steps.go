@@ -26,7 +26,10 @@ const (
 	stepNamespaces
 )
 
-var customResourceDefinition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+var (
+	customResourceDefinition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	apiService               = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+)
 
 func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 	switch types.StageOf(gk) {

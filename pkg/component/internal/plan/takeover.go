@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // ReasonTakenOver is why an object is taken from somebody else.
@@ -34,9 +35,33 @@ func ruleOwned(c candidate) (decision, bool) {
 	if !c.foreign() {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("it is owned by %s; rename it, or remove it there", c.live.OwnerName)
+	message := fmt.Sprintf("it is owned by %s; %s, or remove it there", c.ownerOfLive(), c.avoidance())
 	if c.adoption == metav1alpha1.AdoptAlways {
-		message = fmt.Sprintf("it was taken over by %s; remove it there or here, or change its manifest here to take it back", c.live.OwnerName)
+		message = fmt.Sprintf("it was taken over by %s; remove it there or here, or change its manifest here to take it back", c.ownerOfLive())
 	}
 	return c.fail(Failure{Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict, Message: message}), true
+}
+
+// ownerOfLive names who owns the object, as far as its annotation tells.
+func (c candidate) ownerOfLive() string {
+	owner, ok := manifests.ParseOwner(c.live.OwnerName)
+	if !ok {
+		return c.live.OwnerName
+	}
+	name := fmt.Sprintf("%s (reconciler %s)", owner.Component(), owner.Reconciler)
+	if owner.Component() == c.component {
+		name += fmt.Sprintf(" in the cluster whose namespace kube-system has the UID %s", owner.Cluster)
+	}
+	return name
+}
+
+// avoidance says how not to claim the object: not every name is free to choose.
+func (c candidate) avoidance() string {
+	switch kind := c.object.Key.GroupKind(); {
+	case kind == customResourceDefinition:
+		return "a definition belongs to one component: leave it out here (of a chart, skipCRDs leaves out the folder crds)"
+	case kind == apiService, IsNamespace(c.object.Key):
+		return "leave it out here"
+	}
+	return "rename it here"
 }
