@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -67,5 +68,28 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "west"))
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
 		Expect(keptSets(ctx, namespace)).To(HaveLen(1))
+	})
+})
+
+var _ = Describe("A rendering whose values take more than a Secret", func() {
+	It("is kept in several, which a restart reads, and none is left when the component is gone", func(ctx SpecContext) {
+		const large = "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {password: {{ randAlphaNum 400000 }}}}"
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", together(fmt.Sprintf(large, "one"), fmt.Sprintf(large, "two")), servedBy(operator))
+		expectReady(ctx, g)
+		Expect(keptSets(ctx, namespace)).To(HaveLen(2))
+		made := content(ctx, "Secret", namespace, "two")["password"]
+
+		stop()
+		remove(ctx, mustGet(ctx, "v1", "Secret", namespace, "two"))
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Secret", namespace, "two"); return err }).Should(Succeed())
+		if content(ctx, "Secret", namespace, "two")["password"] != made {
+			Fail("the value is another one")
+		}
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 })

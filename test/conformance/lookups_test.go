@@ -175,6 +175,29 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 	})
 
+	It("may be more than a status names: then it is followed as well, and a restart renders again and writes nothing", func(ctx SpecContext) {
+		stop := start()
+		create(ctx, source("a"))
+		g := newGadget(ctx, namespace, "app", "{{ range $i := until 101 }}{{ $_ := lookup `v1` `ConfigMap` $.Release.Namespace (print `none-` $i) }}{{ end }}\n"+copies, servedBy(operator))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Lookups).To(BeEmpty())
+		Expect(current(ctx, g).Status.LookupsDigest).NotTo(BeEmpty())
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+
+		stop()
+		mark, before := markAudit(ctx), rendered.renderings.Load()
+		start()
+		Eventually(ctx, rendered.renderings.Load).Should(BeNumerically(">", before))
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"c"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("c"))
+		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
+	})
+
 	It("is watched for all who look it up, and not any more after the last of them", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
