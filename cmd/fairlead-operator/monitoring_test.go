@@ -146,7 +146,7 @@ func (e exposed) complaints(query string) (found []string) {
 	for _, selectors := range parser.ExtractSelectors(expression) {
 		name := ""
 		for _, m := range selectors {
-			if m.Name == labels.MetricName {
+			if m.Name == model.MetricNameLabel {
 				name = m.Value
 			}
 		}
@@ -174,7 +174,7 @@ func (e exposed) complaints(query string) (found []string) {
 func (e exposed) matchers(name string, selectors []*labels.Matcher) (found []string) {
 	for _, m := range selectors {
 		switch {
-		case m.Name == labels.MetricName:
+		case m.Name == model.MetricNameLabel:
 		case !slices.Contains(e.labels[name], m.Name):
 			found = append(found, fmt.Sprintf("metric %s has no label %s", name, m.Name))
 		case slices.Contains(closed, m.Name) && !slices.ContainsFunc(e.values[m.Name], m.Matches):
@@ -208,7 +208,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 		}).WithTimeout(30 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(3*time.Minute))
 
-	It("would be noticed if they used others", func(ctx SpecContext) {
+	It("would be noticed if they used others", func() {
 		e := exposed{
 			labels: map[string][]string{"fairlead_components": {"reconciler", "state"}},
 			values: map[string][]string{"state": {"Ready"}},

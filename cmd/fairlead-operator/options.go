@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -67,29 +68,50 @@ func parseOptions(args []string) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
-	switch {
-	case flags.NArg() > 0:
+	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.maxConcurrentReconciles < 1:
-		return options{}, fmt.Errorf("--max-concurrent-reconciles=%d: want 1 or more", o.maxConcurrentReconciles)
-	case o.maxConcurrentWrites < 1:
-		return options{}, fmt.Errorf("--max-concurrent-writes=%d: want 1 or more", o.maxConcurrentWrites)
-	case o.maxRenderedBytes < 1:
-		return options{}, fmt.Errorf("--max-rendered-bytes=%d: want 1 or more", o.maxRenderedBytes)
-	case o.fetch.Timeout <= 0:
-		return options{}, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout)
-	case o.fetch.ArchiveBytes <= 0:
-		return options{}, fmt.Errorf("--fetch-max-bytes=%d: want 1 or more", o.fetch.ArchiveBytes)
-	case o.tracing.ratio < 0 || o.tracing.ratio > 1:
-		return options{}, fmt.Errorf("--tracing-sampling-ratio=%v: want a number from 0 to 1", o.tracing.ratio)
-	case o.tracing.validate() != nil:
-		return options{}, fmt.Errorf("--tracing-endpoint=%s: %w", o.tracing.endpoint, o.tracing.validate())
-	case o.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(o.defaultServiceAccount)) > 0:
-		return options{}, fmt.Errorf("--default-service-account=%s: want the name of a service account", o.defaultServiceAccount)
-	case o.leaderElectionNamespace != "" && !o.leaderElect:
-		return options{}, fmt.Errorf("--leader-election-namespace=%s: it needs --leader-elect", o.leaderElectionNamespace)
+	}
+	if err := errors.Join(o.validateBounds(), o.validateNames()); err != nil {
+		return options{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return o, nil
+}
+
+// validateBounds checks what bounds the operator's work.
+func (o options) validateBounds() error {
+	var errs []error
+	for _, bound := range []struct {
+		flag  string
+		value int64
+	}{
+		{"max-concurrent-reconciles", int64(o.maxConcurrentReconciles)},
+		{"max-concurrent-writes", int64(o.maxConcurrentWrites)},
+		{"max-rendered-bytes", int64(o.maxRenderedBytes)},
+		{"fetch-max-bytes", o.fetch.ArchiveBytes},
+	} {
+		if bound.value < 1 {
+			errs = append(errs, fmt.Errorf("--%s=%d: want 1 or more", bound.flag, bound.value))
+		}
+	}
+	if o.fetch.Timeout <= 0 {
+		errs = append(errs, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout))
+	}
+	return errors.Join(errs...)
+}
+
+// validateNames checks where traces go, and what is named.
+func (o options) validateNames() error {
+	switch {
+	case o.tracing.ratio < 0 || o.tracing.ratio > 1:
+		return fmt.Errorf("--tracing-sampling-ratio=%v: want a number from 0 to 1", o.tracing.ratio)
+	case o.tracing.validate() != nil:
+		return fmt.Errorf("--tracing-endpoint=%s: %w", o.tracing.endpoint, o.tracing.validate())
+	case o.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(o.defaultServiceAccount)) > 0:
+		return fmt.Errorf("--default-service-account=%s: want the name of a service account", o.defaultServiceAccount)
+	case o.leaderElectionNamespace != "" && !o.leaderElect:
+		return fmt.Errorf("--leader-election-namespace=%s: it needs --leader-elect", o.leaderElectionNamespace)
+	}
+	return nil
 }
 
 func printUsage(out io.Writer) {

@@ -50,7 +50,12 @@ func (w *wanted) supersedes(other *wanted) bool {
 	if !inspect.Newer(w.resourceVersion, other.resourceVersion) {
 		return false
 	}
-	return w.uid != other.uid || w.generation != other.generation || w.deleting != other.deleting || w.gone
+	return !w.same(other)
+}
+
+// same says that a component wants the same.
+func (w *wanted) same(other *wanted) bool {
+	return w.uid == other.uid && w.generation == other.generation && w.deleting == other.deleting && w.gone == other.gone
 }
 
 func newFlights() *flights { return &flights{underway: map[types.NamespacedName]*flight{}} }

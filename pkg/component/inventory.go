@@ -67,20 +67,10 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 		return nil, unreadInventory("is lost or damaged, and what is left of it cannot be found", err)
 	}
 	inventory, status := sortedEntries(rebuilt), component.GetStatus()
-	if len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
-		if err := r.hold(ctx, component); err != nil {
-			return nil, err
-		}
-	}
-	recorded, named := markOf(status), status.InventoryRecord
-	if recorded.secrets.Name != "" || len(strays) > 0 {
-		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
-	}
-	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {
-		status.InventoryRecord = named
+	recorded := markOf(status)
+	if err := r.enterRebuilt(ctx, component, inventory, len(strays) > 0); err != nil {
 		return nil, err
 	}
-	status.Reconciler = r.name
 	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" && status.InventoryRecord == nil {
 		// There is nothing to look for again, should this pass not get as far as writing a status.
 		return inventory, nil
@@ -90,6 +80,26 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 	}
 	r.leave(client.ObjectKeyFromObject(component), strays, status)
 	return inventory, nil
+}
+
+// enterRebuilt enters what was rebuilt into the status, behind the finalizer. Where there are Secrets of an inventory, the status says so from now on.
+func (r *Reconciler[T]) enterRebuilt(ctx context.Context, component T, inventory []metav1alpha1.InventoryEntry, strays bool) error {
+	status := component.GetStatus()
+	if len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
+		if err := r.hold(ctx, component); err != nil {
+			return err
+		}
+	}
+	recorded, named := markOf(status), status.InventoryRecord
+	if strays || recorded.secrets.Name != "" {
+		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
+	}
+	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {
+		status.InventoryRecord = named
+		return err
+	}
+	status.Reconciler = r.name
+	return nil
 }
 
 // rebuildRecords finds the other records of a component. Who may not list Secrets wrote none.

@@ -71,18 +71,10 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 		if err := r.nameRecord(ctx, component, d.id); err != nil {
 			return err
 		}
+		return r.writeKept(ctx, component, owner, d)
 	}
-	bodies, err := d.bodies.all()
-	if err != nil {
+	if err := r.writeKept(ctx, component, owner, d); err != nil {
 		return err
-	}
-	rec := record{kind: recordOfRendering, id: d.id, bodies: bodies, note: d.note, origin: status}
-	if err := r.writeRecord(ctx, owner, rec); err != nil {
-		return keepProblem("record", err)
-	}
-	r.markRecorded(name, d.id)
-	if former == "" {
-		return nil
 	}
 	if former != d.id {
 		if err := r.nameRecord(ctx, component, d.id); err != nil {
@@ -92,6 +84,20 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if err := r.dropRecords(ctx, owner, recordOfRendering, d.id); err != nil {
 		return keepProblem("drop", err)
 	}
+	return nil
+}
+
+// writeKept writes the record of a set.
+func (r *Reconciler[T]) writeKept(ctx context.Context, component T, owner manifests.Owner, d draft) error {
+	bodies, err := d.bodies.all()
+	if err != nil {
+		return err
+	}
+	rec := record{kind: recordOfRendering, id: d.id, bodies: bodies, note: d.note, origin: component.GetStatus()}
+	if err := r.writeRecord(ctx, owner, rec); err != nil {
+		return keepProblem("record", err)
+	}
+	r.markRecorded(client.ObjectKeyFromObject(component), d.id)
 	return nil
 }
 

@@ -114,9 +114,7 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested := r.name + "/" + AnnotationReconcileRequested
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		r.caughtUp(e.ObjectNew)
-		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
-			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
-			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+		return !wantedOf(e.ObjectOld).same(wantedOf(e.ObjectNew)) ||
 			!slices.Equal(r.foreignFinalizers(e.ObjectOld), r.foreignFinalizers(e.ObjectNew)) ||
 			controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer()) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer()) ||
 			!r.damaged(e.ObjectOld) && r.damaged(e.ObjectNew) ||

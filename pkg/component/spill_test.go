@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -31,9 +30,9 @@ func entries(n int) []metav1alpha1.InventoryEntry {
 	return found
 }
 
-func newPart(version string) *part {
+func newPart() *part {
 	p := &part{}
-	p.Namespace, p.Name, p.ResourceVersion = "shop", "app", version
+	p.Namespace, p.Name, p.ResourceVersion = "shop", "app", "7"
 	return p
 }
 
@@ -54,7 +53,7 @@ func TestWhereAnInventoryIs(t *testing.T) {
 		{"back in the status when nothing is left", large, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
 			for _, inventory := range [][]metav1alpha1.InventoryEntry{c.before, c.now} {
 				if err := r.setInventory(p, inventory); err != nil {
 					t.Fatal(err)
@@ -89,7 +88,7 @@ func TestTheNameOfAnInventoryInSecrets(t *testing.T) {
 		}
 		return p.status.InventoryRecord.Name
 	}
-	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
 	first := name(r, p, 3000)
 	p.ResourceVersion = "8"
 	if again := name(r, p, 3000); again != first {
@@ -106,7 +105,7 @@ func TestTheNameOfAnInventoryInSecrets(t *testing.T) {
 }
 
 func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
-	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
 	p.status.Inventory = []string{"as it was"}
 	err := r.setInventory(p, slices.Repeat(entries(1000), 150))
 	if problem := problemOf(err); problem == nil || !problem.terminal || !strings.Contains(problem.message, "150000 dependents") {
@@ -137,7 +136,7 @@ func TestAnInventoryIsDamaged(t *testing.T) {
 		{"where the digest of what Secrets hold was removed", metav1alpha1.Status{InventoryRecord: named}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart("7")
+			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
 			p.status = c.status
 			if got := r.damaged(p); got != c.want {
 				t.Errorf("damaged: %t", got)
@@ -159,7 +158,7 @@ func TestNoObjectThatIsWrittenIsLarge(t *testing.T) {
 	}
 	origin := &metav1alpha1.Status{InputDigest: name, Revision: 1 << 40, TargetCluster: name, TargetNamespace: name, TargetName: name}
 	rec := record{kind: recordOfRendering, id: name[:16], note: strings.Repeat(name+", ", maxNamed), origin: origin}
-	large := newPart("7")
+	large := newPart()
 	if err := r.setInventory(large, entries(1700)); err != nil || large.status.HasInventoryRecord() {
 		t.Fatalf("the largest inventory of a status is in Secrets: %v", err)
 	}

@@ -80,10 +80,10 @@ func (v *vitals) renewed(name types.NamespacedName, now time.Time) {
 // ready notes that a component is ready with its inputs.
 func (v *vitals) ready(name types.NamespacedName, now time.Time) {
 	v.mu.Lock()
-	since, new := v.entered[name]
+	since, entered := v.entered[name]
 	delete(v.entered, name)
 	v.mu.Unlock()
-	if new {
+	if entered {
 		v.meter.BecameReady(now.Sub(since))
 	}
 }

@@ -207,6 +207,20 @@ func BenchmarkUnpackAll(b *testing.B) {
 	}
 }
 
+// packedSet normalises a set and packs it. Nothing else of it is kept.
+func packedSet(b *testing.B, set []*unstructured.Unstructured, o manifests.NormaliseOptions) []manifests.Object {
+	b.Helper()
+	objects, err := manifests.Normalise(set, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	packed, err := manifests.PackObjects(objects)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return packed
+}
+
 // BenchmarkPackedObjects tells how much memory a packed object takes: manifest, key, settings and digest.
 func BenchmarkPackedObjects(b *testing.B) {
 	const n = 2000
@@ -215,15 +229,7 @@ func BenchmarkPackedObjects(b *testing.B) {
 	for b.Loop() {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		objects, err := manifests.Normalise(set, options)
-		if err != nil {
-			b.Fatal(err)
-		}
-		packed, err := manifests.PackObjects(objects)
-		if err != nil {
-			b.Fatal(err)
-		}
-		objects = nil
+		packed := packedSet(b, set, options)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/object")

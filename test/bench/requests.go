@@ -61,12 +61,18 @@ func classify(event testcluster.Event) class {
 		return classList
 	case event.Resource == "events":
 		return classEvent
-	case event.Resource == "secrets" && event.Name != "" && !strings.HasPrefix(event.Name, ownPrefix):
-		return classSpill
-	case event.Resource == "secrets" && event.Verb == "list" && isListOfRecords(event):
+	case event.Resource == "secrets" && isOfRecords(event):
 		return classSpill
 	}
 	return classCounted
+}
+
+// isOfRecords tells a request for Secrets that the operator writes for itself.
+func isOfRecords(event testcluster.Event) bool {
+	if event.Name != "" {
+		return !strings.HasPrefix(event.Name, ownPrefix)
+	}
+	return event.Verb == "list" && isListOfRecords(event)
 }
 
 // isListOfWatch tells a list that a watch begins with: it accepts a resource version, which a list that must be current never names.

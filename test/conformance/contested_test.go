@@ -122,11 +122,11 @@ type rival struct {
 // as writes under a field manager.
 func as(manager string) client.Client { return client.WithFieldOwner(k8s, manager) }
 
-func mergeAs(manager, kind, name, text string) func(context.Context, string) {
+func mergeAs(manager, name, text string) func(context.Context, string) {
 	return func(ctx context.Context, namespace string) {
 		GinkgoHelper()
 		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(schema.FromAPIVersionAndKind(map[string]string{"ConfigMap": "v1", "Deployment": "apps/v1"}[kind], kind))
+		o.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
 		o.SetNamespace(namespace)
 		o.SetName(name)
 		Expect(as(manager).Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
@@ -142,16 +142,16 @@ func rivals() map[string]rival {
 	}
 	return map[string]rival{
 		"a value of a ConfigMap": {
-			settings, mergeAs("tuner", "ConfigMap", "settings", `{"data":{"value":"theirs"}}`),
+			settings, mergeAs("tuner", "settings", `{"data":{"value":"theirs"}}`),
 			`data.value is changed again and again by "tuner" (Update); leave data.value out of the manifest, so that "tuner" may own it, or stop "tuner" from writing it`,
 			valueLost,
 		},
 		"a label of ours, in a kind that is watched as metadata": {
-			settings, mergeAs("labeller", "ConfigMap", "settings", `{"metadata":{"labels":{"team":"red"}}}`),
+			settings, mergeAs("labeller", "settings", `{"metadata":{"labels":{"team":"red"}}}`),
 			`metadata.labels.team is changed again and again by "labeller" (Update)`, valueLost,
 		},
 		"a value, by removing it": {
-			settings, mergeAs("cleaner", "ConfigMap", "settings", `{"data":{"value":null}}`),
+			settings, mergeAs("cleaner", "settings", `{"data":{"value":null}}`),
 			`data.value is removed again and again, by whom is not known`, valueLost,
 		},
 		"a value, by server-side apply with force, as another operator does": {
@@ -229,7 +229,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 			defer close(done)
 			for tuning.Err() == nil {
 				if valueOf(ctx, namespace, "settings") == "ours" {
-					mergeAs("tuner", "ConfigMap", "settings", `{"data":{"value":"theirs"}}`)(ctx, namespace)
+					mergeAs("tuner", "settings", `{"data":{"value":"theirs"}}`)(ctx, namespace)
 				}
 			}
 		}()
@@ -336,15 +336,15 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		mark := markAudit(ctx)
 
 		for range 3 {
-			mergeAs("defaulter", "ConfigMap", "settings", `{"data":{"value":"theirs"}}`)(ctx, namespace)
+			mergeAs("defaulter", "settings", `{"data":{"value":"theirs"}}`)(ctx, namespace)
 			Eventually(ctx, func() string { return valueOf(ctx, namespace, "settings") }).Should(Equal("ours"))
 		}
 		for i := range many - 100 {
-			mergeAs("somebody", "ConfigMap", fmt.Sprintf("old-%d", i), `{"data":{"value":"theirs"}}`)(ctx, namespace)
+			mergeAs("somebody", fmt.Sprintf("old-%d", i), `{"data":{"value":"theirs"}}`)(ctx, namespace)
 		}
 		changeManifests(ctx, g, text(100, "newer"))
 		for i := range 100 {
-			mergeAs("somebody", "ConfigMap", fmt.Sprintf("new-%d", i), `{"data":{"value":"theirs"}}`)(ctx, namespace)
+			mergeAs("somebody", fmt.Sprintf("new-%d", i), `{"data":{"value":"theirs"}}`)(ctx, namespace)
 		}
 		Eventually(ctx, values("old", many-100)).Should(BeEmpty())
 		Eventually(ctx, values("new", 100)).Should(BeEmpty())

@@ -212,12 +212,18 @@ var _ = Describe("An operator that crashes over an inventory in Secrets", func()
 		from int
 		to   int
 	}{
-		{"that is the first", 0, many}, {"that grows out of the status", few, many},
-		{"that changes", many, many + 4}, {"that shrinks into the status", many, few}, {"whose component is deleted", many, 0},
+		{"that is the first", 0, many},
+		{"that grows out of the status", few, many},
+		{"that changes", many, many + 4},
+		{"that shrinks into the status", many, few},
+		{"whose component is deleted", many, 0},
 	} {
-		for resource, cuts := range map[string][]int64{"secrets": {0, 1, 2, 3, 4}, "gadgets": {1, 2, 3}, "configmaps": {3}} {
-			for _, after := range cuts {
-				It(fmt.Sprintf("loses nothing %s, after %d writes to %s", step.name, after, resource), func(ctx SpecContext) {
+		for _, cut := range []struct {
+			resource string
+			after    []int64
+		}{{"secrets", []int64{0, 1, 2, 3, 4}}, {"gadgets", []int64{1, 2, 3}}, {"configmaps", []int64{3}}} {
+			for _, after := range cut.after {
+				It(fmt.Sprintf("loses nothing %s, after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
 					namespace, operator := newNamespace(ctx), newOperatorName()
 					options := operatorOptions{component: spilling}
 					g := &gadget.Gadget{}
@@ -236,7 +242,7 @@ var _ = Describe("An operator that crashes over an inventory in Secrets", func()
 					default:
 						changeManifests(ctx, g, configMaps("cm", step.to, "b"))
 					}
-					c := &crash{counts: writesTo(namespace, resource), after: after, unanswered: after > 0}
+					c := &crash{counts: writesTo(namespace, cut.resource), after: after, unanswered: after > 0}
 					cut := operatorOptions{component: spilling, transport: c.wrap}
 					stop := runOperator(operator, cut)
 					Eventually(ctx, func() bool { return c.crashed.Load() || isGone(ctx, g) || step.to > 0 && isReady(ctx, g) }).Should(BeTrue())

@@ -186,8 +186,10 @@ var _ = Describe("A watch", func() {
 					return nil, errors.New("the network is down")
 				case ours && expired.Swap(false):
 					body := `{"type":"ERROR","object":{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Expired","code":410,"message":"too old"}}`
-					return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
-						Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+					return &http.Response{
+						StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+						Body: io.NopCloser(strings.NewReader(body)), Request: r,
+					}, nil
 				}
 				answer, err := next.RoundTrip(r)
 				if ours && err == nil {

@@ -92,9 +92,15 @@ func (o *Operator) Stop() error {
 }
 
 // Kill ends the operator by SIGKILL, which it cannot notice, and returns when it is gone. It is called once, instead of Stop.
-func (o *Operator) Kill() {
-	_ = o.command.Process.Kill() // It may be gone already.
-	<-o.done
+func (o *Operator) Kill() error {
+	if err := o.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	// How it ends is no news.
+	if err := <-o.done; err != nil && o.command.ProcessState == nil {
+		return err
+	}
+	return nil
 }
 
 // WaitForLease returns when an operator holds the Lease.

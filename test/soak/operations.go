@@ -83,7 +83,9 @@ func (w *world) perform(ctx context.Context, o operation) error {
 
 // killOperator lets the operator notice nothing, and stopOperator lets it end in order; another one starts a while later.
 func (w *world) killOperator(ctx context.Context) error {
-	w.operator.kill()
+	if err := w.operator.kill(); err != nil {
+		return err
+	}
 	return w.succeed(ctx)
 }
 

@@ -42,9 +42,9 @@ func (o *operator) stop() error {
 	return o.process.Stop()
 }
 
-func (o *operator) kill() {
+func (o *operator) kill() error {
 	o.wanted.Store(true)
-	o.process.Kill()
+	return o.process.Kill()
 }
 
 // goroutines returns the goroutines of the process, as text.

@@ -158,8 +158,9 @@ func logBeside(kubeconfig string) string {
 
 // end stops everything.
 func (w *world) end() error {
+	var err error
 	if w.operator != nil {
-		w.operator.kill()
+		err = w.operator.kill()
 	}
-	return w.cluster.Stop()
+	return errors.Join(err, w.cluster.Stop())
 }
