@@ -46,7 +46,8 @@ func (s *stage) changeOne(ctx context.Context, b *bench, w workload, of size, na
 		if err != nil {
 			return p, err
 		}
-		w.values.Changed, w.values.Text = round, fmt.Sprintf("change %d", round)
+		// Always the same one: another would let this one go back to what it was.
+		w.values.Changed, w.values.Text = 0, fmt.Sprintf("change %d", round)
 		m, err := s.measure(ctx, "7-"+name, func(ctx context.Context) error { return s.change(ctx, w) })
 		if err != nil {
 			return p, err
