@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -75,7 +76,7 @@ func (w *world) unusedWatches(ctx context.Context) ([]string, error) {
 	var unused []string
 	watched := map[schema.GroupResource]int{}
 	for _, e := range w.watches {
-		if r := (schema.GroupResource{Group: e.APIGroup, Resource: e.Resource}); strings.Contains(e.RequestURI, "labelSelector=") {
+		if r := (schema.GroupResource{Group: e.APIGroup, Resource: e.Resource}); strings.Contains(e.RequestURI, "labelSelector="+url.QueryEscape(reconciler+"/owner-id")) {
 			if watched[r]++; !used[r] || watched[r] > 2 {
 				unused = append(unused, "a watch that nobody needs: "+e.RequestURI)
 			}
