@@ -80,7 +80,7 @@ soak: cluster build ## Let components come and go amid trouble, for DURATION: 30
 BENCH_FLAGS ?=
 
 .PHONY: bench
-bench: cluster build ## Measure the operator against its budgets: an hour, on a machine that does nothing else
+bench: cluster build ## Measure the operator against its budgets: 20 minutes, on a machine that does nothing else
 	go run ./test/bench -json bin/bench.json $(BENCH_FLAGS)
 
 .PHONY: bench-quick
