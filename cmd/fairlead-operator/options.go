@@ -50,7 +50,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 		"service account of components that name none, in the namespace of each; without it they act as the operator")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "size of the largest archive that is fetched")
-	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "have metrics of single components, three series each")
+	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "have metrics of single components, four series each")
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
 		"URL of an OpenTelemetry collector that takes traces by HTTP, such as http://collector:4318; by default that of the environment variable\n"+
 			"OTEL_EXPORTER_OTLP_ENDPOINT, and no traces without one")

@@ -68,7 +68,7 @@ type Options struct {
 	Watches []Watch
 	// TracerProvider gets an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns that off.
 	TracerProvider trace.TracerProvider
-	// SkipComponentMetrics leaves out the metrics of single components, of which there are three series each.
+	// SkipComponentMetrics leaves out the metrics of single components, of which there are four series each.
 	SkipComponentMetrics bool
 	// SkipNameValidation allows several controllers of one name in a process, for tests.
 	SkipNameValidation bool

@@ -112,7 +112,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		return reconcile.Result{}, err
 	}
 	r.flights.loaded(req.NamespacedName, component)
-	r.vitals.note(component)
+	r.vitals.recall(component)
 	ctx, span := r.vitals.tracer.Pass(ctx, r.gvk.Kind, req.NamespacedName, component.GetGeneration())
 	defer span.End()
 	loaded := component.GetStatus().DeepCopy()

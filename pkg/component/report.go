@@ -42,7 +42,7 @@ func (r *Reconciler[T]) report(
 		}
 		r.acquit(req.NamespacedName)
 	}
-	r.vitals.reported(ctx, component, v, failing(o, p), r.clock.Now())
+	r.concluded(ctx, component, o, p, v)
 	r.emit(component, o.Changes, v, loaded)
 	logPass(ctx, o.Changes, loaded, status)
 	return r.tidied(ctx, component, r.noLater(r.comeBack(req, component, o, p, v), o.NextDue)), nil

@@ -58,16 +58,16 @@ func (v *vitals) show(ctx context.Context) error {
 	return nil
 }
 
-// note enters the state that a component is in.
-func (v *vitals) note(component Component) {
-	status := component.GetStatus()
-	if status.State == "" {
-		return
+// recall enters the state that a component was in when a pass began, for those that this process knows nothing of.
+func (v *vitals) recall(component Component) {
+	if status := component.GetStatus(); status.State != "" {
+		v.population.Recall(client.ObjectKeyFromObject(component), counted(status))
 	}
+}
+
+func counted(status *metav1alpha1.Status) metrics.Component {
 	ready, total := int(status.Dependents.Ready), int(status.Dependents.Total)
-	v.population.Note(client.ObjectKeyFromObject(component), metrics.Component{
-		State: string(status.State), Ready: ready, Unready: max(0, total-ready),
-	})
+	return metrics.Component{State: string(status.State), Ready: ready, Unready: max(0, total-ready)}
 }
 
 // renewed notes that a component has new inputs.
@@ -104,20 +104,22 @@ func (v *vitals) passed(ctx context.Context, outcome string, err error) {
 	}
 }
 
-// reported tells what a pass came to by the status that it ended with.
-func (v *vitals) reported(ctx context.Context, component Component, found verdict, failed bool, now time.Time) {
-	outcome := string(found.state)
-	if failed && !isStuck(found) {
+// concluded tells what a pass came to by the verdict and the status that it ended with.
+func (r *Reconciler[T]) concluded(ctx context.Context, component T, o Outcome, p *problem, v verdict) {
+	outcome, failed := string(v.state), failing(o, p)
+	if failed && !isStuck(v) {
 		outcome = outcomeRetrying
 	}
-	v.meter.Pass(outcome)
-	v.tracer.Outcome(ctx, outcome, found.reason)
-	if failed || isStuck(found) {
-		v.tracer.Fail(ctx, found.message)
+	r.vitals.meter.Pass(outcome)
+	r.vitals.tracer.Outcome(ctx, outcome, v.reason)
+	if failed || isStuck(v) {
+		r.vitals.tracer.Fail(ctx, v.message)
 	}
-	v.note(component)
-	if found.state == metav1alpha1.StateReady {
-		v.ready(client.ObjectKeyFromObject(component), now)
+	name, known := client.ObjectKeyFromObject(component), counted(component.GetStatus())
+	known.Contested = len(o.Contested)
+	r.vitals.population.Note(name, known)
+	if v.state == metav1alpha1.StateReady {
+		r.vitals.ready(name, r.clock.Now())
 	}
 }
 

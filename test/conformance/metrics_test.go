@@ -179,6 +179,22 @@ var _ = Describe("The metrics of an operator", func() {
 		Eventually(ctx, func() float64 { return series(operator)["time_to_ready_seconds{}"] }).Should(Equal(2.0))
 	})
 
+	It("count the dependents whose repairs somebody undoes", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("other", "ours")), servedBy(operator))
+		expectReady(ctx, g)
+		contested := fmt.Sprintf("component_contested_dependents{name=app,namespace=%s}", namespace)
+		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue(contested, 0.0))
+		Eventually(ctx, func() map[string]float64 {
+			patchAs(ctx, "tuner", newConfigMap(namespace, "settings"), `{"data":{"value":"theirs"}}`)
+			return series(operator)
+		}).Should(HaveKeyWithValue(contested, 1.0))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		settle(ctx, operator)
+		Expect(series(operator)).NotTo(HaveKey(contested))
+	})
+
 	DescribeTable("count what is repaired", func(ctx SpecContext, cause string, disturb func(context.Context, string, string)) {
 		runOperator(operator, operatorOptions{})
 		expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "ours"), servedBy(operator)))

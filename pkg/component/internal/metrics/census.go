@@ -10,8 +10,8 @@ import (
 // Component is what is told of one component.
 type Component struct {
 	State string
-	// Ready and Unready count its dependents.
-	Ready, Unready int
+	// Ready and Unready count its dependents, Contested those whose repairs somebody undoes.
+	Ready, Unready, Contested int
 }
 
 // Population is the components of one reconciler, as its passes found them. It is safe for concurrent use.
@@ -44,6 +44,15 @@ func (p *Population) Note(name types.NamespacedName, c Component) {
 	p.components[name] = c
 }
 
+// Recall enters what is known of a component from before, where no pass has found anything yet.
+func (p *Population) Recall(name types.NamespacedName, c Component) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.components[name]; !known {
+		p.components[name] = c
+	}
+}
+
 // Forget drops a component that is gone.
 func (p *Population) Forget(name types.NamespacedName) {
 	p.mu.Lock()
@@ -53,7 +62,7 @@ func (p *Population) Forget(name types.NamespacedName) {
 
 // census collects the populations of a process. Series are made when they are asked for, so nothing is left of a component that is gone.
 type census struct {
-	byState, state, dependents *prometheus.Desc
+	byState, state, dependents, contested *prometheus.Desc
 
 	mu          sync.Mutex
 	populations []*Population
@@ -67,6 +76,8 @@ func newCensus() *census {
 			"1 for the state that a component is in; other states have no series.", append(of[:3:3], "state"), nil),
 		dependents: prometheus.NewDesc("fairlead_component_dependents",
 			"Dependents of a component that are recorded, by readiness: ready or unready.", append(of[:3:3], "readiness"), nil),
+		contested: prometheus.NewDesc("fairlead_component_contested_dependents",
+			"Dependents of a component whose repairs somebody undoes again and again.", of, nil),
 	}
 }
 
@@ -92,6 +103,7 @@ func (c *census) Describe(into chan<- *prometheus.Desc) {
 	into <- c.byState
 	into <- c.state
 	into <- c.dependents
+	into <- c.contested
 }
 
 // Collect implements prometheus.Collector.
@@ -102,12 +114,13 @@ func (c *census) Collect(into chan<- prometheus.Metric) {
 		}
 		for name, found := range t.single {
 			of := []string{reconciler, name.Namespace, name.Name}
-			gauge := func(desc *prometheus.Desc, value int, label string) {
-				into <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), append(of[:3:3], label)...)
+			gauge := func(desc *prometheus.Desc, value int, label ...string) {
+				into <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), append(of[:3:3], label...)...)
 			}
 			gauge(c.state, 1, found.State)
 			gauge(c.dependents, found.Ready, "ready")
 			gauge(c.dependents, found.Unready, "unready")
+			gauge(c.contested, found.Contested)
 		}
 	}
 }

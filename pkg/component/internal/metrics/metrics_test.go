@@ -145,9 +145,12 @@ func TestSeriesOfAComponentFollowIt(t *testing.T) {
 	expect(t, series(), "fairlead_components{state=Ready} 0", "fairlead_components{state=Stalled} 0")
 
 	p.Note(shop, Component{State: "Ready", Ready: 3})
-	p.Note(cart, Component{State: "Ready", Ready: 2})
-	p.Note(shop, Component{State: "Stalled", Ready: 1, Unready: 2})
+	p.Recall(cart, Component{State: "Ready", Ready: 2})
+	p.Note(shop, Component{State: "Stalled", Ready: 1, Unready: 2, Contested: 1})
+	p.Recall(shop, Component{State: "Ready", Ready: 9})
 	expect(t, series(),
+		"fairlead_component_contested_dependents{name=cart,namespace=a} 0",
+		"fairlead_component_contested_dependents{name=shop,namespace=a} 1",
 		"fairlead_component_dependents{name=cart,namespace=a,readiness=ready} 2",
 		"fairlead_component_dependents{name=cart,namespace=a,readiness=unready} 0",
 		"fairlead_component_dependents{name=shop,namespace=a,readiness=ready} 1",
@@ -181,6 +184,7 @@ func TestAComponentThatTwoReconcilersOfANameServeCountsOnce(t *testing.T) {
 		p.Note(types.NamespacedName{Namespace: "a", Name: "shop"}, Component{State: "Ready", Ready: 3})
 	}
 	expect(t, series(),
+		"fairlead_component_contested_dependents{name=shop,namespace=a} 0",
 		"fairlead_component_dependents{name=shop,namespace=a,readiness=ready} 3",
 		"fairlead_component_dependents{name=shop,namespace=a,readiness=unready} 0",
 		"fairlead_component_state{name=shop,namespace=a,state=Ready} 1",
