@@ -49,7 +49,7 @@ type connection struct {
 	checking *execute.Executor
 	guards   guardBook
 	repairs  repairBook
-	monitor
+	monitor  monitor
 	// started is when the connection was made.
 	started time.Time
 }

@@ -98,7 +98,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		return Outcome{Inventory: p.Inventory, Observing: true}, nil
 	}
 	var changes []Change
-	checked, fenced, wave := map[manifests.Key]bool{}, fence{}, traced{tracer: e.tracer}
+	checked, fenced, wave := map[manifests.Key]bool{}, fence{}, traced{tracer: e.monitor.tracer}
 	defer wave.end()
 	for {
 		decided := e.plan(planner, facts)

@@ -15,7 +15,7 @@ import (
 
 // facts starts the watches that a pass needs, and collects what is known. It returns false while a first list is under way.
 func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
-	defer e.meter.Time(metrics.StepObserve)()
+	defer e.monitor.meter.Time(metrics.StepObserve)()
 	ownerID, inventory := p.Owner.ID(), plan.NewInventory(p.Inventory)
 	managed := e.definedAmong(ctx, plan.Victims(inventory, p.Desired))
 	if p.deleting && len(inventory) > 0 {

@@ -58,12 +58,12 @@ func (t *traced) enter(ctx context.Context, actions []plan.Action) context.Conte
 func (t *traced) end() { t.span.End() }
 
 func (e *Engine) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan.Plan {
-	defer e.meter.Time(metrics.StepPlan)()
+	defer e.monitor.meter.Time(metrics.StepPlan)()
 	return planner(facts)
 }
 
 // execute carries out the actions of a plan; none begins once stop is closed.
 func (e *Engine) execute(ctx context.Context, t *traced, stop <-chan struct{}, actions []plan.Action) []plan.Result {
-	defer e.meter.Time(metrics.StepExecute)()
+	defer e.monitor.meter.Time(metrics.StepExecute)()
 	return e.executor.Run(t.enter(ctx, actions), stop, actions)
 }
