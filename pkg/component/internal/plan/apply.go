@@ -16,6 +16,7 @@ func ForApply(f Facts) Plan {
 	}
 	p.forgetGuard(f)
 	if p.unguardDesired(f); len(p.Actions) > 0 {
+		p.Repairs = f.Repairs
 		return p
 	}
 	var g gate
