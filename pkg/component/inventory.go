@@ -71,7 +71,7 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 	if err := r.enterRebuilt(ctx, component, inventory, len(strays) > 0); err != nil {
 		return nil, err
 	}
-	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" && status.InventoryRecord == nil {
+	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" && status.InventoryRecord == nil && recorded.empty() {
 		// There is nothing to look for again, should this pass not get as far as writing a status.
 		return inventory, nil
 	}
@@ -95,7 +95,9 @@ func (r *Reconciler[T]) enterRebuilt(ctx context.Context, component T, inventory
 		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
 	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {
-		status.InventoryRecord = named
+		if named != nil {
+			status.InventoryRecord = named
+		}
 		return err
 	}
 	status.Reconciler = r.name

@@ -53,7 +53,7 @@ func keepProblem(what string, err error) error {
 //
 // The status names the first record before it is there, so a crash at any point leaves none that nobody finds; of a record that is named and
 // not there nothing was applied. A later one is there before the status names it, so a crash leaves the one before, which was applied; what is
-// left of the other is found by it, and dropped with it.
+// left of the other is found by the sweep of the next process, and dropped.
 func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.Owner, d draft) error {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
 	setNonDeterministic(status, component.GetGeneration(), d.note, metav1.NewTime(r.clock.Now()))
@@ -62,7 +62,7 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 		return r.keepNothing(ctx, component, owner)
 	}
 	if former == d.id && r.isRecorded(name, d.id) {
-		return nil
+		return r.dropStrays(ctx, name, owner, d.id)
 	}
 	if err := r.hold(ctx, component); err != nil {
 		return err
@@ -76,14 +76,36 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if err := r.writeKept(ctx, component, owner, d); err != nil {
 		return err
 	}
+	r.noteStrays(name)
 	if former != d.id {
 		if err := r.nameRecord(ctx, component, d.id); err != nil {
 			return err
 		}
 	}
-	if err := r.dropRecords(ctx, owner, recordOfRendering, d.id); err != nil {
+	return r.dropStrays(ctx, name, owner, d.id)
+}
+
+// noteStrays notes that a component may have records of renderings that its status does not name.
+func (r *Reconciler[T]) noteStrays(name client.ObjectKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.strays[name] = true
+}
+
+// dropStrays drops the records of renderings that the status does not name, where there may be some.
+func (r *Reconciler[T]) dropStrays(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
+	r.mu.Lock()
+	noted := r.strays[name]
+	r.mu.Unlock()
+	if !noted {
+		return nil
+	}
+	if err := r.dropRecords(ctx, owner, recordOfRendering, named); err != nil {
 		return keepProblem("drop", err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.strays, name)
 	return nil
 }
 
@@ -112,7 +134,7 @@ func (r *Reconciler[T]) nameRecord(ctx context.Context, component T, id string) 
 func (r *Reconciler[T]) keepNothing(ctx context.Context, component T, owner manifests.Owner) error {
 	status := component.GetStatus()
 	if status.RenderedSet == "" {
-		return nil
+		return r.dropStrays(ctx, client.ObjectKeyFromObject(component), owner, "")
 	}
 	if err := r.dropRecords(ctx, owner, recordOfRendering, ""); err != nil {
 		return keepProblem("drop", err)

@@ -43,9 +43,15 @@ func (r *Reconciler[T]) addStrays(ctx context.Context, owner manifests.Owner, re
 	// What cannot be read of them was found by its label.
 	entries, _ := metav1alpha1.ParseInventory(lines)
 	for _, e := range entries {
-		if found, ok := rebuilt[plan.KeyOf(e)]; !ok || found.UID == e.UID {
-			rebuilt[plan.KeyOf(e)] = e
+		found, ok := rebuilt[plan.KeyOf(e)]
+		if ok && found.UID != e.UID {
+			continue
 		}
+		if ok {
+			// What is left of a former record may be older than the object.
+			e.DeletePolicy = found.DeletePolicy
+		}
+		rebuilt[plan.KeyOf(e)] = e
 	}
 	return strays, nil
 }

@@ -102,6 +102,6 @@ func (o Options) withDefaults() Options {
 	fill(&o.RenderedBytes, DefaultRenderedBytes)
 	fill(&o.RecordNamespace, metav1.NamespaceSystem)
 	fill(&o.StatusInventory, maxStatusInventory)
-	o.StatusInventory = min(o.StatusInventory, maxStatusInventory)
+	o.StatusInventory = min(max(o.StatusInventory, 0), maxStatusInventory)
 	return o
 }

@@ -59,7 +59,9 @@ type Reconciler[T Component] struct {
 	suspects map[types.NamespacedName]suspects
 	// recordedSets are the records of renderings that this process wrote or read.
 	recordedSets map[types.NamespacedName]string
-	contents     map[types.NamespacedName]map[observe.Reference]content
+	// strays are the components that may have records of renderings which no status names.
+	strays   map[types.NamespacedName]bool
+	contents map[types.NamespacedName]map[observe.Reference]content
 	// phases are the digests of the records of phases that this process wrote.
 	phases     map[types.NamespacedName]string
 	belongings map[types.NamespacedName]belongings
@@ -83,6 +85,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		passing:      map[types.NamespacedName]bool{},
 		suspects:     map[types.NamespacedName]suspects{},
 		recordedSets: map[types.NamespacedName]string{},
+		strays:       map[types.NamespacedName]bool{},
 		contents:     map[types.NamespacedName]map[observe.Reference]content{},
 		phases:       map[types.NamespacedName]string{},
 
@@ -212,6 +215,7 @@ func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	delete(r.suspects, name)
 	r.rendered.drop(name)
 	delete(r.recordedSets, name)
+	delete(r.strays, name)
 	delete(r.contents, name)
 	delete(r.phases, name)
 	delete(r.belongings, name)

@@ -41,7 +41,12 @@ func (r *Reconciler[T]) keepInventory(ctx context.Context, component T, recorded
 	if err == nil {
 		return nil
 	}
+	drafted := status.HasInventoryRecord()
 	status.Inventory, status.InventoryRecord, status.InventoryDigest = before.Inventory, before.InventoryRecord, before.InventoryDigest
+	if drafted && status.InventoryRecord == nil {
+		// Some of the Secrets may be there, and a deletion has to look for them.
+		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
+	}
 	if apierrors.IsForbidden(err) && !component.GetDeletionTimestamp().IsZero() && r.keepElsewhere(component, inventory) {
 		return nil
 	}
@@ -91,7 +96,7 @@ func (r *Reconciler[T]) spills(status *metav1alpha1.Status, size int) bool {
 	if status.HasInventoryRecord() {
 		limit /= 2
 	}
-	return size > limit
+	return size > max(limit, 0)
 }
 
 // enterLines enters an inventory into the status itself.

@@ -2,6 +2,7 @@ package component
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,10 @@ import (
 // sweepBackoff is how often, and how soon again, Secrets are looked at when that fails.
 var sweepBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 8}
 
+// sweepGrace is how long Secrets of nobody are left alone that came while this process runs: a backup may bring them back before their
+// components.
+const sweepGrace = time.Hour
+
 // sweepPause is how long Secrets that come or change are collected before they are looked at.
 const sweepPause = time.Second
 
@@ -36,9 +41,12 @@ func (r *Reconciler[T]) sweep(ctx context.Context) {
 	})
 	observe.FollowMarked(ctx, r.local.metadata, secretResource, r.name+"/"+labelHeld, found)
 	for {
-		secrets := found.take(ctx)
+		secrets, young := r.byAge(found.take(ctx))
 		if ctx.Err() != nil {
 			return
+		}
+		if len(young) > 0 {
+			time.AfterFunc(sweepGrace, func() { found.See(young...) })
 		}
 		var last error
 		err := wait.ExponentialBackoffWithContext(ctx, sweepBackoff, func(ctx context.Context) (bool, error) {
@@ -48,7 +56,24 @@ func (r *Reconciler[T]) sweep(ctx context.Context) {
 		if ctx.Err() == nil && (err != nil || last != nil) {
 			logger.Info("could not tell whether the components of Secrets exist", "cause", fmt.Sprint(last))
 		}
+		if ctx.Err() == nil && err != nil {
+			// It is not over: the next try comes with the same ones.
+			found.See(secrets...)
+		}
 	}
+}
+
+// byAge tells those that may be let go of by now from those that came since this process started, and that nobody deletes, not long ago.
+func (r *Reconciler[T]) byAge(secrets []*metav1.PartialObjectMetadata) (settled, young []*metav1.PartialObjectMetadata) {
+	for _, secret := range secrets {
+		came := secret.CreationTimestamp.Time
+		if secret.DeletionTimestamp == nil && came.After(r.local.started) && r.clock.Since(came) < sweepGrace {
+			young = append(young, secret)
+			continue
+		}
+		settled = append(settled, secret)
+	}
+	return settled, young
 }
 
 // sightings collects Secrets until somebody looks at them.
@@ -116,6 +141,7 @@ func (r *Reconciler[T]) sweepThese(ctx context.Context, secrets []*metav1.Partia
 	if err != nil {
 		return err
 	}
+	r.findStrays(secrets, cached)
 	suspicious := slices.DeleteFunc(slices.Clone(secrets), func(secret *metav1.PartialObjectMetadata) bool { return r.belongsTo(secret, cached) })
 	if len(suspicious) == 0 {
 		return nil
@@ -133,14 +159,14 @@ func (r *Reconciler[T]) sweepThese(ctx context.Context, secrets []*metav1.Partia
 	for i := range living.Items {
 		owners[r.ownerIn(cluster, client.ObjectKeyFromObject(&living.Items[i])).ID()] = true
 	}
-	if err := r.sweepRecords(ctx, suspicious, owners, r.ownerIn(cluster, types.NamespacedName{})); err != nil {
-		return err
-	}
-	return r.sweepHolds(ctx, suspicious, owners)
+	return errors.Join(
+		r.sweepRecords(ctx, suspicious, owners, r.ownerIn(cluster, types.NamespacedName{})),
+		r.sweepHolds(ctx, suspicious, owners),
+	)
 }
 
-// cachedOwners returns the owner ids of the components in the cache; none where a list of them has no Go type.
-func (r *Reconciler[T]) cachedOwners(ctx context.Context) (map[string]bool, error) {
+// cachedOwners returns the components in the cache by their owner ids; none where a list of them has no Go type. They are read-only.
+func (r *Reconciler[T]) cachedOwners(ctx context.Context) (map[string]T, error) {
 	obj, err := r.client.Scheme().New(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
 	list, ok := obj.(client.ObjectList)
 	if err != nil || !ok {
@@ -149,51 +175,81 @@ func (r *Reconciler[T]) cachedOwners(ctx context.Context) (map[string]bool, erro
 	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	owners := map[string]bool{}
+	owners := map[string]T{}
 	return owners, meta.EachListItem(list, func(item runtime.Object) error {
 		component, ok := item.(T)
 		if !ok {
 			return nil
 		}
 		owner, err := r.owner(ctx, component)
-		owners[owner.ID()] = true
+		owners[owner.ID()] = component
 		return err
 	})
 }
 
-// belongsTo says that all who hold a Secret are among the owners.
-func (r *Reconciler[T]) belongsTo(secret *metav1.PartialObjectMetadata, owners map[string]bool) bool {
-	if record, ok := secret.Labels[r.name+"/"+labelRecord]; ok {
-		return owners[record]
+// findStrays notes the components that have records of renderings which their status does not name: a crash left them. The next pass drops
+// them, if it sees the same.
+func (r *Reconciler[T]) findStrays(secrets []*metav1.PartialObjectMetadata, owners map[string]T) {
+	for _, secret := range secrets {
+		component, found := owners[secret.Labels[r.name+"/"+labelRecord]]
+		if !found || !strings.HasPrefix(secret.Name, string(recordOfRendering)+"-") || recordedID(secret.Name) == component.GetStatus().RenderedSet {
+			continue
+		}
+		name := client.ObjectKeyFromObject(component)
+		r.noteStrays(name)
+		r.wake(name)
 	}
-	return !slices.ContainsFunc(r.holders(secret), func(f string) bool { return !owners[strings.TrimPrefix(f, r.name+"/")] })
+}
+
+// belongsTo says that all who hold a Secret are among the owners.
+func (r *Reconciler[T]) belongsTo(secret *metav1.PartialObjectMetadata, owners map[string]T) bool {
+	if record, ok := secret.Labels[r.name+"/"+labelRecord]; ok {
+		_, found := owners[record]
+		return found
+	}
+	return !slices.ContainsFunc(r.holders(secret), func(f string) bool {
+		_, found := owners[strings.TrimPrefix(f, r.name+"/")]
+		return !found
+	})
 }
 
 // sweepRecords drops the records whose component is none of the owners. Of another cluster, which a backup brought along, or of
 // another kind nothing is known.
 func (r *Reconciler[T]) sweepRecords(ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool, kin manifests.Owner) error {
+	var errs []error
 	for _, secret := range secrets {
 		owner, isRecord := secret.Labels[r.name+"/"+labelRecord]
 		known := strings.HasPrefix(secret.Annotations[r.name+"/"+labelRecord], strings.TrimSuffix(kin.String(), "/"))
 		if !isRecord || !known || owners[owner] {
 			continue
 		}
-		if err := r.dropSecret(ctx, secret); err != nil {
-			return err
+		err := r.dropSecret(ctx, secret)
+		if apierrors.IsConflict(err) {
+			err = r.dropChanged(ctx, secret)
 		}
+		errs = append(errs, unlessForbidden(ctx, secret, err))
 	}
+	return errors.Join(errs...)
+}
+
+// unlessForbidden returns an error that may go away. Where we may not touch a Secret, it is no use to try again, and the others need not wait.
+func unlessForbidden(ctx context.Context, secret *metav1.PartialObjectMetadata, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	log.FromContext(ctx).Info("may not let go of a Secret whose component is gone", "secret", client.ObjectKeyFromObject(secret), "cause", err.Error())
 	return nil
 }
 
 // sweepHolds takes the finalizers of components that are none of the owners off Secrets with kubeconfigs.
 func (r *Reconciler[T]) sweepHolds(ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool) error {
+	var errs []error
 	for _, secret := range secrets {
 		left := slices.DeleteFunc(r.holders(secret), func(f string) bool { return owners[strings.TrimPrefix(f, r.name+"/")] })
 		for _, finalizer := range left {
-			if err := r.changeHold(ctx, types.NamespacedName{Namespace: secret.Namespace, Name: secret.Name}, finalizer, false); err != nil {
-				return err
-			}
+			err := r.changeHold(ctx, client.ObjectKeyFromObject(secret), finalizer, false)
+			errs = append(errs, unlessForbidden(ctx, secret, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -68,6 +71,37 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "west"))
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
 		Expect(keptSets(ctx, namespace)).To(HaveLen(1))
+	})
+})
+
+var _ = Describe("A record of values that nobody names", func() {
+	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
+	var namespace, operator string
+	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
+
+	// copied writes a record again under another id, as a process that crashed may leave it.
+	copied := func(ctx context.Context, record corev1.Secret) {
+		words := strings.Split(record.Name, "-")
+		words[len(words)-2] = "0123456789abcdef"
+		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: record.Namespace, Name: strings.Join(words, "-"), Labels: record.Labels, Annotations: record.Annotations, Finalizers: record.Finalizers,
+		}, Data: record.Data})).To(Succeed())
+	}
+
+	It("is dropped by the process after the one that crashed, and the one that counts stays", func(ctx SpecContext) {
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
+		expectReady(ctx, g)
+		made, counts := content(ctx, "Secret", namespace, "login"), keptSets(ctx, namespace)
+		Expect(counts).To(HaveLen(1))
+		stop()
+		copied(ctx, counts[0])
+		Expect(keptSets(ctx, namespace)).To(HaveLen(2))
+
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		Eventually(func() []corev1.Secret { return keptSets(ctx, namespace) }).Should(ConsistOf(HaveField("Name", counts[0].Name)))
+		expectReady(ctx, g)
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
 	})
 })
 
