@@ -208,7 +208,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 		}).WithTimeout(30 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(3*time.Minute))
 
-	It("would be noticed if they used others", func() {
+	It("would be noticed if they used others", func(SpecContext) {
 		e := exposed{
 			labels: map[string][]string{"fairlead_components": {"reconciler", "state"}},
 			values: map[string][]string{"state": {"Ready"}},

@@ -158,7 +158,7 @@ var _ = Describe("Two operators on one cluster, with components of the same name
 
 			Expect(admin.Create(ctx, other)).To(Succeed())
 			Eventually(ctx, readyOf(ctx, other)).Should(And(
-				HavePrefix("False "+metav1alpha1.ReasonOwnershipConflict), ContainSubstring("ConfigMap "+namespace+"/wanted"), ContainSubstring(firstName)))
+				HavePrefix("False "+metav1alpha1.ReasonOwnershipConflict), ContainSubstring("ConfigMap "+namespace+"/wanted"), ContainSubstring("owned by "+firstName+namespace+"/"+name)))
 			Expect(get(ctx, &corev1.ConfigMap{}, namespace, "wanted")).To(Equal(held))
 			Eventually(ctx, readyOf(ctx, owner)).Should(HavePrefix("True Ready"))
 
@@ -178,7 +178,7 @@ var _ = Describe("Two operators on one cluster, with components of the same name
 			Expect(admin.Delete(ctx, other)).To(Succeed())
 			Eventually(ctx, exists(ctx, other)).Should(BeFalse())
 		},
-		Entry("the component is first", componentWanting, gadgetWanting, "/fairlead.io/fairlead.io/Component/", SpecTimeout(time.Minute)),
-		Entry("the gadget is first", gadgetWanting, componentWanting, "/gadgets.example.com/gadgets.example.com/Gadget/", SpecTimeout(time.Minute)),
+		Entry("the component is first", componentWanting, gadgetWanting, "Component.fairlead.io ", SpecTimeout(time.Minute)),
+		Entry("the gadget is first", gadgetWanting, componentWanting, "Gadget.gadgets.example.com ", SpecTimeout(time.Minute)),
 	)
 })

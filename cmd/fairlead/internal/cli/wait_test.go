@@ -186,8 +186,10 @@ var _ = Describe("delete", onCluster(func() {
 		report(ctx, c, refusal)
 		Eventually(ctx, p.out).Should(gbytes.Say("the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"))
 		Consistently(p.code, 300*time.Millisecond).ShouldNot(Receive())
-		report(ctx, c, deletion(metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "", web))
-		Eventually(ctx, p.out).Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is gone: InProgress"))
+		going := web
+		going.Reason = "NotGone"
+		report(ctx, c, deletion(metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "", going))
+		Eventually(ctx, p.out).Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is gone: NotGone"))
 		release(ctx, c)
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
