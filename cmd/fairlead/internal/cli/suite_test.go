@@ -44,6 +44,8 @@ func TestCommandLine(t *testing.T) {
 	ctrllog.SetLogger(logr.Discard())
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(20 * time.Second)
+	// Who waits with a spec's context would wait without end for words that are not said any more.
+	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	RunSpecs(t, "command line")
 }

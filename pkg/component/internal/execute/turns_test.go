@@ -38,10 +38,11 @@ func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length f
 			break
 		}
 		made++
+		took := length()
 		wg.Go(func() {
 			defer c.release()
 			w.enter(1)
-			time.Sleep(length())
+			time.Sleep(took)
 			w.enter(-1)
 		})
 	}
@@ -51,7 +52,11 @@ func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length f
 
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
-func upTo(d time.Duration) func() time.Duration { return func() time.Duration { return rand.N(d) + 1 } }
+// upTo returns lengths that the seed determines; it is for one run, which asks for one after the other.
+func upTo(d time.Duration, seed uint64) func() time.Duration {
+	random := rand.New(rand.NewPCG(seed, 0))
+	return func() time.Duration { return time.Duration(random.Int64N(int64(d))) + 1 }
+}
 
 // expectIdle checks that all slots are free again, and nobody waits.
 func (w *writers) expectIdle(t *testing.T, bound int) {
@@ -83,7 +88,7 @@ func TestRunsShareTheSlotsEqually(t *testing.T) {
 			made := make([]int, runs)
 			var wg sync.WaitGroup
 			for i := range runs {
-				wg.Go(func() { made[i] = w.run(ctx, nil, 1_000_000, upTo(writeTime)) })
+				wg.Go(func() { made[i] = w.run(ctx, nil, 1_000_000, upTo(writeTime, uint64(i))) })
 			}
 			<-ctx.Done()
 			wg.Wait()
@@ -173,7 +178,7 @@ func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
 			for range 1 + random.IntN(30) {
 				ctx, cancel := context.WithCancel(t.Context())
 				stop := make(chan struct{})
-				begin, n := time.Duration(random.IntN(20))*writeTime/7, random.IntN(200)
+				begin, n, lengths := time.Duration(random.IntN(20))*writeTime/7, random.IntN(200), upTo(writeTime, random.Uint64())
 				switch random.IntN(3) {
 				case 0:
 					time.AfterFunc(time.Duration(random.IntN(50))*writeTime/7, cancel)
@@ -183,7 +188,7 @@ func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
 				wg.Go(func() {
 					defer cancel()
 					time.Sleep(begin)
-					made := w.run(ctx, stop, n, upTo(writeTime))
+					made := w.run(ctx, stop, n, lengths)
 					if made < n && ended(ctx, stop) == nil {
 						t.Errorf("seed %d: a run made %d of %d writes, and nobody ended it", seed, made, n)
 					}
