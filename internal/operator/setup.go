@@ -20,7 +20,7 @@ const ReconcilerName = "fairlead.io"
 type Options struct {
 	// MaxConcurrentReconciles bounds the components that are worked on at once.
 	MaxConcurrentReconciles int
-	// Writers bounds the requests that write dependents at once, over all components.
+	// Writers bounds the requests that write dependents at once, in a target.
 	Writers int
 	// RenderedBytes bounds the memory of what is rendered.
 	RenderedBytes int
