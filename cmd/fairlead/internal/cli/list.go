@@ -21,7 +21,7 @@ func (a *app) newList() *cobra.Command {
 		Long:  "List the components of a namespace, with what their operator says of them. TYPE is for operators with kinds of their own.",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: work(func(ctx context.Context, args []string) error {
-			format, err := parseOutput(output)
+			out, err := a.output(output, show.Formats)
 			if err != nil {
 				return err
 			}
@@ -29,16 +29,16 @@ func (a *app) newList() *cobra.Command {
 			if len(args) > 0 {
 				kind = args[0]
 			}
-			return a.list(ctx, kind, everywhere, format)
+			return a.list(ctx, kind, everywhere, out)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the components of all namespaces")
-	addOutputFlag(cmd, &output)
+	addOutputFlag(cmd, &output, show.Formats)
 	return cmd
 }
 
-func (a *app) list(ctx context.Context, kind string, everywhere bool, format show.Format) error {
+func (a *app) list(ctx context.Context, kind string, everywhere bool, out show.Output) error {
 	c, err := cluster.Connect(a.flags)
 	if err != nil {
 		return err
@@ -62,11 +62,11 @@ func (a *app) list(ctx context.Context, kind string, everywhere bool, format sho
 	if err != nil {
 		return err
 	}
-	if len(items) == 0 && format == show.FormatTable {
+	if len(items) == 0 && (out.Format == show.FormatTable || out.Format == show.FormatWide) {
 		_, err := fmt.Fprintln(a.ErrOut, none(target))
 		return err
 	}
-	return show.NewList(items).Print(a.Out, format, time.Now())
+	return show.NewList(items).Print(out, time.Now())
 }
 
 func none(target cluster.Target) string {

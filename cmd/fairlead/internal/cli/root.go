@@ -23,6 +23,8 @@ const pluginName = "kubectl-fairlead"
 type app struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
+	// noColor says that a person wants no colours even on a terminal.
+	noColor bool
 }
 
 // Run executes a command line, of which the first element is the program, and returns the exit code. A cancelled context interrupts
@@ -35,6 +37,9 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 		return int(exit.Yes)
 	}
 	failure := classify(err)
+	if failure.Shown {
+		return int(failure.Code)
+	}
 	program := root.CommandPath()
 	_, _ = fmt.Fprintf(streams.ErrOut, "%s: %s\n", program, exit.Line(failure))
 	if failure.Usage {
@@ -87,6 +92,7 @@ func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; there are none anyway where stdout is no terminal, or NO_COLOR is set")
 	root.AddCommand(a.newApply(), a.newRender(), a.newTree(), a.newNotes(), a.newList(), a.newDelete(), a.newVersion(), newExitCodes())
 	return root
 }

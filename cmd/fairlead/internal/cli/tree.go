@@ -24,19 +24,19 @@ func (a *app) newTree() *cobra.Command {
 		Long:  treeHelp,
 		Args:  cobra.ExactArgs(1),
 		RunE: work(func(ctx context.Context, args []string) error {
-			format, err := parseOutput(output)
+			out, err := a.output(output, show.Formats)
 			if err != nil {
 				return err
 			}
-			return a.tree(ctx, args[0], format)
+			return a.tree(ctx, args[0], out)
 		}),
 		ValidArgsFunction: a.completeOne,
 	}
-	addOutputFlag(cmd, &output)
+	addOutputFlag(cmd, &output, show.Formats)
 	return cmd
 }
 
-func (a *app) tree(ctx context.Context, name string, format show.Format) error {
+func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	c, target, err := a.connect(name)
 	if err != nil {
 		return err
@@ -55,24 +55,11 @@ func (a *app) tree(ctx context.Context, name string, format show.Format) error {
 		return err
 	}
 	nodes = component.AddUnrecorded(nodes, status.Waiting)
-	if err := show.NewTree(obj, status, nodes).Print(a.Out, format); err != nil {
+	if err := show.NewTree(obj, status, nodes).Print(out); err != nil {
 		return err
 	}
 	if unreadable != nil {
 		return exit.Refuse("%s: the inventory cannot be read in full: %w", target, unreadable)
 	}
 	return nil
-}
-
-func addOutputFlag(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVarP(output, "output", "o", "", "json or yaml; a table by default")
-	complete(cmd, "output", string(show.FormatJSON), string(show.FormatYAML))
-}
-
-func parseOutput(text string) (show.Format, error) {
-	format, err := show.ParseFormat(text)
-	if err != nil {
-		return "", exit.BadUsage("%w", err)
-	}
-	return format, nil
 }

@@ -31,6 +31,8 @@ type Error struct {
 	Code Code
 	// Usage says that the command line itself is wrong, so that --help helps.
 	Usage bool
+	// Shown says that what the command printed tells why already, so that the message is for nobody.
+	Shown bool
 	Err   error
 }
 
@@ -43,6 +45,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // Refuse returns an error that says that the answer is no.
 func Refuse(format string, args ...any) error {
 	return &Error{Code: No, Err: fmt.Errorf(format, args...)}
+}
+
+// RefuseShown returns an error that says that the answer is no, where what was printed says so already.
+func RefuseShown(format string, args ...any) error {
+	return &Error{Code: No, Shown: true, Err: fmt.Errorf(format, args...)}
 }
 
 // BadUsage returns an error in the command line.

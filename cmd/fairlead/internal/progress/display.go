@@ -3,11 +3,9 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"unicode"
 
-	"golang.org/x/term"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
 )
 
 // Display shows a person one report after the other.
@@ -18,21 +16,12 @@ type Display interface {
 // NewDisplay returns the display that fits what is written to: on a terminal the latest report is redrawn in place, elsewhere, as in a log,
 // each line is written once.
 func NewDisplay(out io.Writer) Display {
-	file, isFile := out.(*os.File)
-	if !isFile || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+	terminal, ok := screen.Terminal(out)
+	if !ok {
 		return &log{out: out, printed: Printed{}}
 	}
-	return NewBlock(out, func() (int, int) {
-		width, height, err := term.GetSize(int(file.Fd()))
-		if err != nil || width <= 0 || height <= 0 {
-			return defaultWidth, defaultHeight
-		}
-		return width, height
-	})
+	return NewBlock(out, func() (int, int) { return screen.Size(terminal) })
 }
-
-// The size of a terminal that does not tell it.
-const defaultWidth, defaultHeight = 80, 24
 
 // log writes each line once.
 type log struct {
@@ -67,8 +56,17 @@ const (
 
 // Show replaces the lines of the report before. What follows a report without lines takes its place.
 func (b *Block) Show(report Report) {
+	lines := make([]string, 0, len(report.Lines))
+	for _, line := range report.Lines {
+		lines = append(lines, screen.Clean(line))
+	}
+	b.Draw(lines)
+}
+
+// Draw replaces the lines of before. They are clean but for colours of ours.
+func (b *Block) Draw(wanted []string) {
 	width, height := b.size()
-	lines := fit(report.Lines, width, height)
+	lines := fit(wanted, width, height)
 	if strings.Join(lines, "\n") == strings.Join(b.drawn, "\n") {
 		return
 	}
@@ -91,24 +89,9 @@ func fit(lines []string, width, height int) []string {
 	var fitting []string
 	for i, line := range lines {
 		if i == rows-1 && len(lines) > rows {
-			return append(fitting, cut(fmt.Sprintf("… and %d more lines", len(lines)-i), width))
+			return append(fitting, screen.Cut(fmt.Sprintf("… and %d more lines", len(lines)-i), width))
 		}
-		fitting = append(fitting, cut(line, width))
+		fitting = append(fitting, screen.Cut(line, width))
 	}
 	return fitting
-}
-
-// cut shortens a line. What controls a terminal is taken out: messages come from anywhere.
-func cut(line string, width int) string {
-	visible := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, line))
-	// A terminal may wrap a line that ends in its last column.
-	if longest := max(width-1, 1); len(visible) > longest {
-		visible = append(visible[:longest-1], '…')
-	}
-	return string(visible)
 }

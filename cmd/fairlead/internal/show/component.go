@@ -58,3 +58,8 @@ func NewComponent(obj *unstructured.Unstructured, status metav1alpha1.Status) Co
 func (c Component) kind() string {
 	return withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group)
 }
+
+// objectName returns the short form by which kubectl names the component.
+func (c Component) objectName() string {
+	return ObjectName(schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group, c.Kind, c.Name)
+}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
 )
 
 // Format is a form of output.
@@ -17,20 +19,50 @@ type Format string
 // The formats.
 const (
 	FormatTable Format = ""
+	FormatWide  Format = "wide"
+	FormatName  Format = "name"
 	FormatJSON  Format = "json"
 	FormatYAML  Format = "yaml"
 )
 
-// ParseFormat reads what a person asks for.
-func ParseFormat(text string) (Format, error) {
-	switch f := Format(text); f {
-	case FormatTable, FormatJSON, FormatYAML:
+// Formats are those of whatever shows objects, without the default; Documents are those of what shows no objects.
+var (
+	Formats   = []Format{FormatWide, FormatName, FormatJSON, FormatYAML}
+	Documents = []Format{FormatJSON, FormatYAML}
+)
+
+// ParseFormat reads what a person asks for, which is one of those that there are, or nothing.
+func ParseFormat(text string, known []Format) (Format, error) {
+	if f := Format(text); f == FormatTable || slices.Contains(known, f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("output format %q: want json or yaml", text)
+	return "", fmt.Errorf("output format %q: want %s", text, Names(known))
 }
 
-func encode(out io.Writer, format Format, value any) error {
+// Names lists formats in a sentence.
+func Names(formats []Format) string {
+	var text strings.Builder
+	for i, f := range formats {
+		switch {
+		case i > 0 && i == len(formats)-1:
+			text.WriteString(" or ")
+		case i > 0:
+			text.WriteString(", ")
+		}
+		text.WriteString(string(f))
+	}
+	return text.String()
+}
+
+// Output is where something is shown, and how.
+type Output struct {
+	io.Writer
+	Format  Format
+	Palette screen.Palette
+}
+
+// structured writes a value for programs.
+func (o Output) structured(value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -38,36 +70,38 @@ func encode(out io.Writer, format Format, value any) error {
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	if format == FormatJSON {
-		_, err := text.WriteTo(out)
+	if o.Format == FormatJSON {
+		_, err := text.WriteTo(o)
 		return err
 	}
 	document, err := yaml.JSONToYAML(text.Bytes())
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(document)
+	_, err = o.Write(document)
 	return err
 }
 
-// table writes rows in columns, without blanks at the end of lines.
-func table(out io.Writer, rows [][]string) error {
-	var aligned bytes.Buffer
-	columns := tabwriter.NewWriter(&aligned, 0, 8, 2, ' ', 0)
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(columns, strings.Join(row, "\t")); err != nil {
-			return err
-		}
+// isStructured says that the output is for programs.
+func (o Output) isStructured() bool { return o.Format == FormatJSON || o.Format == FormatYAML }
+
+// names writes objects as kubectl does, one a line.
+func (o Output) names(names []string) error {
+	_, err := io.WriteString(o, lines(names))
+	return err
+}
+
+// ObjectName returns the short form by which kubectl names objects: deployment.apps/web.
+func ObjectName(group, kind, name string) string {
+	return withGroup(strings.ToLower(kind), group) + "/" + name
+}
+
+func lines(all []string) string {
+	var text strings.Builder
+	for _, line := range all {
+		text.WriteString(line + "\n")
 	}
-	if err := columns.Flush(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(aligned.String()) {
-		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return text.String()
 }
 
 func withGroup(kind, group string) string {
@@ -84,4 +118,12 @@ func withNamespace(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine makes a message fit into a row: without line breaks, and without what controls a terminal.
+func oneLine(text string) string { return screen.Clean(strings.Join(strings.Fields(text), " ")) }
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

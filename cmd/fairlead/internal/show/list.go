@@ -2,7 +2,6 @@ package show
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -21,24 +20,31 @@ func NewList(items []Component) List {
 	return List{APIVersion: SchemaVersion, Kind: "List", Items: append([]Component{}, items...)}
 }
 
-// Print writes the list in a format. Ages are counted up to now.
-func (l List) Print(out io.Writer, format Format, now time.Time) error {
-	if format != FormatTable {
-		return encode(out, format, l)
+// Print writes the list. Ages are counted up to now.
+func (l List) Print(o Output, now time.Time) error {
+	switch {
+	case o.isStructured():
+		return o.structured(l)
+	case o.Format == FormatName:
+		names := make([]string, 0, len(l.Items))
+		for _, c := range l.Items {
+			names = append(names, c.objectName())
+		}
+		return o.names(names)
 	}
-	rows := [][]string{{"NAMESPACE", "NAME", "READY", "STATE", "DEPENDENTS", "REVISION", "AGE", "MESSAGE"}}
+	titles := []string{"NAMESPACE", "NAME", "READY", "STATE", "DEPENDENTS", "REVISION", "AGE"}
+	if o.Format == FormatWide {
+		titles = append(titles, "GENERATION", "OBSERVED", "REASON")
+	}
+	var rows [][]cell
 	for _, c := range l.Items {
-		rows = append(rows, []string{
-			orDash(c.Namespace), c.Name, c.Ready, orDash(c.State), c.Dependents.Summary, fmt.Sprint(c.Revision),
-			duration.HumanDuration(now.Sub(c.CreationTimestamp.Time)), oneLine(c.Message),
-		})
+		cells := row(orDash(c.Namespace), c.Name, c.Ready, "", c.Dependents.Summary, fmt.Sprint(c.Revision),
+			duration.HumanDuration(now.Sub(c.CreationTimestamp.Time)))
+		cells[3] = state(c.State)
+		if o.Format == FormatWide {
+			cells = append(cells, row(fmt.Sprint(c.Generation), fmt.Sprint(c.ObservedGeneration), orDash(c.Reason))...)
+		}
+		rows = append(rows, append(cells, row(c.Message)...))
 	}
-	return table(out, rows)
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
+	return table(o, append(titles, "MESSAGE"), rows)
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -79,10 +81,12 @@ var _ = Describe("Tree", func() {
 	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportContested, Message: `metadata.labels.team is changed again and again by "kubectl" (Update)`}}
 
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
-		golden(file, func(out *bytes.Buffer) error { return tree.Print(out, format) })
+		golden(file, func(out *bytes.Buffer) error { return tree.Print(show.Output{Writer: out, Format: format}) })
 	},
 		Entry("a table", "tree.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("JSON", "tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
+		Entry("a wide table", "tree-wide.txt", show.FormatWide, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
+		Entry("names, as kubectl does", "tree-names.txt", show.FormatName, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("a dependent that is contested, which only the status tells", "tree-contested.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), contested, nodes())),
 		Entry("a component that no operator saw", "tree-new.txt", show.FormatTable,
@@ -100,17 +104,42 @@ var _ = Describe("List", func() {
 	}
 
 	DescribeTable("prints", func(file string, format show.Format) {
-		golden(file, func(out *bytes.Buffer) error { return show.NewList(items).Print(out, format, now) })
+		golden(file, func(out *bytes.Buffer) error {
+			return show.NewList(items).Print(show.Output{Writer: out, Format: format}, now)
+		})
 	},
 		Entry("a table", "list.txt", show.FormatTable),
 		Entry("JSON", "list.json", show.FormatJSON),
+		Entry("a wide table", "list-wide.txt", show.FormatWide),
+		Entry("names, as kubectl does", "list-names.txt", show.FormatName),
 		Entry("YAML", "list.yaml", show.FormatYAML),
 	)
 })
 
-var _ = Describe("ParseFormat", func() {
-	It("refuses what it does not know", func() {
-		_, err := show.ParseFormat("wide")
-		Expect(err).To(MatchError(`output format "wide": want json or yaml`))
+var _ = Describe("Output", func() {
+	It("refuses formats that a command does not have", func() {
+		_, err := show.ParseFormat("jsonpath", show.Formats)
+		Expect(err).To(MatchError(`output format "jsonpath": want wide, name, json or yaml`))
+		_, err = show.ParseFormat("name", show.Documents)
+		Expect(err).To(MatchError(`output format "name": want json or yaml`))
+	})
+
+	It("colours states where colours are wanted, and nothing that others wrote", func() {
+		hostile := status(metav1alpha1.StateStalled, metav1.ConditionFalse, "GenerateFailed", "\x1b[2Jgone")
+		var out bytes.Buffer
+		list := show.NewList([]show.Component{show.NewComponent(shop("shop", time.Hour), hostile)})
+		Expect(list.Print(show.Output{Writer: &out, Palette: screen.Coloured()}, now)).To(Succeed())
+		Expect(out.String()).To(And(ContainSubstring("\x1b[31mStalled\x1b[0m"), ContainSubstring("�[2Jgone"), Not(ContainSubstring("\x1b[2J"))))
+	})
+
+	It("keeps columns aligned whether coloured or not", func() {
+		var coloured, plain bytes.Buffer
+		list := show.NewList([]show.Component{
+			show.NewComponent(shop("shop", time.Hour), status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "")),
+			show.NewComponent(shop("größer", time.Hour), metav1alpha1.Status{}),
+		})
+		Expect(list.Print(show.Output{Writer: &coloured, Palette: screen.Coloured()}, now)).To(Succeed())
+		Expect(list.Print(show.Output{Writer: &plain}, now)).To(Succeed())
+		Expect(regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(coloured.String(), "")).To(Equal(plain.String()))
 	})
 })

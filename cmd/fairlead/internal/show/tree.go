@@ -3,11 +3,11 @@ package show
 
 import (
 	"fmt"
-	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -70,31 +70,46 @@ func contestedIn(status metav1alpha1.Status) map[string]string {
 	return contested
 }
 
-// Print writes the tree in a format.
-func (t Tree) Print(out io.Writer, format Format) error {
-	if format != FormatTable {
-		return encode(out, format, t)
+// Print writes the tree.
+func (t Tree) Print(o Output) error {
+	switch {
+	case o.isStructured():
+		return o.structured(t)
+	case o.Format == FormatName:
+		names := make([]string, 0, len(t.Dependents))
+		for _, d := range t.Dependents {
+			names = append(names, ObjectName(d.Group, d.Kind, d.Name))
+		}
+		return o.names(names)
 	}
-	if _, err := fmt.Fprintln(out, t.headline()); err != nil || len(t.Dependents) == 0 {
+	if _, err := fmt.Fprintln(o, t.headline(o.Palette)); err != nil || len(t.Dependents) == 0 {
 		return err
 	}
-	if _, err := fmt.Fprintln(out); err != nil {
+	if _, err := fmt.Fprintln(o); err != nil {
 		return err
 	}
-	rows := [][]string{{"WAVE", "KIND", "NAME", "STATE", "MESSAGE"}}
+	titles := []string{"WAVE", "KIND", "NAME", "STATE"}
+	if o.Format == FormatWide {
+		titles = append(titles, "VERSION", "UID")
+	}
+	var rows [][]cell
 	for _, d := range t.Dependents {
-		rows = append(rows, []string{fmt.Sprint(d.Wave), withGroup(d.Kind, d.Group), withNamespace(d.Namespace, d.Name), d.State, d.explanation()})
+		cells := append(row(fmt.Sprint(d.Wave), withGroup(d.Kind, d.Group), withNamespace(d.Namespace, d.Name)), state(d.State))
+		if o.Format == FormatWide {
+			cells = append(cells, row(orDash(d.Version), orDash(d.UID))...)
+		}
+		rows = append(rows, append(cells, row(d.explanation())...))
 	}
-	return table(out, rows)
+	return table(o, append(titles, "MESSAGE"), rows)
 }
 
-func (t Tree) headline() string {
+func (t Tree) headline(p screen.Palette) string {
 	c := t.Component
 	line := fmt.Sprintf("%s %s: ", c.kind(), withNamespace(c.Namespace, c.Name))
 	if c.State == "" {
 		return line + "the operator has not seen it yet"
 	}
-	line += fmt.Sprintf("%s, %s dependents ready, revision %d", c.State, c.Dependents.Summary, c.Revision)
+	line += fmt.Sprintf("%s, %s dependents ready, revision %d", p.In(toneOf(c.State), oneLine(c.State)), c.Dependents.Summary, c.Revision)
 	if c.State != string(metav1alpha1.StateReady) && c.Message != "" {
 		line += "\n" + oneLine(c.Message)
 	}

@@ -1,0 +1,48 @@
+package screen_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+)
+
+func TestCutCountsWhatIsSeen(t *testing.T) {
+	red := screen.Coloured().In(screen.Bad, "Stalled")
+	for _, c := range []struct {
+		name, line string
+		width      int
+		want       string
+	}{
+		{"a line that fits", "ready", 6, "ready"},
+		{"a line as wide as the terminal", "ready", 5, "rea…"},
+		{"characters of several bytes", "größer", 5, "grö…"},
+		{"colours take no room", red, 8, red},
+		{"colours end though their text is cut", red + " now", 5, "\x1b[31mSta…\x1b[0m"},
+		{"a terminal without room", "ready", 1, "…"},
+	} {
+		if got := screen.Cut(c.line, c.width); got != c.want {
+			t.Errorf("%s: want %q, got %q", c.name, c.want, got)
+		}
+	}
+}
+
+func TestCleanLeavesNoControl(t *testing.T) {
+	if got := screen.Clean("a\x1b[31mb\rc\u009bd"); got != "a�[31mb�c�d" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestThereAreNoColoursWhereNobodySeesThem(t *testing.T) {
+	file, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for _, palette := range []screen.Palette{{}, screen.NewPalette(file, false), screen.NewPalette(&bytes.Buffer{}, false)} {
+		if got := palette.In(screen.Good, "Ready"); got != "Ready" {
+			t.Errorf("got %q", got)
+		}
+	}
+}

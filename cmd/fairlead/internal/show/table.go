@@ -1,0 +1,75 @@
+package show
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+// cell is a text in a table.
+type cell struct {
+	text string
+	tone screen.Tone
+}
+
+// row makes cells of texts.
+func row(texts ...string) []cell {
+	cells := make([]cell, 0, len(texts))
+	for _, text := range texts {
+		cells = append(cells, cell{text: oneLine(text)})
+	}
+	return cells
+}
+
+// state makes a cell of a state, with the colour of what it means.
+func state(text string) cell { return cell{text: orDash(oneLine(text)), tone: toneOf(text)} }
+
+// table writes rows in columns, the titles first, without blanks at the end of lines.
+func table(o Output, titles []string, rows [][]cell) error {
+	header := row(titles...)
+	for i := range header {
+		header[i].tone = screen.Strong
+	}
+	_, err := io.WriteString(o, lines(columns(o.Palette, append([][]cell{header}, rows...))))
+	return err
+}
+
+// columns returns rows as lines whose cells stand below each other.
+func columns(p screen.Palette, rows [][]cell) []string {
+	var widths []int
+	for _, cells := range rows {
+		for i, c := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+		}
+	}
+	aligned := make([]string, 0, len(rows))
+	for _, cells := range rows {
+		var line strings.Builder
+		for i, c := range cells {
+			line.WriteString(p.In(c.tone, c.text))
+			line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text)+2))
+		}
+		aligned = append(aligned, strings.TrimRight(line.String(), " "))
+	}
+	return aligned
+}
+
+// toneOf returns the colour of a state of a component, or of a dependent.
+func toneOf(state string) screen.Tone {
+	switch state {
+	case string(metav1alpha1.StateReady), string(component.NodeCompleted):
+		return screen.Good
+	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(component.NodeFailed), string(component.NodeMissing):
+		return screen.Bad
+	case "":
+		return screen.Plain
+	}
+	return screen.Busy
+}
