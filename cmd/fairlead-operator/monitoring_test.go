@@ -190,7 +190,7 @@ var _ = Describe("The dashboard and the alerts", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(all)).To(BeNumerically(">", 25))
 		address := freeAddress()
-		restartOperator(ctx, "--metrics-bind-address="+address)
+		restartOperator(ctx, "--metrics-bind-address="+address, "--metrics-secure=false")
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
 		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))

@@ -17,7 +17,7 @@ import (
 
 // options are what the flags say.
 type options struct {
-	metricsAddress          string
+	metrics                 metricsOptions
 	probeAddress            string
 	profilingAddress        string
 	leaderElect             bool
@@ -37,7 +37,11 @@ type options struct {
 func newFlagSet(o *options) *flag.FlagSet {
 	flags := flag.NewFlagSet("fairlead-operator", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // errors are reported in one line, by the caller
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 turns it off")
+	flags.StringVar(&o.metrics.address, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")
+	flags.BoolVar(&o.metrics.secure, "metrics-secure", true,
+		"serve metrics by HTTPS, and only to those whom the API server lets get /metrics; otherwise by HTTP, to whoever gets there")
+	flags.StringVar(&o.metrics.certificates, "metrics-cert-path", "",
+		"folder with tls.crt and tls.key for the metrics endpoint; without it the certificate is self-signed, and another one after each start")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
 	flags.StringVar(&o.profilingAddress, "pprof-bind-address", "0", "address of /debug/pprof, which shows memory and must not be public; 0 turns it off")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the Lease, so that one of several replicas does")
@@ -108,6 +112,8 @@ func (o options) validateNames() error {
 		return fmt.Errorf("--tracing-endpoint=%s: %w", o.tracing.endpoint, o.tracing.validate())
 	case o.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(o.defaultServiceAccount)) > 0:
 		return fmt.Errorf("--default-service-account=%s: want the name of a service account", o.defaultServiceAccount)
+	case o.metrics.validate() != nil:
+		return fmt.Errorf("--metrics-cert-path=%s: %w", o.metrics.certificates, o.metrics.validate())
 	case o.leaderElectionNamespace != "" && !o.leaderElect:
 		return fmt.Errorf("--leader-election-namespace=%s: it needs --leader-elect", o.leaderElectionNamespace)
 	}

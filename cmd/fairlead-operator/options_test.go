@@ -21,6 +21,8 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		{[]string{"--default-service-account=a:b"}, "fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n"},
 		{[]string{"--tracing-endpoint=collector:4318"}, "fairlead-operator: --tracing-endpoint=collector:4318: want a URL such as http://collector:4318; --help lists the flags\n"},
 		{[]string{"--tracing-sampling-ratio=2"}, "fairlead-operator: --tracing-sampling-ratio=2: want a number from 0 to 1; --help lists the flags\n"},
+		{[]string{"--metrics-cert-path=/nowhere"}, "fairlead-operator: --metrics-cert-path=/nowhere: want a folder with tls.crt and tls.key: open /nowhere/tls.crt: no such file or directory; --help lists the flags\n"},
+		{[]string{"--metrics-cert-path=/nowhere", "--metrics-secure=false"}, "fairlead-operator: --metrics-cert-path=/nowhere: it needs --metrics-secure; --help lists the flags\n"},
 		{[]string{"--leader-election-namespace=x"}, "fairlead-operator: --leader-election-namespace=x: it needs --leader-elect; --help lists the flags\n"},
 		{[]string{"--zap-log-level=loud"}, "fairlead-operator: invalid value \"loud\" for flag -zap-log-level: invalid log level \"loud\"; --help lists the flags\n"},
 	} {

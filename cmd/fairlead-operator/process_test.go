@@ -37,7 +37,7 @@ func answers(url string) func() (int, error) {
 var _ = Describe("The process", func() {
 	It("answers probes and serves metrics and profiles while it waits for the Lease, and ends when told to", func(SpecContext) {
 		probes, metrics, profiles := freeAddress(), freeAddress(), freeAddress()
-		stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--pprof-bind-address="+profiles)
+		stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--metrics-secure=false", "--pprof-bind-address="+profiles)
 		for _, url := range []string{
 			"http://" + probes + "/healthz", "http://" + probes + "/readyz", "http://" + metrics + "/metrics", "http://" + profiles + "/debug/pprof/heap",
 		} {

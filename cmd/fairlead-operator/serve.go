@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/operator"
@@ -71,7 +70,7 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 	timeout := shutdownTimeout
 	return ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
-		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		Metrics:                       o.metrics.server(),
 		HealthProbeBindAddress:        o.probeAddress,
 		PprofBindAddress:              o.profilingAddress,
 		LeaderElection:                o.leaderElect,

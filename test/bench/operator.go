@@ -38,7 +38,7 @@ func launch(kubeconfig, log string) (*operator, error) {
 	o := &operator{metrics: metrics, profile: profile, died: make(chan error, 1)}
 	o.process, err = program.StartOperator(log, []string{
 		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=" + program.OperatorNamespace,
-		"--metrics-bind-address=" + metrics, "--pprof-bind-address=" + profile, "--health-probe-bind-address=0",
+		"--metrics-bind-address=" + metrics, "--metrics-secure=false", "--pprof-bind-address=" + profile, "--health-probe-bind-address=0",
 	}, func(cause error) {
 		if !o.stopping.Load() {
 			o.died <- cause
