@@ -52,7 +52,12 @@ func (r *Reconciler[T]) letGo(ctx context.Context, name types.NamespacedName, su
 	if !ok || left.uid == successor {
 		return nil
 	}
-	owner := r.ownerOf(name)
+	// The record of one that is gone may have been edited, and this process need not have asked for any other.
+	cluster, err := r.clusterID(ctx)
+	if err != nil {
+		return err
+	}
+	owner := r.ownerIn(cluster, name)
 	if left.target != "" {
 		if err := r.changeHold(ctx, heldSecret(owner, left.target), r.holdBy(owner), false); err != nil {
 			return err

@@ -139,6 +139,7 @@ func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []
 			}
 			return err
 		},
+		Before:  func(ctx context.Context) error { return r.certain(ctx, name) },
 		Confirm: func(ctx context.Context) error { return r.confirm(ctx, component, recorded) },
 		Wake:    func() { r.wake(name) },
 	}

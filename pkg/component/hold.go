@@ -34,6 +34,9 @@ func (r *Reconciler[T]) holdTarget(ctx context.Context, component T) error {
 	if err != nil {
 		return err
 	}
+	if err := r.certain(ctx, client.ObjectKeyFromObject(component)); err != nil {
+		return err
+	}
 	if wanted != "" {
 		if err := r.changeHold(ctx, heldSecret(owner, wanted), r.holdBy(owner), true); err != nil {
 			return err

@@ -13,36 +13,80 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// owner identifies a component. Its own record tells in which cluster it is, so that a restart need not ask.
+// owner identifies a component. Its own record tells in which cluster it is, so that a restart need not ask: that is presumed until a pass writes
+// something, and never of a deletion, which takes nothing away that is not the owner's. Who presumed something else before ends the pass by a
+// conflict, for one pass works for one owner.
 func (r *Reconciler[T]) owner(ctx context.Context, component T) (manifests.Owner, error) {
 	name := client.ObjectKeyFromObject(component)
-	cluster := recordedCluster(component.GetStatus(), component.GetUID())
-	if cluster == "" {
-		var err error
-		if cluster, err = r.clusterID(ctx); err != nil {
-			return manifests.Owner{}, err
-		}
+	cluster, err := r.clusterFor(ctx, component)
+	if err != nil {
+		return manifests.Owner{}, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if cluster == r.cluster {
-		delete(r.clusters, name)
-	} else {
-		r.clusters[name] = cluster
+	former, changed := r.presume(name, cluster)
+	if changed {
+		r.disown(former)
+		return manifests.Owner{}, r.conflict(name, "its status named another cluster")
 	}
 	return r.ownerIn(cluster, name), nil
 }
 
-// ownerOf identifies a component that may not exist any more.
+// clusterFor returns where a component lives: what was asked, or else what its record says.
+func (r *Reconciler[T]) clusterFor(ctx context.Context, component T) (string, error) {
+	r.mu.Lock()
+	known := r.cluster
+	r.mu.Unlock()
+	recorded := recordedCluster(component.GetStatus(), component.GetUID())
+	switch {
+	case known != "":
+		return known, nil
+	case recorded != "" && component.GetDeletionTimestamp().IsZero():
+		return recorded, nil
+	}
+	return r.clusterID(ctx)
+}
+
+// presume notes where a component is taken to live, unless that was asked. Where something else was presumed before, it returns the owner that this
+// made of the component, and notes nothing.
+func (r *Reconciler[T]) presume(name types.NamespacedName, cluster string) (former manifests.Owner, changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	presumed, ok := r.presumed[name]
+	delete(r.presumed, name)
+	if ok && presumed != cluster {
+		return r.ownerIn(presumed, name), true
+	}
+	if cluster != r.cluster {
+		r.presumed[name] = cluster
+	}
+	return manifests.Owner{}, false
+}
+
+// certain asks, before anything is written for a component, whether it lives where its record says: with a record that somebody edited, all
+// dependents are those of another owner, whom nothing is deleted for, and all records are lost. It costs one request in the life of a process.
+func (r *Reconciler[T]) certain(ctx context.Context, name types.NamespacedName) error {
+	r.mu.Lock()
+	presumed, ok := r.presumed[name]
+	r.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	cluster, err := r.clusterID(ctx)
+	if err == nil && cluster != presumed {
+		return r.conflict(name, "its status names another cluster")
+	}
+	return err
+}
+
+// ownerOf identifies a component that has an owner in this pass, or that does not exist any more.
 func (r *Reconciler[T]) ownerOf(name types.NamespacedName) manifests.Owner {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ownerIn(r.clusterOf(name), name)
 }
 
-// clusterOf returns where a component was last known to live. The caller holds the lock.
+// clusterOf returns where a component was last taken to live. The caller holds the lock.
 func (r *Reconciler[T]) clusterOf(name types.NamespacedName) string {
-	if cluster, ok := r.clusters[name]; ok {
+	if cluster, ok := r.presumed[name]; ok {
 		return cluster
 	}
 	return r.cluster

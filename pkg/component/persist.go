@@ -28,6 +28,9 @@ const (
 // component for the pass than the one it works for; see superseded. Then, and when the writes of others don't end, it is a conflict.
 func (r *Reconciler[T]) persist(ctx context.Context, component T, recorded mark, write func(stored T) error) error {
 	name := client.ObjectKeyFromObject(component)
+	if err := r.certain(ctx, name); err != nil {
+		return err
+	}
 	stored, err := r.known(ctx, name)
 	for redone := 0; ; redone++ {
 		if err != nil {

@@ -51,9 +51,9 @@ type Reconciler[T Component] struct {
 	early    []types.NamespacedName
 	rhythms  map[types.NamespacedName]rhythm
 	prepared map[types.NamespacedName]types.UID
-	// cluster is where components live, once that was asked, and clusters where each of them was known to live without asking.
+	// cluster is where components live, once that was asked, and presumed where each of them was taken to live without asking.
 	cluster  string
-	clusters map[types.NamespacedName]string
+	presumed map[types.NamespacedName]string
 	written  map[types.NamespacedName]T
 	passing  map[types.NamespacedName]bool
 	suspects map[types.NamespacedName]suspects
@@ -80,7 +80,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		rendered:     newRenderings(o.withDefaults().RenderedBytes),
 		rhythms:      map[types.NamespacedName]rhythm{},
 		prepared:     map[types.NamespacedName]types.UID{},
-		clusters:     map[types.NamespacedName]string{},
+		presumed:     map[types.NamespacedName]string{},
 		written:      map[types.NamespacedName]T{},
 		passing:      map[types.NamespacedName]bool{},
 		suspects:     map[types.NamespacedName]suspects{},
@@ -199,6 +199,12 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.inputs.Release(name.String())
 	r.forgetSource(name)
+	r.disown(owner)
+}
+
+// disown ends what is watched for an owner, and drops what was rendered with its mark.
+func (r *Reconciler[T]) disown(owner manifests.Owner) {
+	r.rendered.drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
 	r.local.Forget(owner)
 	r.unfollow(owner)
 	r.leaveRemote(owner)
@@ -213,7 +219,6 @@ func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	delete(r.prepared, name)
 	delete(r.written, name)
 	delete(r.suspects, name)
-	r.rendered.drop(name)
 	delete(r.recordedSets, name)
 	delete(r.strays, name)
 	delete(r.contents, name)
@@ -222,6 +227,6 @@ func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	delete(r.shelves, name)
 	delete(r.leftovers, name)
 	cluster := r.clusterOf(name)
-	delete(r.clusters, name)
+	delete(r.presumed, name)
 	return r.ownerIn(cluster, name)
 }

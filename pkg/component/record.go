@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -119,6 +120,9 @@ func (r *Reconciler[T]) writeRecord(ctx context.Context, owner manifests.Owner, 
 
 // writeParts writes the Secrets of a record.
 func (r *Reconciler[T]) writeParts(ctx context.Context, owner manifests.Owner, rec record, parts [][]byte) error {
+	if err := r.certain(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); err != nil {
+		return err
+	}
 	secrets := r.local.dynamic.Resource(secretResource).Namespace(r.recordNamespace(owner))
 	annotations := r.recordAnnotations(owner, rec, len(parts), r.clock.Now().UTC().Format(timeFormat))
 	for i, part := range parts {

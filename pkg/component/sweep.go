@@ -181,8 +181,8 @@ func (r *Reconciler[T]) cachedOwners(ctx context.Context) (map[string]T, error) 
 		if !ok {
 			return nil
 		}
-		owner, err := r.owner(ctx, component)
-		owners[owner.ID()] = component
+		cluster, err := r.clusterFor(ctx, component)
+		owners[r.ownerIn(cluster, client.ObjectKeyFromObject(component)).ID()] = component
 		return err
 	})
 }

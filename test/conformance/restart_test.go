@@ -7,8 +7,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -141,15 +144,75 @@ var _ = Describe("An operator that is restarted", func() {
 		expectReady(ctx, g)
 		identity := current(ctx, g).Status.Identity
 		Expect(identity).To(HaveSuffix("/" + string(g.UID)))
-		made := restart(ctx, stop, 1, operatorOptions{}, func() {
-			Expect(k8s.Status().Patch(ctx, g, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"identity":"elsewhere/11111111-1111-1111-1111-111111111111"}}`)))).To(Succeed())
-		})
+		made := restart(ctx, stop, 1, operatorOptions{}, func() { identify(ctx, g, "elsewhere/11111111-1111-1111-1111-111111111111") })
 		Expect(made.Verb("get")).To(HaveLen(1))
 		Expect(made.Resource("namespaces").Verb("get")).To(HaveLen(1))
 		Expect(verbs(made.Writes().Resource("configmaps"))).To(BeEmpty())
 		Expect(current(ctx, g).Status.Identity).To(Equal(identity))
 	})
+
+	Context("and finds a component whose record names another cluster, because somebody edited it", func() {
+		// edited makes a settled component whose record was edited while no operator runs.
+		edited := func(ctx context.Context) (g *gadget.Gadget, identity string) {
+			GinkgoHelper()
+			stop := runOperator(operator, operatorOptions{})
+			g = newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			stop()
+			identity = current(ctx, g).Status.Identity
+			identify(ctx, g, "elsewhere/"+string(g.UID))
+			return g, identity
+		}
+
+		It("touches no dependent, and records what is true", func(ctx SpecContext) {
+			g, identity := edited(ctx)
+			mark := markAudit(ctx)
+			runOperator(operator, operatorOptions{})
+			Eventually(ctx, func() string { return current(ctx, g).Status.Identity }).Should(Equal(identity))
+			expectReady(ctx, g)
+			settle(ctx, operator)
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(HaveEach(HavePrefix("update gadgets/status")))
+			Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, namespace)))
+		})
+
+		It("deletes all dependents with it", func(ctx SpecContext) {
+			g, _ := edited(ctx)
+			remove(ctx, g)
+			runOperator(operator, operatorOptions{})
+			expectGone(ctx, g)
+			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+			Expect(records(ctx, namespace)).To(BeEmpty())
+		})
+
+		It("prunes what is not wanted any more", func(ctx SpecContext) {
+			g, _ := edited(ctx)
+			changeManifests(ctx, g, configMaps("cm", 2, "b"))
+			runOperator(operator, operatorOptions{})
+			expectReady(ctx, g)
+			Expect(countConfigMaps(ctx, namespace)).To(Equal(2))
+			Expect(records(ctx, namespace)).To(BeEmpty())
+		})
+
+		It("leaves no finalizer on Secrets where the component goes without it", func(ctx SpecContext) {
+			g, _ := edited(ctx)
+			change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
+			remove(ctx, g)
+			runOperator(operator, operatorOptions{})
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, "ForeignFinalizers")
+			letGo(ctx, g)
+			expectGone(ctx, g)
+			Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(BeEmpty())
+		})
+	})
 })
+
+// identify edits what a gadget's status says of who it is.
+func identify(ctx context.Context, g *gadget.Gadget, identity string) {
+	GinkgoHelper()
+	text := fmt.Sprintf(`{"status":{"identity":%q}}`, identity)
+	Expect(k8s.Status().Patch(ctx, g, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
+}
 
 // selectors returns what a list or watch selects by.
 func selectors(query string) []string {

@@ -311,6 +311,9 @@ var _ = Describe("An inventory in Secrets that was damaged", func() {
 		"because its Secret was emptied": func(ctx context.Context, g *gadget.Gadget) {
 			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":null}`)
 		},
+		"because the cluster that the status names was edited": func(ctx context.Context, g *gadget.Gadget) {
+			identify(ctx, g, "elsewhere/"+string(g.UID))
+		},
 		"because the digest was edited": func(ctx context.Context, g *gadget.Gadget) {
 			g = current(ctx, g)
 			g.Status.InventoryDigest = "rubbish"
