@@ -45,7 +45,7 @@ cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 ##@ Check
 
 .PHONY: test
-test: cluster bin/helm ## Run all tests, most of them against a dev cluster
+test: cluster bin/helm bin/kubectl ## Run all tests, most of them against a dev cluster
 	go test -p 2 -timeout 20m $(TEST_FLAGS) ./...
 	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
 
@@ -54,7 +54,7 @@ test-unit: ## Run the tests that need no cluster
 	go test -short $(TEST_FLAGS) ./...
 
 .PHONY: test-long
-test-long: cluster bin/helm ## Run all tests and those that take long: load, restarts, budgets
+test-long: cluster bin/helm bin/kubectl ## Run all tests and those that take long: load, restarts, budgets
 	go test -p 1 -timeout 60m -tags long $(TEST_FLAGS) ./...
 
 # How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.
@@ -146,6 +146,14 @@ bin/devcluster: $(shell find test/devcluster -name '*.go' -not -name '*_test.go'
 	@$(PROGRESS) $@ "a whole Kubernetes: about 6 minutes on 2 cores the first time, 10 seconds later" \
 		go -C test/devcluster build -v -o $(CURDIR)/$@.new \
 		-ldflags "-s -w $(call version_of,k8s.io/component-base/version) $(call version_of,k8s.io/client-go/pkg/version)" .
+	@mv $@.new $@
+
+# The pages of docs/ are tried with the kubectl of the cluster's version.
+bin/kubectl: test/devcluster/go.mod test/devcluster/go.sum | bin
+	@$(PROGRESS) $@ "about 30 seconds on 2 cores, after the dev cluster" \
+		go -C test/devcluster build -v -o $(CURDIR)/$@.new \
+		-ldflags "-s -w $(call version_of,k8s.io/component-base/version) $(call version_of,k8s.io/client-go/pkg/version)" \
+		k8s.io/kubernetes/cmd/kubectl
 	@mv $@.new $@
 
 bin/golangci-lint: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint

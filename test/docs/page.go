@@ -1,0 +1,185 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+)
+
+// Page is a Markdown file.
+type Page struct {
+	// Path is relative to the project's root, with slashes.
+	Path string
+	// Directives are the words of comments such as <!-- docs: bare -->.
+	Directives []string
+	Blocks     []Block
+	Links      []Link
+	// Anchors are those that GitHub gives to the headings.
+	Anchors map[string]bool
+}
+
+// Block is fenced code, or a comment that begins with an info string: what has to be done, and would only distract who reads.
+type Block struct {
+	// Line is the line of the page on which the text begins.
+	Line int
+	// Language is the first word of the info string, and empty where there is none.
+	Language string
+	// Words are the others.
+	Words []string
+	Text  string
+}
+
+// Link is the destination of a link or an image.
+type Link struct {
+	Line        int
+	Destination string
+}
+
+// directivePrefix begins comments that are about the page as a whole.
+const directivePrefix = "docs:"
+
+// Has tells whether a directive is there.
+func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
+
+// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md and what is below docs/, in the order of their paths.
+func Pages(root string) ([]*Page, error) {
+	paths := []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		paths = append(paths, filepath.ToSlash(relative))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	pages := make([]*Page, 0, len(paths))
+	for _, path := range paths {
+		source, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			return nil, err
+		}
+		page, err := Parse(path, source)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	return pages, nil
+}
+
+// Parse reads a page. Indented code is an error, because it has no info string.
+func Parse(path string, source []byte) (*Page, error) {
+	p := &Page{Path: path, Anchors: map[string]bool{}}
+	document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
+	r := reader{page: p, source: source}
+	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		return ast.WalkContinue, r.visit(node)
+	})
+	return p, err
+}
+
+// reader collects what is of interest in a document.
+type reader struct {
+	page   *Page
+	source []byte
+	// line is where the block begins whose inline nodes are visited.
+	line int
+}
+
+func (r *reader) visit(node ast.Node) error {
+	if node.Type() == ast.TypeBlock && node.Lines().Len() > 0 {
+		r.line = r.lineOf(node.Lines().At(0).Start)
+	}
+	switch node := node.(type) {
+	case *ast.FencedCodeBlock:
+		r.fenced(node)
+	case *ast.CodeBlock:
+		return fmt.Errorf("%s:%d: indented code; fence it, and say in the info string what it is", r.page.Path, r.line)
+	case *ast.HTMLBlock:
+		r.comment(node)
+	case *ast.Heading:
+		r.heading(node)
+	case *ast.Link:
+		r.page.Links = append(r.page.Links, Link{Line: r.line, Destination: string(node.Destination)})
+	case *ast.Image:
+		r.page.Links = append(r.page.Links, Link{Line: r.line, Destination: string(node.Destination)})
+	}
+	return nil
+}
+
+func (r *reader) lineOf(offset int) int { return 1 + strings.Count(string(r.source[:offset]), "\n") }
+
+func (r *reader) fenced(node *ast.FencedCodeBlock) {
+	var info string
+	line := r.line
+	if node.Info != nil {
+		info = string(node.Info.Segment.Value(r.source))
+		line = r.lineOf(node.Info.Segment.Start) + 1
+	}
+	r.page.Blocks = append(r.page.Blocks, newBlock(line, info, string(node.Lines().Value(r.source))))
+}
+
+// comment keeps those that are directives, or begin with a language that is known.
+func (r *reader) comment(node *ast.HTMLBlock) {
+	content := string(node.Lines().Value(r.source))
+	if node.HasClosure() {
+		content += string(node.ClosureLine.Value(r.source))
+	}
+	inner, opened := strings.CutPrefix(strings.TrimSpace(content), "<!--")
+	inner, closed := strings.CutSuffix(inner, "-->")
+	if !opened || !closed {
+		return
+	}
+	first, rest, _ := strings.Cut(inner, "\n")
+	if words, found := strings.CutPrefix(strings.TrimSpace(first), directivePrefix); found {
+		r.page.Directives = append(r.page.Directives, strings.Fields(words)...)
+		return
+	}
+	block := newBlock(r.line+1, first, rest)
+	if _, known := languages[block.Language]; known {
+		r.page.Blocks = append(r.page.Blocks, block)
+	}
+}
+
+func newBlock(line int, info, content string) Block {
+	b := Block{Line: line, Text: content}
+	if words := strings.Fields(info); len(words) > 0 {
+		b.Language, b.Words = words[0], words[1:]
+	}
+	return b
+}
+
+// heading enters the anchor of a heading as GitHub makes it; of equal ones the second ends in -1.
+func (r *reader) heading(node *ast.Heading) {
+	anchor := Anchor(plainText(node, r.source))
+	unique := anchor
+	for i := 1; r.page.Anchors[unique]; i++ {
+		unique = fmt.Sprintf("%s-%d", anchor, i)
+	}
+	r.page.Anchors[unique] = true
+}
+
+func plainText(node ast.Node, source []byte) string {
+	var out strings.Builder
+	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
+		if t, ok := child.(*ast.Text); ok {
+			out.Write(t.Segment.Value(source))
+			continue
+		}
+		out.WriteString(plainText(child, source))
+	}
+	return out.String()
+}
