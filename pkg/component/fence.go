@@ -41,7 +41,7 @@ func (f *fence) pass(ctx context.Context, p Pass, decided plan.Plan) error {
 	if err := f.before(ctx, p, decided.Actions); err != nil {
 		return err
 	}
-	creates := f.note(decided.Actions)
+	creates := slices.ContainsFunc(decided.Actions, isCreate)
 	switch {
 	case f.record && p.Record != nil:
 		if err := p.Record(ctx, sortedEntries(decided.Inventory)); err != nil {
@@ -54,6 +54,8 @@ func (f *fence) pass(ctx context.Context, p Pass, decided plan.Plan) error {
 		}
 		f.passed = true
 	}
+	// Not before: what no create is sent for is not there, and counts as recorded the next time.
+	f.note(decided.Actions)
 	return nil
 }
 
@@ -66,17 +68,18 @@ func (f *fence) before(ctx context.Context, p Pass, actions []plan.Action) error
 	return p.Before(ctx)
 }
 
-func (f *fence) note(actions []plan.Action) (creates bool) {
+func isCreate(a plan.Action) bool { return a.Verb == plan.VerbCreate }
+
+func (f *fence) note(actions []plan.Action) {
 	for _, a := range actions {
-		if a.Verb != plan.VerbCreate {
+		if !isCreate(a) {
 			continue
 		}
 		if f.created == nil {
 			f.created = map[manifests.Key]bool{}
 		}
-		f.created[a.Key], creates = true, true
+		f.created[a.Key] = true
 	}
-	return creates
 }
 
 // entries returns the records of what was created.

@@ -77,6 +77,27 @@ var _ = Describe("Two operators of the same name, of which one is late", func() 
 	})
 })
 
+var _ = Describe("A first pass that is overtaken before it has recorded anything", func() {
+	for name, path := range map[string]string{"the finalizer was set": "gadgets/app", "the record was written": "gadgets/app/status"} {
+		It("is followed by one that creates nothing before there are a finalizer and a record: the spec changed before "+name, func(ctx SpecContext) {
+			namespace, operator := newNamespace(ctx), newOperatorName()
+			slow := &turnstile{counts: writesTo(namespace, path), open: make(chan struct{})}
+			runOperator(operator, operatorOptions{transport: slow.wrap})
+			g := newGadget(ctx, namespace, "app", configMap("settings", "first"), servedBy(operator))
+			Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1))
+			changeManifests(ctx, g, configMap("settings", "second"))
+			close(slow.open)
+			expectReady(ctx, g)
+			Expect(current(ctx, g).Finalizers).To(ConsistOf(operator + "/finalizer"))
+			Expect(verbs(succeeded(writes(ctx, operator, namespace)))).To(HaveExactElements(
+				"patch gadgets 200", "update gadgets/status 200", HavePrefix("patch configmaps"), "update gadgets/status 200"))
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+		})
+	}
+})
+
 // lag holds back what watches on a path deliver, while it is on.
 type lag struct {
 	path string
