@@ -16,7 +16,7 @@ TEST_FLAGS ?= $(if $(CI),-count=1)
 
 PROGRESS := $(CURDIR)/test/tools/progress.sh
 LINT := $(CURDIR)/bin/golangci-lint
-MODULES := . test/devcluster test/tools
+MODULES := . test/devcluster test/promql test/tools
 
 ##@ Use
 
@@ -45,16 +45,17 @@ cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 ##@ Check
 
 .PHONY: test
-test: cluster bin/helm bin/kubectl ## Run all tests, most of them against a dev cluster
+test: cluster bin/helm bin/kubectl bin/promql ## Run all tests, most of them against a dev cluster
 	go test -p 2 -timeout 20m $(TEST_FLAGS) ./...
 	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
+	cd test/promql && go test $(TEST_FLAGS) ./...
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
 	go test -short $(TEST_FLAGS) ./...
 
 .PHONY: test-long
-test-long: cluster bin/helm bin/kubectl ## Run all tests and those that take long: load, restarts, budgets
+test-long: cluster bin/helm bin/kubectl bin/promql ## Run all tests and those that take long: load, restarts, budgets
 	go test -p 1 -timeout 60m -tags long $(TEST_FLAGS) ./...
 
 # How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.
@@ -99,6 +100,7 @@ lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go build -v ./...
 	$(LINT) run ./...
 	cd test/devcluster && $(LINT) run ./...
+	cd test/promql && $(LINT) run ./...
 
 .PHONY: verify
 verify: bin/controller-gen ## Check that generated files and go.mod files are up to date
@@ -124,6 +126,7 @@ generate: bin/controller-gen ## Generate deep copies and CRDs from the types in 
 format: bin/golangci-lint ## Format the code
 	$(LINT) fmt ./...
 	cd test/devcluster && $(LINT) fmt ./...
+	cd test/promql && $(LINT) fmt ./...
 
 .PHONY: clean
 clean: ## Remove what was built
@@ -154,6 +157,11 @@ bin/kubectl: test/devcluster/go.mod test/devcluster/go.sum | bin
 		go -C test/devcluster build -v -o $(CURDIR)/$@.new \
 		-ldflags "-s -w $(call version_of,k8s.io/component-base/version) $(call version_of,k8s.io/client-go/pkg/version)" \
 		k8s.io/kubernetes/cmd/kubectl
+	@mv $@.new $@
+
+# What reads the queries of dashboard and alerts, for their test.
+bin/promql: $(wildcard test/promql/*.go) test/promql/go.mod test/promql/go.sum | bin
+	@$(PROGRESS) $@ "about 30 seconds on 2 cores" go -C test/promql build -v -ldflags "-s -w" -o $(CURDIR)/$@.new .
 	@mv $@.new $@
 
 bin/golangci-lint: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
