@@ -102,6 +102,9 @@ func controllerManagerArguments(folder Folder) []string {
 		"--kube-api-burst=2000",
 		"--concurrent-gc-syncs=20",
 		"--concurrent-namespace-syncs=10",
+		// The nodes are never away, though their leases may seem to be over while an API server restarts. Who marks their pods as not
+		// ready then would do it for good: kwok makes a pod ready once.
+		"--node-monitor-grace-period=24h",
 	}
 }
 
