@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -204,83 +203,6 @@ func (f forbiddenRecords) RoundTrip(request *http.Request) (*http.Response, erro
 	refused := &refusal{method: http.MethodPatch, path: strings.TrimPrefix(request.URL.Path, "/api/v1")}
 	refused.on.Store(strings.Contains(request.URL.Path, "/secrets/inventory-"))
 	return refused.wrap(f.next).RoundTrip(request)
-}
-
-var _ = Describe("An operator that crashes over an inventory in Secrets", func() {
-	for _, step := range []struct {
-		name string
-		from int
-		to   int
-	}{
-		{"that is the first", 0, many},
-		{"that grows out of the status", few, many},
-		{"that changes", many, many + 4},
-		{"that shrinks into the status", many, few},
-		{"whose component is deleted", many, 0},
-	} {
-		for _, cut := range []struct {
-			resource string
-			after    []int64
-		}{{"secrets", []int64{0, 1, 2, 3, 4}}, {"gadgets", []int64{1, 2, 3}}, {"configmaps", []int64{3}}} {
-			for _, after := range cut.after {
-				It(fmt.Sprintf("loses nothing %s, after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
-					namespace, operator := newNamespace(ctx), newOperatorName()
-					options := operatorOptions{component: spilling}
-					g := &gadget.Gadget{}
-					if step.from > 0 {
-						stop := runOperator(operator, options)
-						g = newGadget(ctx, namespace, "app", configMaps("cm", step.from, "a"), servedBy(operator))
-						expectReady(ctx, g)
-						settle(ctx, operator)
-						stop()
-					}
-					switch {
-					case step.from == 0:
-						g = newGadget(ctx, namespace, "app", configMaps("cm", step.to, "a"), servedBy(operator))
-					case step.to == 0:
-						remove(ctx, g)
-					default:
-						changeManifests(ctx, g, configMaps("cm", step.to, "b"))
-					}
-					c := &crash{counts: writesTo(namespace, cut.resource), after: after, unanswered: after > 0}
-					cut := operatorOptions{component: spilling, transport: c.wrap}
-					stop := runOperator(operator, cut)
-					Eventually(ctx, func() bool { return c.crashed.Load() || isGone(ctx, g) || step.to > 0 && isReady(ctx, g) }).Should(BeTrue())
-					stop()
-					if !isGone(ctx, g) {
-						recorded := inventoryOfGadget(ctx, g)
-						for name := range ownedConfigMaps(ctx, operator, namespace) {
-							Expect(recorded).To(HaveKey(name), "the record that the status names is complete at any time")
-						}
-					}
-
-					mark := markAudit(ctx)
-					runOperator(operator, options)
-					if step.to == 0 {
-						expectGone(ctx, g)
-						Expect(countConfigMaps(ctx, namespace)).To(BeZero())
-						Expect(inventories(ctx, namespace)).To(BeEmpty())
-						return
-					}
-					expectReady(ctx, g)
-					settle(ctx, operator)
-					Expect(inventoryOfGadget(ctx, g)).To(And(HaveLen(step.to), Equal(ownedConfigMaps(ctx, operator, namespace))))
-					remove(ctx, g)
-					expectGone(ctx, g)
-					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the deletion finds what was left over")
-					if step.from == 0 {
-						return // Where there is nothing yet but a finalizer, the next operator looks for what there might be.
-					}
-					searched := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list").Resource("endpoints")
-					Expect(verbs(searched)).To(BeEmpty(), "nothing was rebuilt from labels")
-				})
-			}
-		}
-	}
-})
-
-func isReady(ctx context.Context, g *gadget.Gadget) bool {
-	return strings.HasPrefix(condition(current(ctx, g), metav1alpha1.ConditionReady), "True")
 }
 
 var _ = Describe("An inventory in Secrets that was damaged", func() {

@@ -1,0 +1,92 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("An operator that crashes over an inventory in Secrets", func() {
+	// cut is after how many writes to a resource the operator crashes: all there are, and none where it is first.
+	type cut struct {
+		resource    string
+		first, last int64
+	}
+	for _, step := range []struct {
+		name string
+		from int
+		to   int
+		cuts []cut
+	}{
+		{"that is the first", 0, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 4}, {"configmaps", 3, 3}}},
+		{"that grows out of the status", few, many, []cut{{"secrets", 0, 4}, {"gadgets", 1, 3}, {"configmaps", 3, 3}}},
+		{"that changes", many, many + 4, []cut{{"secrets", 0, 6}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
+		{"that shrinks into the status", many, few, []cut{{"secrets", 0, 2}, {"gadgets", 1, 1}, {"configmaps", 3, 3}}},
+		{"whose component is deleted", many, 0, []cut{{"secrets", 0, 2}, {"gadgets", 1, 2}, {"configmaps", 3, 3}}},
+	} {
+		for _, cut := range step.cuts {
+			for after := cut.first; after <= cut.last; after++ {
+				It(fmt.Sprintf("loses nothing %s, after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
+					namespace, operator := newNamespace(ctx), newOperatorName()
+					options := operatorOptions{component: spilling}
+					g := &gadget.Gadget{}
+					if step.from > 0 {
+						stop := runOperator(operator, options)
+						g = newGadget(ctx, namespace, "app", configMaps("cm", step.from, "a"), servedBy(operator))
+						expectReady(ctx, g)
+						settle(ctx, operator)
+						stop()
+					}
+					switch {
+					case step.from == 0:
+						g = newGadget(ctx, namespace, "app", configMaps("cm", step.to, "a"), servedBy(operator))
+					case step.to == 0:
+						remove(ctx, g)
+					default:
+						changeManifests(ctx, g, configMaps("cm", step.to, "b"))
+					}
+					runUntilCrash(ctx, operator, options, &crash{counts: writesTo(namespace, cut.resource), after: after, unanswered: after > 0})
+					if !isGone(ctx, g) {
+						recorded := inventoryOfGadget(ctx, g)
+						for name := range ownedConfigMaps(ctx, operator, namespace) {
+							Expect(recorded).To(HaveKey(name), "the record that the status names is complete at any time")
+						}
+					}
+
+					mark := markAudit(ctx)
+					runOperator(operator, options)
+					if step.to == 0 {
+						expectGone(ctx, g)
+						Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+						Expect(inventories(ctx, namespace)).To(BeEmpty())
+						return
+					}
+					expectReady(ctx, g)
+					settle(ctx, operator)
+					Expect(inventoryOfGadget(ctx, g)).To(And(HaveLen(step.to), Equal(ownedConfigMaps(ctx, operator, namespace))))
+					remove(ctx, g)
+					expectGone(ctx, g)
+					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the deletion finds what was left over")
+					if step.from == 0 {
+						return // Where there is nothing yet but a finalizer, the next operator looks for what there might be.
+					}
+					searched := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list").Resource("endpoints")
+					Expect(verbs(searched)).To(BeEmpty(), "nothing was rebuilt from labels")
+				})
+			}
+		}
+	}
+})
+
+// runUntilCrash runs an operator that crashes, and returns when it has ended.
+func runUntilCrash(ctx context.Context, operator string, o operatorOptions, c *crash) {
+	GinkgoHelper()
+	o.transport = c.wrap
+	stop := runOperator(operator, o)
+	Eventually(ctx, c.crashed.Load).Should(BeTrue(), "the crash comes: there are as many writes")
+	stop()
+}
