@@ -95,7 +95,7 @@ func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
 func (r *Reconciler[T]) settle(ctx context.Context, component T) error {
 	status := component.GetStatus()
 	recorded := markOf(status)
-	if recorded.empty() || status.TargetSecret == "" && status.PhaseRecord == "" && !status.HasInventoryRecord() {
+	if recorded.empty() && !r.damaged(component) || status.TargetSecret == "" && status.PhaseRecord == "" && !status.HasInventoryRecord() {
 		return nil
 	}
 	if err := r.keepInventory(ctx, component, recorded, nil); err != nil {

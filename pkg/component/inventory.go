@@ -29,6 +29,9 @@ func inventoryDigest(lines []string) string {
 // inventory reads the record of a component. Where it is lost, or was edited, it is rebuilt from the owner labels before anything is
 // planned: nothing leaks, and nothing is pruned for want of a record.
 func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manifests.Owner, e *Engine) ([]metav1alpha1.InventoryEntry, error) {
+	if lines := r.unrecorded(client.ObjectKeyFromObject(component), component.GetStatus()); lines != nil {
+		return metav1alpha1.ParseInventory(lines)
+	}
 	lines, lost := r.recordedLines(ctx, component, owner)
 	if lost != nil && !isLost(lost) {
 		return nil, unreadInventory("cannot be read", lost)
@@ -78,7 +81,9 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 	if err := r.writeStatus(ctx, component, recorded); err != nil {
 		return nil, err
 	}
-	r.leave(client.ObjectKeyFromObject(component), strays, status)
+	if !r.damaged(component) {
+		r.leave(client.ObjectKeyFromObject(component), strays, status)
+	}
 	return inventory, nil
 }
 

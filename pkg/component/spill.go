@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -19,9 +20,6 @@ import (
 
 // maxStatusInventory is how much text of an inventory, in bytes, a status holds by default, and at the most.
 const maxStatusInventory = 256 << 10
-
-// maxLastInventory is how much it holds in a deletion that may not write Secrets.
-const maxLastInventory = 384 << 10
 
 // maxInventory bounds the text of an inventory, in bytes, wherever it is.
 const maxInventory = 16 << 20
@@ -47,7 +45,7 @@ func (r *Reconciler[T]) keepInventory(ctx context.Context, component T, recorded
 		// Some of the Secrets may be there, and a deletion has to look for them.
 		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
-	if apierrors.IsForbidden(err) && !component.GetDeletionTimestamp().IsZero() && r.keepElsewhere(component, inventory) {
+	if apierrors.IsForbidden(err) && !component.GetDeletionTimestamp().IsZero() && r.keepElsewhere(component, inventory, err) {
 		return nil
 	}
 	return r.inventoryProblem(component, err)
@@ -187,32 +185,12 @@ func (r *Reconciler[T]) announceInventory(ctx context.Context, component T, reco
 	})
 }
 
-// keepElsewhere records an inventory in a deletion that may not write Secrets, such as in a namespace that goes with the component: in the
-// status, where it takes a little more than else, or not at all, where all that is left is recorded already.
-func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.InventoryEntry) bool {
-	status := component.GetStatus()
-	lines, size := inventoryText(inventory)
-	if size <= maxLastInventory {
-		enterLines(status, lines, inventoryDigest(lines))
-		return true
-	}
-	former := status.Inventory
-	if known := r.shelvedAs(client.ObjectKeyFromObject(component), status); known != nil {
-		former = known.lines
-	}
-	recorded := make(map[string]bool, len(former))
-	for _, line := range former {
-		recorded[line] = true
-	}
-	return !slices.ContainsFunc(lines, func(line string) bool { return !recorded[line] })
-}
-
 // inventoryProblem tells why an inventory could not be written.
 func (r *Reconciler[T]) inventoryProblem(component T, err error) error {
 	if interrupted(err) {
 		return err
 	}
-	if !apierrors.IsForbidden(err) {
+	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return fmt.Errorf("write the inventory, which takes too much for the status: %w", err)
 	}
 	where := r.recordNamespace(r.ownerOf(client.ObjectKeyFromObject(component)))

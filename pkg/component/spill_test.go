@@ -3,14 +3,19 @@ package component
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -140,6 +145,60 @@ func TestAnInventoryIsDamaged(t *testing.T) {
 			p.status = c.status
 			if got := r.damaged(p); got != c.want {
 				t.Errorf("damaged: %t", got)
+			}
+		})
+	}
+}
+
+func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
+	const room = 1800
+	terminating := apierrors.NewForbidden(corev1.Resource("secrets"), "inventory", errors.New("the namespace is being deleted"))
+	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
+	forbidden := apierrors.NewForbidden(corev1.Resource("secrets"), "inventory", errors.New("no role allows it"))
+	// otherwise are the same dependents, of which more is known than was recorded.
+	otherwise := entries(2 * room)
+	for i := range otherwise {
+		otherwise[i].Completed = true
+	}
+	for _, c := range []struct {
+		name    string
+		left    []metav1alpha1.InventoryEntry
+		refused error
+		// unread says that the Secrets which the status names are lost.
+		unread                 bool
+		goesOn, named, damaged bool
+	}{
+		{name: "in the status what fits there", left: entries(room), refused: forbidden, goesOn: true},
+		{name: "nothing where all that is left is recorded", left: entries(2*room + 1)[:2*room], refused: forbidden, goesOn: true, named: true},
+		{name: "nothing where more is known of it than is recorded", left: otherwise, refused: forbidden, goesOn: true, named: true},
+		{name: "nothing where more is left, and the namespace goes, and says so", left: entries(3 * room), refused: terminating, goesOn: true, damaged: true},
+		{name: "nothing where the record is lost, and the namespace goes, and says so", left: entries(2 * room), refused: terminating, unread: true, goesOn: true, damaged: true},
+		{name: "or waits for a role where more is left", left: entries(3 * room), refused: forbidden, named: true},
+		{name: "or waits for a role where the record is lost", left: entries(2 * room), refused: forbidden, unread: true, named: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
+			p.status.Reconciler = r.name
+			name := client.ObjectKeyFromObject(p)
+			if err := r.setInventory(p, entries(2*room)); err != nil {
+				t.Fatal(err)
+			}
+			r.named(name, &p.status)
+			if c.unread {
+				delete(r.shelves, name)
+			}
+			if got := r.keepElsewhere(p, c.left, c.refused); got != c.goesOn {
+				t.Fatalf("it goes on: %t", got)
+			}
+			if p.status.HasInventoryRecord() != c.named || r.damaged(p) != c.damaged {
+				t.Errorf("names Secrets: %t, looks for dependents after a restart: %t", p.status.HasInventoryRecord(), r.damaged(p))
+			}
+			if !c.goesOn {
+				return
+			}
+			known, err := r.inventory(t.Context(), p, manifests.Owner{}, nil)
+			if err != nil || !reflect.DeepEqual(known, c.left) {
+				t.Errorf("this process knows of %d: %v", len(known), err)
 			}
 		})
 	}

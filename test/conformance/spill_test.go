@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -301,6 +302,58 @@ var _ = Describe("An inventory in Secrets that was damaged", func() {
 		changeManifests(ctx, g, configMaps("cm", many, "b"))
 		expectSpilled(ctx, g, operator)
 	})
+})
+
+var _ = Describe("An inventory in Secrets of a namespace that is being deleted", func() {
+	// lose makes a component with so many dependents in another namespace that no status holds their record, loses it while no operator runs, and
+	// deletes the namespace.
+	lose := func(ctx context.Context, operator, other string, texts ...string) *gadget.Gadget {
+		GinkgoHelper()
+		namespace := newNamespace(ctx)
+		stop := runOperator(operator, operatorOptions{component: spilling})
+		for text := range strings.SplitSeq(strings.TrimPrefix(configMaps(strings.Repeat("n", 230), 1600, "a"), "---\n"), "---\n") {
+			texts = append(texts, within(other, text))
+		}
+		g := newGadget(ctx, namespace, "app", together(texts...), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		stop()
+		for _, secret := range inventories(ctx, namespace) {
+			letGo(ctx, &secret)
+			remove(ctx, &secret)
+		}
+		Expect(inventories(ctx, namespace)).To(BeEmpty())
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+		Eventually(ctx, func() bool { return current(ctx, g).DeletionTimestamp.IsZero() }).Should(BeFalse())
+		return g
+	}
+
+	It("holds nothing up where it is lost besides, and the operator is restarted in between", func(ctx SpecContext) {
+		operator, other := newOperatorName(), newNamespace(ctx)
+		g := lose(ctx, operator, other)
+		cut := &crash{counts: writesTo(other, "configmaps"), after: 20}
+		stop := runOperator(operator, operatorOptions{component: spilling, transport: cut.wrap})
+		Eventually(ctx, cut.crashed.Load).Should(BeTrue())
+		stop()
+		Expect(countConfigMaps(ctx, other)).To(BeNumerically(">", 1500))
+		runOperator(operator, operatorOptions{component: spilling})
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, other)).To(BeZero())
+		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", g.Namespace))
+	}, SpecTimeout(3*time.Minute))
+
+	It("is remembered where it is lost besides: nothing is looked for, and nothing is done, a second time", func(ctx SpecContext) {
+		operator, other := newOperatorName(), newNamespace(ctx)
+		g := lose(ctx, operator, other, strings.Replace(oneJob("clean", preDelete(operator)), "metadata: {", "metadata: {namespace: "+other+", ", 1))
+		mark := markAudit(ctx)
+		runOperator(operator, operatorOptions{component: spilling})
+		expectGone(ctx, g)
+		requests := auditEvents(ctx)[mark:].UserAgent(userAgent(operator))
+		Expect(inNamespace(requests, other).Resource("jobs").Verb("patch").Code(201)).To(HaveLen(1), "in two passes at least: it has to complete")
+		Expect(requests.Verb("list").Resource("endpoints")).To(HaveLen(1))
+		Expect(countConfigMaps(ctx, other)).To(BeZero())
+		Expect(records(ctx, g.Namespace)).To(BeEmpty())
+	}, SpecTimeout(3*time.Minute))
 })
 
 var _ = Describe("Two operators of one name with an inventory in Secrets", func() {
