@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -58,7 +59,10 @@ func (p *parsedChart) validate(c *chart.Chart, values map[string]any, at string)
 	if schema := p.schemas[string(c.Schema)]; schema != nil {
 		err := schema.Validate(values)
 		if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-			errs = append(errs, violations(invalid, at)...)
+			found := violations(invalid, at)
+			// The library walks through maps in any order.
+			slices.SortFunc(found, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+			errs = append(errs, found...)
 		} else if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", at, err))
 		}
@@ -86,6 +90,9 @@ func violations(invalid *jsonschema.ValidationError, at string) []error {
 // describe says what a schema wants. Where the library would quote the value it does not.
 func describe(violation jsonschema.ErrorKind) string {
 	switch violation := violation.(type) {
+	case *kind.AdditionalProperties:
+		slices.Sort(violation.Properties)
+		return violation.LocalizedString(message.NewPrinter(language.English))
 	case *kind.Pattern:
 		return fmt.Sprintf("does not match the pattern %q", violation.Want)
 	case *kind.Format:
