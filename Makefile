@@ -103,11 +103,11 @@ lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	cd test/promql && $(LINT) run ./...
 
 .PHONY: verify
-verify: bin/controller-gen ## Check that generated files and go.mod files are up to date
+verify: bin/controller-gen bin/helm-docs ## Check that generated files and go.mod files are up to date
 	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
-	cp -r --parents api config/crd go.mod go.sum "$$copy"; \
+	cp -r --parents api config go.mod go.sum "$$copy"; \
 	$(call generate,"$$copy"); \
-	for path in api config/crd; do \
+	for path in api config; do \
 		diff -ru "$$path" "$$copy/$$path" || { echo "$$path is not up to date; run 'make generate'" >&2; exit 1; }; \
 	done
 	@for module in $(MODULES); do \
@@ -119,7 +119,7 @@ verify: bin/controller-gen ## Check that generated files and go.mod files are up
 ##@ Change
 
 .PHONY: generate
-generate: bin/controller-gen ## Generate deep copies and CRDs from the types in api/
+generate: bin/controller-gen bin/helm-docs ## Generate deep copies and CRDs from the types in api/, and the chart's files and README
 	@$(call generate,.)
 
 .PHONY: format
@@ -136,7 +136,9 @@ clean: ## Remove what was built
 define generate
 (cd $(1) && find api -name 'zz_generated.*.go' -delete && rm -f config/crd/*.yaml && \
 	$(CURDIR)/bin/controller-gen object paths=./api/... && \
-	$(CURDIR)/bin/controller-gen crd paths=./api/v1alpha1/... output:crd:artifacts:config=config/crd)
+	$(CURDIR)/bin/controller-gen crd paths=./api/v1alpha1/... output:crd:artifacts:config=config/crd) && \
+	go run ./config/generate $(1) && \
+	bin/helm-docs --chart-search-root=$(1)/config/chart --sort-values-order=file --log-level=warning
 endef
 
 # The cluster has the version of the Kubernetes module that it is built from; clients parse it.
@@ -170,9 +172,11 @@ bin/controller-gen: TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
 bin/controller-gen: EXPECTATION := about 30 seconds on 2 cores
 bin/helm: TOOL := helm.sh/helm/v3/cmd/helm
 bin/helm: EXPECTATION := about 2 minutes on 2 cores
+bin/helm-docs: TOOL := github.com/norwoodj/helm-docs/cmd/helm-docs
+bin/helm-docs: EXPECTATION := about 20 seconds on 2 cores
 bin/kustomize: TOOL := sigs.k8s.io/kustomize/kustomize/v5
 bin/kustomize: EXPECTATION := about 30 seconds on 2 cores
-bin/golangci-lint bin/controller-gen bin/helm bin/kustomize: test/tools/go.mod test/tools/go.sum | bin
+bin/golangci-lint bin/controller-gen bin/helm bin/helm-docs bin/kustomize: test/tools/go.mod test/tools/go.sum | bin
 	@$(PROGRESS) $@ "$(EXPECTATION)" go -C test/tools build -v -ldflags "-s -w" -o $(CURDIR)/$@.new $(TOOL)
 	@mv $@.new $@
 

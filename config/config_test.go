@@ -58,7 +58,7 @@ func TestOperatorIsBoundToRolesOfItsOwnOnly(t *testing.T) {
 			g.Expect(known).To(HaveKey(role["kind"]+"/"+role["name"]), object.GetName())
 		}
 	}
-	g.Expect(bindings).To(Equal(7))
+	g.Expect(bindings).To(Equal(8))
 }
 
 func TestNamespaceComesBeforeWhatIsInIt(t *testing.T) {

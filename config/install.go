@@ -18,7 +18,7 @@ import (
 // fieldOwner is the manager name of the objects that Install applies.
 const fieldOwner = "fairlead-install"
 
-// Objects returns the manifests of a folder, crd, rbac or samples, in the order in which they can be applied.
+// Objects returns the manifests of a folder, such as crd or rbac, in the order in which they can be applied.
 func Objects(folder string) ([]*unstructured.Unstructured, error) {
 	files, err := fs.Glob(Manifests, path.Join(folder, "*.yaml"))
 	if err != nil {

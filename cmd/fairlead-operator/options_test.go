@@ -2,10 +2,20 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
 func TestBadUsageIsOneLineAndCode2(t *testing.T) {
@@ -58,4 +68,30 @@ func TestAMissingKubeconfigIsNamed(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	g.Expect(run([]string{"--kubeconfig=/nowhere/kubeconfig"}, &stdout, &stderr)).To(Equal(exitFailed))
 	g.Expect(stderr.String()).To(Equal("fairlead-operator: find the cluster: stat /nowhere/kubeconfig: no such file or directory\n"))
+}
+
+func TestTheChartPassesFlagsThatTheOperatorKnows(t *testing.T) {
+	g := NewWithT(t)
+	chart, err := helm.New(os.DirFS("../../config/chart"), helm.Options{AnnotationPrefix: operator.ReconcilerName})
+	g.Expect(err).NotTo(HaveOccurred())
+	objects, err := chart.Generate(t.Context(), generator.Request{
+		Name: "fairlead-operator", Namespace: operatorNamespace, Revision: 1,
+		Capabilities: generator.Capabilities{Version: version.Info{GitVersion: "v1.36.3"}},
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	var deployment appsv1.Deployment
+	for _, object := range objects {
+		if data, ok := object.(*unstructured.Unstructured); ok && data.GetKind() == "Deployment" {
+			g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(data.Object, &deployment)).To(Succeed())
+		}
+	}
+	g.Expect(deployment.Spec.Template.Spec.Containers).To(HaveLen(1))
+	got, err := parseOptions(deployment.Spec.Template.Spec.Containers[0].Args)
+	g.Expect(err).NotTo(HaveOccurred())
+
+	// All else is as without flags: what the chart says of defaults is what they are.
+	want, err := parseOptions([]string{"--leader-elect", "--leader-election-namespace=" + operatorNamespace, "--default-service-account=fairlead"})
+	g.Expect(err).NotTo(HaveOccurred())
+	got.zap, want.zap = zap.Options{}, zap.Options{}
+	g.Expect(got).To(Equal(want))
 }

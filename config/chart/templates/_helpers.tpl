@@ -1,0 +1,97 @@
+{{- define "operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* The name of all objects: that of the release, with that of the chart unless it is part of it. */}}
+{{- define "operator.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- else if contains (include "operator.name" .) .Release.Name }}
+{{- .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "operator.name" .) | trunc 50 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "operator.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "operator.serviceAccount" -}}
+{{- if .Values.serviceAccount.name }}
+{{- .Values.serviceAccount.name }}
+{{- else if .Values.serviceAccount.create }}
+{{- include "operator.fullname" . }}
+{{- else }}
+{{- fail "serviceAccount.create is false: name the service account in serviceAccount.name" }}
+{{- end }}
+{{- end }}
+
+{{- define "operator.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{- /* Whether components that name no service account act as the operator; empty where they don't. */}}
+{{- define "operator.actsItself" -}}
+{{- if or .Values.clusterAdmin (eq .Values.components.actAs "operator") }}true{{ end }}
+{{- end }}
+
+{{- /* A role with rules, and the binding of the operator to it: for the whole cluster, or for a namespace where one is given. */}}
+{{- define "operator.role" -}}
+{{- $scope := ternary "" "Cluster" (hasKey . "namespace") }}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $scope }}Role
+metadata:
+  name: {{ include "operator.fullname" .root }}-{{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "operator.labels" .root | nindent 4 }}
+{{- if .rules }}
+rules:
+{{ toYaml .rules }}
+{{- else }}
+aggregationRule:
+{{ toYaml .aggregationRule | indent 2 }}
+{{- end }}
+---
+{{ include "operator.binding" (merge (dict "role" (printf "%s-%s" (include "operator.fullname" .root) .name)) .) }}
+{{- end }}
+
+{{- /* The binding of the operator to a role. */}}
+{{- define "operator.binding" -}}
+{{- $scope := ternary "" "Cluster" (hasKey . "namespace") -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $scope }}RoleBinding
+metadata:
+  name: {{ include "operator.fullname" .root }}-{{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "operator.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $scope }}Role
+  name: {{ .role }}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "operator.serviceAccount" .root }}
+  namespace: {{ .root.Release.Namespace }}
+{{- end }}

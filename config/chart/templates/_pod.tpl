@@ -1,0 +1,59 @@
+{{- /* The flags of the operator. */}}
+{{- define "operator.args" -}}
+- --leader-elect
+- --leader-election-namespace={{ .Release.Namespace }}
+- --health-probe-bind-address=:8081
+{{- if .Values.metrics.enabled }}
+- --metrics-bind-address=:{{ .Values.metrics.port }}
+- --metrics-secure={{ .Values.metrics.secure }}
+{{- if .Values.metrics.certificateSecret }}
+- --metrics-cert-path=/etc/fairlead/metrics
+{{- end }}
+- --component-metrics={{ .Values.metrics.perComponent }}
+{{- else }}
+- --metrics-bind-address=0
+{{- end }}
+{{- if not (include "operator.actsItself" .) }}
+- --default-service-account={{ .Values.components.serviceAccount }}
+{{- end }}
+- --max-concurrent-reconciles={{ .Values.concurrency.reconciles }}
+- --max-concurrent-writes={{ .Values.concurrency.writes }}
+- --max-rendered-bytes={{ .Values.maxRenderedBytes | int64 }}
+- --fetch-timeout={{ .Values.fetch.timeout }}
+- --fetch-max-bytes={{ .Values.fetch.maxBytes | int64 }}
+{{- with .Values.tracing.endpoint }}
+- --tracing-endpoint={{ . }}
+- --tracing-sampling-ratio={{ $.Values.tracing.samplingRatio }}
+{{- end }}
+- --zap-log-level={{ .Values.logging.level }}
+- --zap-encoder={{ .Values.logging.encoder }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* Where pods run. */}}
+{{- define "operator.scheduling" -}}
+{{- with .Values.topologySpreadConstraints }}
+topologySpreadConstraints:
+{{- range . }}
+{{- $selector := dict "matchLabels" (include "operator.selectorLabels" $ | fromYaml) }}
+- {{ set (deepCopy .) "labelSelector" (.labelSelector | default $selector) | toYaml | nindent 2 | trim }}
+{{- end }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+{{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+{{ toYaml . }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+{{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,149 @@
+package config_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+)
+
+func newChart() (*helm.Generator, error) {
+	return helm.New(os.DirFS("chart"), helm.Options{AnnotationPrefix: "fairlead.io"})
+}
+
+// renderChart returns what a release called fairlead-operator in the namespace fairlead-system has with the values.
+func renderChart(t *testing.T, values map[string]any) []*unstructured.Unstructured {
+	t.Helper()
+	g := NewWithT(t)
+	chart, err := newChart()
+	g.Expect(err).NotTo(HaveOccurred())
+	rendered, err := chart.Generate(t.Context(), generator.Request{
+		Name: "fairlead-operator", Namespace: "fairlead-system", Revision: 1, Parameters: values,
+		Capabilities: generator.Capabilities{Version: version.Info{GitVersion: "v1.36.3"}},
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	var objects []*unstructured.Unstructured
+	for _, object := range rendered {
+		data, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		g.Expect(err).NotTo(HaveOccurred())
+		objects = append(objects, &unstructured.Unstructured{Object: data})
+	}
+	return objects
+}
+
+// shared are the fields that hold what other manifests of the project say: they are compared with those, and not recorded again.
+var shared = map[string]string{"CustomResourceDefinition": "spec", "PrometheusRule": "spec", "ConfigMap": "data"}
+
+// withoutShared leaves the fields out.
+type withoutShared struct{ *helm.Generator }
+
+func (w withoutShared) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	objects, err := w.Generator.Generate(ctx, req)
+	for _, object := range objects {
+		if data, ok := object.(*unstructured.Unstructured); ok {
+			delete(data.Object, shared[data.GetKind()])
+		}
+	}
+	return objects, err
+}
+
+func TestChartRendersWhatItsValuesSay(t *testing.T) {
+	generatortest.Golden(t, "testdata/chart", func(fs.FS) (generator.Generator, error) {
+		chart, err := newChart()
+		return withoutShared{chart}, err
+	})
+}
+
+func TestChartBringsWhatIsMaintainedElsewhereAsItIs(t *testing.T) {
+	g := NewWithT(t)
+	objects := renderChart(t, map[string]any{"metrics": map[string]any{
+		"prometheusRule": map[string]any{"enabled": true}, "dashboard": map[string]any{"enabled": true},
+	}})
+	of := func(kind string) *unstructured.Unstructured {
+		i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
+		g.Expect(i).To(BeNumerically(">=", 0), kind)
+		return objects[i]
+	}
+	for kind, folder := range map[string]string{"CustomResourceDefinition": "crd", "PrometheusRule": "monitoring"} {
+		for _, object := range objectsIn(g, folder) {
+			if object.GetKind() == kind {
+				g.Expect(of(kind).Object["spec"]).To(Equal(object.Object["spec"]), kind)
+			}
+		}
+	}
+	dashboard, err := os.ReadFile("monitoring/dashboard.json")
+	g.Expect(err).NotTo(HaveOccurred())
+	shown, _, err := unstructured.NestedString(of("ConfigMap").Object, "data", "fairlead.json")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(shown).To(MatchJSON(dashboard))
+}
+
+// rights are the roles by kind and name, with what they grant, and the bindings with whom they grant it to.
+func rights(g *WithT, objects []*unstructured.Unstructured) map[string]any {
+	found := map[string]any{}
+	for _, object := range objects {
+		if object.GroupVersionKind().Group != rbacv1.GroupName {
+			continue
+		}
+		granted := map[string]any{}
+		for _, field := range []string{"rules", "aggregationRule", "roleRef", "subjects"} {
+			if value, ok := object.Object[field]; ok {
+				granted[field] = value
+			}
+		}
+		g.Expect(found).NotTo(HaveKey(object.GetKind() + " " + object.GetName()))
+		found[object.GetKind()+" "+object.GetName()] = granted
+	}
+	return found
+}
+
+func TestChartGrantsWhatTheManifestsGrant(t *testing.T) {
+	g := NewWithT(t)
+	objects := renderChart(t, map[string]any{
+		"components": map[string]any{"actAs": "operator", "otherServiceAccounts": []any{"*"}}, "rbac": map[string]any{"grants": true},
+	})
+	charted, plain := rights(g, objects), rights(g, objectsIn(g, "rbac"))
+	g.Expect(len(plain)).To(BeNumerically(">", 15))
+	g.Expect(charted).To(Equal(plain))
+}
+
+func TestChartLetsTheOperatorWriteNothingOfComponentsByDefault(t *testing.T) {
+	g := NewWithT(t)
+	// What the operator may do besides reading, by resource.
+	written := map[string][]string{
+		"components": {"update", "patch"}, "components/status": {"update", "patch"}, "components/finalizers": {"update"},
+		"events": {"create", "patch", "update"}, "leases": {"create", "update", "patch"}, "secrets": {"create", "patch", "delete"},
+		"validatingadmissionpolicies": {"create", "patch", "delete"}, "validatingadmissionpolicybindings": {"create", "patch", "delete"},
+		"customresourcedefinitions": {"create"}, "serviceaccounts": {"impersonate"},
+		"tokenreviews": {"create"}, "subjectaccessreviews": {"create"},
+	}
+	for _, object := range renderChart(t, nil) {
+		var role rbacv1.ClusterRole // a Role has the same rules
+		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role)).To(Succeed())
+		if role.Name == "fairlead-components-editor" {
+			continue // for people
+		}
+		for _, rule := range role.Rules {
+			g.Expect(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)).NotTo(ContainElement("*"), role.Name)
+			if slices.Contains(rule.Verbs, "impersonate") {
+				g.Expect(rule.ResourceNames).To(Equal([]string{"fairlead"}))
+			}
+			for _, resource := range rule.Resources {
+				allowed := slices.Concat([]string{"get", "list", "watch"}, written[resource])
+				g.Expect(allowed).To(ContainElements(rule.Verbs), role.Name+" "+resource)
+			}
+		}
+	}
+}
