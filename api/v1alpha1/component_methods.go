@@ -79,6 +79,21 @@ func (c *Component) Source() *metav1alpha1.SourceReference {
 	return &metav1alpha1.SourceReference{URL: c.Spec.Source.HTTP.URL, SHA256: c.Spec.Source.HTTP.SHA256}
 }
 
+// SourceName says what is rendered, for the history.
+func (c *Component) SourceName() string {
+	switch source := c.Spec.Source; {
+	case source.ConfigMap != nil:
+		return fmt.Sprintf("%s %s", metav1alpha1.ConfigMapReference, source.ConfigMap.Name)
+	case source.HTTP != nil:
+		return c.Source().Location()
+	case source.Inline != nil:
+		return fmt.Sprintf("%d files in the spec", len(source.Inline.Files))
+	case c.Spec.Function != nil:
+		return "function " + metav1alpha1.SourceReference{URL: c.Spec.Function.URL}.Location()
+	}
+	return ""
+}
+
 // References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and what a function gets and
 // is reached with. What is needed in one place is not optional, although it is in another, and what is rendered with is more than a credential.
 func (c *Component) References() []metav1alpha1.Reference {

@@ -95,6 +95,9 @@ func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rende
 		status.InputDigest, status.Revision, status.Rendition = before.InputDigest, before.Revision, before.Rendition
 		status.Lookups, status.LookupsDigest, status.ProgressingSince = before.Lookups, before.LookupsDigest, before.ProgressingSince
 	}
+	if status.Revision != before.Revision {
+		status.History = begun(status.History, newRecord(component, in, p.Now))
+	}
 	if status.InputDigest != before.InputDigest {
 		r.vitals.renewed(client.ObjectKeyFromObject(component), p.Now)
 	}

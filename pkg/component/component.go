@@ -64,6 +64,13 @@ type SourceHolder interface {
 	Source() *metav1alpha1.SourceReference
 }
 
+// SourceNamer names what a component is rendered from, in a few words and without credentials, for the history in the status. One of its
+// references is named as "ConfigMap name" or "Secret name", and then the history identifies its content, too. Without this interface it is the
+// location of a SourceHolder.
+type SourceNamer interface {
+	SourceName() string
+}
+
 // Targeter applies the dependents to the cluster of a kubeconfig, as the user that it names; nil means the component's own cluster. A
 // component that has a kubeconfig cannot name an identity as well.
 type Targeter interface {

@@ -173,7 +173,7 @@ func (r *Reconciler[T]) pass(ctx context.Context, component T) (Outcome, error) 
 		return r.delete(ctx, component)
 	}
 	if s, ok := any(component).(Suspender); ok && s.Suspended() {
-		return Outcome{}, &problem{reason: metav1alpha1.ReasonSuspended, message: "reconciling is suspended in the spec", state: metav1alpha1.StateSuspended}
+		return Outcome{}, suspension(component, r.name)
 	}
 	return r.applyWithHooks(ctx, component)
 }

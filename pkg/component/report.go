@@ -31,6 +31,11 @@ func (r *Reconciler[T]) report(
 	p := problemOf(failure)
 	v := r.inTime(component, judge(deleting, o, p))
 	summarise(status, component.GetGeneration(), v, r.clock.Now())
+	if o.Inventory != nil && !deleting {
+		// What ended earlier says nothing of the revision: its inputs may be newer.
+		status.History = judged(status.History, v, r.clock.Now())
+	}
+	acknowledge(component, r.name)
 	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, status) {
 		if err := r.writeTimed(ctx, component, markOf(before)); err != nil {
 			if interrupted(err) || apierrors.IsNotFound(err) {

@@ -28,8 +28,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 )
 
-// AnnotationReconcileRequested with the reconciler's prefix starts a pass whenever its value changes. It is no input.
-const AnnotationReconcileRequested = "reconcile-requested-at"
+// Annotations of a component, each with the reconciler's prefix. None is an input.
+const (
+	// AnnotationReconcileRequested starts a pass whenever its value changes.
+	AnnotationReconcileRequested = "reconcile-requested-at"
+	// AnnotationReconcileAcknowledge with the value of the request asks for an answer: the pass enters the value into the status, as
+	// lastHandledReconcileAt. That is a write, which a request without it does not cause.
+	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
+	// AnnotationSuspendReason says why a component is suspended; its conditions repeat it.
+	AnnotationSuspendReason = "suspend-reason"
+)
 
 // SetupWithManager registers the reconciler with a manager, whose cluster is the target.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {

@@ -161,6 +161,16 @@ type Status struct {
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 
+	// History tells of the last revisions, the newest first. Ten at the most.
+	// +optional
+	// +listType=atomic
+	History []RevisionRecord `json:"history,omitempty"`
+
+	// LastHandledReconcileAt is the last request for a pass whose answer somebody waited for, and that was answered: the value of the
+	// annotations reconcile-requested-at and reconcile-acknowledge. The rest of the status tells what the pass came to.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
 	// ProgressingSince is when the component began to work towards its current inputs; the timeout counts from here.
 	// +optional
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`

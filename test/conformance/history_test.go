@@ -1,0 +1,99 @@
+package conformance_test
+
+import (
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("The history of a component", func() {
+	It("tells of each revision, without a write of its own", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		mark := markAudit(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "the record, and the outcome")
+		first := current(ctx, g).Status
+		Expect(first.History).To(HaveExactElements(And(
+			HaveField("Revision", int64(1)), HaveField("Generation", int64(1)), HaveField("Digest", first.InputDigest),
+			HaveField("Outcome", metav1alpha1.RevisionReady), HaveField("Ended", Not(BeNil())))))
+
+		changeManifests(ctx, g, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {no key!: b}")
+		Eventually(ctx, func() []metav1alpha1.RevisionRecord { return current(ctx, g).Status.History }).Should(HaveExactElements(
+			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Reason", metav1alpha1.ReasonDependentFailed),
+				HaveField("Ended", BeNil())),
+			HaveField("Revision", int64(1))))
+
+		changeManifests(ctx, g, configMap("settings", "c"))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.History).To(HaveExactElements(
+			And(HaveField("Revision", int64(3)), HaveField("Outcome", metav1alpha1.RevisionReady)),
+			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Ended", Not(BeNil()))),
+			HaveField("Revision", int64(1))))
+	})
+
+	It("says nothing of a revision by what is not rendered", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", heldDeployment("web"), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, metav1alpha1.ReasonDependentsNotReady)
+		change(ctx, g, func(g *gadget.Gadget) {
+			g.Spec.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "none"}}
+		})
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, metav1alpha1.ReasonReferenceNotFound)
+		Expect(current(ctx, g).Status.History).To(HaveExactElements(HaveField("Outcome", metav1alpha1.RevisionProgressing)))
+	})
+
+	It("survives a restart, and a request for a pass", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		before := current(ctx, g).Status
+		stop()
+		runOperator(operator, operatorOptions{})
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status).To(Equal(before))
+	})
+})
+
+var _ = Describe("A request for a pass", func() {
+	request := func(ctx SpecContext, operator, requested, acknowledge string, suspend bool) metav1alpha1.Status {
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"%s","%s/%s":"%s"}},"spec":{"suspend":%t}}`,
+			operator, component.AnnotationReconcileRequested, requested, operator, component.AnnotationReconcileAcknowledge, acknowledge, suspend))
+		settle(ctx, operator)
+		return current(ctx, g).Status.Status
+	}
+
+	It("is acknowledged where somebody waits for that", func(ctx SpecContext) {
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{})
+		Expect(request(ctx, operator, "now", "now", false).LastHandledReconcileAt).To(Equal("now"))
+		Expect(request(ctx, operator, "now", "earlier", false).LastHandledReconcileAt).To(BeEmpty(), "nobody waits for this one any more")
+		Expect(request(ctx, operator, "now", "now", true)).To(And(
+			HaveField("LastHandledReconcileAt", "now"), HaveField("State", metav1alpha1.StateSuspended)), "suspended is an answer, too")
+	})
+})
+
+var _ = Describe("A suspended component", func() {
+	It("says why it is suspended, where somebody noted that", func(ctx SpecContext) {
+		operator := newOperatorName()
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"the database moves"}},"spec":{"suspend":true}}`,
+			operator, component.AnnotationSuspendReason))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended: reconciling is suspended in the spec: the database moves")
+	})
+})
