@@ -16,8 +16,9 @@ const exitCodes = `The exit code tells what became of a command:
   3  the cluster could not be asked: kubeconfig invalid, not reachable, not authorized, forbidden, the custom resource definition
      of components not installed
 
-Without --wait, apply and delete answer 0 once the API server has accepted the change. Tree and list answer 0 whatever the state of
-the components is that they show.`
+Without --wait, commands that change something answer 0 once the API server has accepted the change. Status answers 0 where the
+component is Ready, and 1 where it is not; all others that show something answer 0 whatever they show. What follows (--watch, logs
+--follow) ends with an interruption: status answers by the last state then, the others answer 0.`
 
 // newExitCodes is a help topic: a command that cannot be run.
 func newExitCodes() *cobra.Command {

@@ -62,7 +62,7 @@ func (a *app) list(ctx context.Context, kind string, everywhere bool, out show.O
 	if err != nil {
 		return err
 	}
-	if len(items) == 0 && (out.Format == show.FormatTable || out.Format == show.FormatWide) {
+	if len(items) == 0 && !out.Structured() {
 		_, err := fmt.Fprintln(a.ErrOut, none(target))
 		return err
 	}

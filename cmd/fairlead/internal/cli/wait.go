@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
@@ -40,6 +41,27 @@ func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.
 
 // ready waits until a component is ready for the generation that from has.
 func (w *waiter) ready(ctx context.Context, from *unstructured.Unstructured) error {
+	return w.until(ctx, from, func(status metav1alpha1.Status) progress.Report {
+		return progress.OfApply(status, from.GetGeneration())
+	})
+}
+
+// answered waits until the operator has answered a request for a pass, and the component is ready.
+func (w *waiter) answered(ctx context.Context, from *unstructured.Unstructured, request string) error {
+	return w.until(ctx, from, func(status metav1alpha1.Status) progress.Report {
+		return progress.OfRequest(status, from.GetGeneration(), request)
+	})
+}
+
+// suspended waits until the operator leaves a component alone.
+func (w *waiter) suspended(ctx context.Context, from *unstructured.Unstructured) error {
+	return w.until(ctx, from, func(status metav1alpha1.Status) progress.Report {
+		return progress.OfSuspension(status, from.GetGeneration())
+	})
+}
+
+// until waits until the answer is yes, or no.
+func (w *waiter) until(ctx context.Context, from *unstructured.Unstructured, judge func(metav1alpha1.Status) progress.Report) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
 			return false, exit.Refuse("%s was deleted while waiting for it", w.target)
@@ -47,11 +69,11 @@ func (w *waiter) ready(ctx context.Context, from *unstructured.Unstructured) err
 		if obj.GetDeletionTimestamp() != nil {
 			return false, exit.Refuse("%s is being deleted", w.target)
 		}
-		status, err := cluster.Status(w.target, obj)
+		status, err := cluster.StatusIfAny(w.target, obj)
 		if err != nil {
 			return false, err
 		}
-		w.show(progress.OfApply(status, from.GetGeneration()))
+		w.show(judge(status))
 		if w.last.Verdict == progress.Failed {
 			return false, exit.Refuse("%s is not ready: %s", w.target, w.last.Summary)
 		}

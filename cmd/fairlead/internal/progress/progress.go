@@ -69,6 +69,27 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	return Report{Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready)}
 }
 
+// OfRequest reports how far a request for a pass is: it must be answered, and then the component be on its way to Ready.
+func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
+	if s.LastHandledReconcileAt != request {
+		text := "the operator has not answered yet"
+		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running, and does it acknowledge requests?"}
+	}
+	return OfApply(s, generation)
+}
+
+// OfSuspension reports whether the operator took note that a component is suspended.
+func OfSuspension(s metav1alpha1.Status, generation int64) Report {
+	if s.State == metav1alpha1.StateSuspended && s.ObservedGeneration >= generation {
+		return Report{Verdict: Reached}
+	}
+	text := "the operator has not taken note of it yet"
+	if s.ObservedGeneration >= generation {
+		return Report{Verdict: Failed, Summary: "its operator saw spec.suspend, and goes on all the same"}
+	}
+	return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
+}
+
 func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
 	// Where nobody is waited for, the counts are those of an earlier pass.
 	if !namesDependents(ready, s) {

@@ -61,8 +61,8 @@ type Output struct {
 	Palette screen.Palette
 }
 
-// structured writes a value for programs.
-func (o Output) structured(value any) error {
+// write writes a value for programs.
+func (o Output) write(value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -82,8 +82,8 @@ func (o Output) structured(value any) error {
 	return err
 }
 
-// isStructured says that the output is for programs.
-func (o Output) isStructured() bool { return o.Format == FormatJSON || o.Format == FormatYAML }
+// Structured says that the output is for programs.
+func (o Output) Structured() bool { return o.Format == FormatJSON || o.Format == FormatYAML }
 
 // names writes objects as kubectl does, one a line.
 func (o Output) names(names []string) error {

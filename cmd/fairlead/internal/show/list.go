@@ -23,8 +23,8 @@ func NewList(items []Component) List {
 // Print writes the list. Ages are counted up to now.
 func (l List) Print(o Output, now time.Time) error {
 	switch {
-	case o.isStructured():
-		return o.structured(l)
+	case o.Structured():
+		return o.write(l)
 	case o.Format == FormatName:
 		names := make([]string, 0, len(l.Items))
 		for _, c := range l.Items {

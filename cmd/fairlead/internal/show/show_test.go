@@ -116,6 +116,56 @@ var _ = Describe("List", func() {
 	)
 })
 
+var _ = Describe("Status", func() {
+	full := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: Deployment.apps shop/web")
+	full.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-3 * time.Minute))
+	full.Conditions = append([]metav1.Condition{{
+		Type: metav1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "DependentContested", Message: "theirs", LastTransitionTime: metav1.NewTime(now.Add(-time.Hour)),
+	}}, full.Conditions...)
+	full.Reconciler, full.TargetNamespace, full.TargetName, full.Rendition = "fairlead.io", "shop", "shop", 1
+	full.InputDigest, full.AppliedDigest = "0123456789abcdef0123", "fedcba9876543210fedc"
+	full.ProgressingSince = new(metav1.NewTime(now.Add(-4 * time.Minute)))
+	full.Waiting = []metav1alpha1.DependentReport{{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress", Message: "Available: 0/2"}}
+	full.History = []metav1alpha1.RevisionRecord{{Revision: 2, Source: "ConfigMap shop-1", SourceDigest: "aabbccddeeff00112233"}}
+	settings := show.Settings{Source: "ConfigMap shop-2", Timeout: new(10 * time.Minute), RetryInterval: new(time.Minute), Interval: new(10 * time.Hour)}
+
+	blocked := status(metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances, "deletion is refused, because team/mine exists")
+	blocked.Reconciler = "fairlead.io"
+	deleted := shop("shop", time.Hour)
+	deleted.SetDeletionTimestamp(new(metav1.NewTime(now.Add(-time.Minute))))
+	deleted.SetFinalizers([]string{"fairlead.io/finalizer", "example.com/backup"})
+
+	DescribeTable("prints", func(file string, format show.Format, s show.Status) {
+		golden(file, func(out *bytes.Buffer) error { return s.Print(show.Output{Writer: out, Format: format}, now) })
+	},
+		Entry("who is waited for, and why", "status.txt", show.FormatTable, show.NewStatus(shop("shop", time.Hour), full, settings)),
+		Entry("more on demand", "status-wide.txt", show.FormatWide, show.NewStatus(shop("shop", time.Hour), full, settings)),
+		Entry("JSON", "status.json", show.FormatJSON, show.NewStatus(shop("shop", time.Hour), full, settings)),
+		Entry("what blocks a deletion", "status-blocked.txt", show.FormatTable, show.NewStatus(deleted, blocked, settings)),
+		Entry("a component that no operator saw", "status-new.txt", show.FormatTable, show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
+		Entry("empty lists, not null", "status-new.json", show.FormatJSON, show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
+	)
+})
+
+var _ = Describe("History", func() {
+	known := status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "")
+	known.History = []metav1alpha1.RevisionRecord{
+		{Revision: 3, Generation: 4, Outcome: metav1alpha1.RevisionProgressing, Started: metav1.NewTime(now.Add(-time.Minute)), Digest: "0123", Source: "ConfigMap shop-2", SourceDigest: "4567"},
+		{Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", Started: metav1.NewTime(now.Add(-2 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-time.Hour)))},
+		{Revision: 1, Generation: 1, Outcome: metav1alpha1.RevisionReady, Started: metav1.NewTime(now.Add(-50 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-49 * time.Hour)))},
+	}
+
+	DescribeTable("prints", func(file string, format show.Format) {
+		golden(file, func(out *bytes.Buffer) error {
+			return show.NewHistory(shop("shop", time.Hour), known).Print(show.Output{Writer: out, Format: format}, now)
+		})
+	},
+		Entry("a table", "history.txt", show.FormatTable),
+		Entry("a wide table", "history-wide.txt", show.FormatWide),
+		Entry("YAML", "history.yaml", show.FormatYAML),
+	)
+})
+
 var _ = Describe("Output", func() {
 	It("refuses formats that a command does not have", func() {
 		_, err := show.ParseFormat("jsonpath", show.Formats)

@@ -30,11 +30,7 @@ func state(text string) cell { return cell{text: orDash(oneLine(text)), tone: to
 
 // table writes rows in columns, the titles first, without blanks at the end of lines.
 func table(o Output, titles []string, rows [][]cell) error {
-	header := row(titles...)
-	for i := range header {
-		header[i].tone = screen.Strong
-	}
-	_, err := io.WriteString(o, lines(columns(o.Palette, append([][]cell{header}, rows...))))
+	_, err := io.WriteString(o, lines(columns(o.Palette, append([][]cell{titled(titles...)}, rows...))))
 	return err
 }
 

@@ -73,8 +73,8 @@ func contestedIn(status metav1alpha1.Status) map[string]string {
 // Print writes the tree.
 func (t Tree) Print(o Output) error {
 	switch {
-	case o.isStructured():
-		return o.structured(t)
+	case o.Structured():
+		return o.write(t)
 	case o.Format == FormatName:
 		names := make([]string, 0, len(t.Dependents))
 		for _, d := range t.Dependents {
@@ -98,7 +98,7 @@ func (t Tree) Print(o Output) error {
 		if o.Format == FormatWide {
 			cells = append(cells, row(orDash(d.Version), orDash(d.UID))...)
 		}
-		rows = append(rows, append(cells, row(d.explanation())...))
+		rows = append(rows, append(cells, row(explanation(d.Reason, d.Message))...))
 	}
 	return table(o, append(titles, "MESSAGE"), rows)
 }
@@ -114,14 +114,4 @@ func (t Tree) headline(p screen.Palette) string {
 		line += "\n" + oneLine(c.Message)
 	}
 	return line
-}
-
-func (d Dependent) explanation() string {
-	switch {
-	case d.Reason == "":
-		return oneLine(d.Message)
-	case d.Message == "":
-		return d.Reason
-	}
-	return d.Reason + ": " + oneLine(d.Message)
 }

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+)
+
+const historyHelp = `Show the last ten revisions of the component NAME, the newest last: when they were applied, how long that took, what
+became of them, and which source they came from.
+
+A change of the spec's inputs, or of what it refers to, makes a revision, once it renders. What was rendered is not kept: to go back, apply
+the former source again.`
+
+// historyFormats are those that show revisions, which are no objects.
+var historyFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
+
+func (a *app) newHistory() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "history NAME | TYPE/NAME",
+		Short: "Show the last revisions of a component",
+		Long:  historyHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			out, err := a.output(output, historyFormats)
+			if err != nil {
+				return err
+			}
+			return a.history(ctx, args[0], out)
+		}),
+		ValidArgsFunction: a.completeOne,
+	}
+	addOutputFlag(cmd, &output, historyFormats)
+	return cmd
+}
+
+func (a *app) history(ctx context.Context, name string, out show.Output) error {
+	c, target, err := a.connect(name)
+	if err != nil {
+		return err
+	}
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return err
+	}
+	status, err := cluster.StatusIfAny(target, obj)
+	if err != nil {
+		return err
+	}
+	if len(status.History) == 0 && !out.Structured() {
+		_, err := fmt.Fprintf(a.ErrOut, "%s has no revisions yet.\n", target)
+		return err
+	}
+	return show.NewHistory(obj, status).Print(out, time.Now())
+}

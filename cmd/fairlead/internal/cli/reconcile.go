@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+const reconcileHelp = `Let the operator of the component NAME look at it now, whatever it waits for: what was put off because somebody undoes it
+again and again is repaired at once. Inputs and revision stay as they are.
+
+With --wait the command waits until the operator has answered, and the component is Ready. That needs an operator that acknowledges requests.`
+
+func (a *app) newReconcile() *cobra.Command {
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "reconcile NAME | TYPE/NAME",
+		Short: "Let the operator look at a component now",
+		Long:  reconcileHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			if timeout < 0 {
+				return negativeTimeout(timeout)
+			}
+			return a.reconcile(ctx, args[0], wait, timeout)
+		}),
+		ValidArgsFunction: a.completeOne,
+	}
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has answered and the component is ready, and show the progress")
+	return cmd
+}
+
+func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout time.Duration) error {
+	found, err := a.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if found.suspended() {
+		return exit.Refuse("%s is suspended; resume it first", found.target)
+	}
+	request := time.Now().UTC().Format(time.RFC3339Nano)
+	annotations := map[string]string{found.annotation(component.AnnotationReconcileRequested): request}
+	if wait {
+		annotations[found.annotation(component.AnnotationReconcileAcknowledge)] = request
+	}
+	after, err := found.cluster.Annotate(ctx, found.obj, annotations)
+	if err != nil {
+		return err
+	}
+	a.println(found.target.String() + " reconcile requested")
+	if !wait {
+		return nil
+	}
+	return a.newWaiter(found.cluster, found.target, timeout).answered(ctx, after, request)
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+)
+
+const statusHelp = `Show what there is to know of the component NAME: its state and since when, who is waited for and why, what blocks its
+deletion, its conditions, revision and source, and when its operator looks at it again.
+
+The exit code is 0 where the component is Ready for the spec that it has, and 1 where it is not, so that scripts can ask. With --watch the
+status is shown whenever it changes, until the command is interrupted; the exit code is that of the last one.`
+
+func (a *app) newStatus() *cobra.Command {
+	var output string
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "status NAME | TYPE/NAME",
+		Short: "Show the state of a component, and why it is so",
+		Long:  statusHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			out, err := a.output(output, show.Formats)
+			if err != nil {
+				return err
+			}
+			return a.status(ctx, args[0], watch, out)
+		}),
+		ValidArgsFunction: a.completeOne,
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing what changes")
+	addOutputFlag(cmd, &output, show.Formats)
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, name string, watch bool, out show.Output) error {
+	c, target, err := a.connect(name)
+	if err != nil {
+		return err
+	}
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return err
+	}
+	s, err := statusOf(target, obj)
+	if err != nil {
+		return err
+	}
+	if watch {
+		w := &statusWatch{target: target, out: out, printed: show.Status{}}
+		if s, err = w.follow(ctx, c, obj); err != nil {
+			return err
+		}
+	} else if err := s.Print(out, time.Now()); err != nil {
+		return err
+	}
+	if !s.IsReady() {
+		return exit.RefuseShown("%s is not ready", target)
+	}
+	return nil
+}
+
+// statusOf puts together what a component says of itself.
+func statusOf(target cluster.Target, obj *unstructured.Unstructured) (show.Status, error) {
+	status, err := cluster.StatusIfAny(target, obj)
+	if err != nil {
+		return show.Status{}, err
+	}
+	settings, err := settingsOf(target, obj)
+	return show.NewStatus(obj, status, settings), err
+}
+
+// settingsOf reads the spec of a component whose type is known here.
+func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Settings, error) {
+	if !target.IsReadyMade() {
+		return show.Settings{}, nil
+	}
+	var component v1alpha1.Component
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &component); err != nil {
+		return show.Settings{}, exit.Refuse("%s: %w", target, err)
+	}
+	return show.Settings{
+		Source: component.SourceName(), Interval: new(component.ResyncInterval()), RetryInterval: new(component.RetryInterval()), Timeout: new(component.Timeout()),
+	}, nil
+}
+
+// statusWatch shows the states of a component, one after the other.
+type statusWatch struct {
+	target  cluster.Target
+	out     show.Output
+	printed show.Status
+
+	mu     sync.Mutex
+	latest show.Status
+	block  *progress.Block
+}
+
+// follow shows states until the context ends, and returns the last one.
+func (w *statusWatch) follow(ctx context.Context, c *cluster.Cluster, from *unstructured.Unstructured) (show.Status, error) {
+	if fd, ok := screen.Terminal(w.out.Writer); ok && !w.out.Structured() && w.out.Format != show.FormatName {
+		w.block = progress.NewBlock(w.out, func() (int, int) { return screen.Size(fd) })
+		ticking, stop := context.WithCancel(ctx)
+		defer stop()
+		go w.tick(ticking)
+	}
+	err := c.Follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
+		if obj == nil {
+			return false, exit.Refuse("%s was deleted", w.target)
+		}
+		s, err := statusOf(w.target, obj)
+		if err != nil {
+			return false, err
+		}
+		return false, w.show(s)
+	})
+	if err != nil && ctx.Err() == nil {
+		return w.latest, err
+	}
+	return w.latest, nil
+}
+
+func (w *statusWatch) show(s show.Status) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latest = s
+	if w.block != nil {
+		w.block.Draw(s.Lines(w.out, time.Now()))
+		return nil
+	}
+	if reflect.DeepEqual(s, w.printed) {
+		return nil
+	}
+	between := map[show.Format]string{show.FormatTable: "\n", show.FormatWide: "\n", show.FormatYAML: "---\n"}[w.out.Format]
+	if w.printed.Kind != "" && between != "" {
+		if _, err := fmt.Fprint(w.out, between); err != nil {
+			return err
+		}
+	}
+	w.printed = s
+	return s.Print(w.out, time.Now())
+}
+
+// tick keeps the ages up to date that a person sees.
+func (w *statusWatch) tick(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			w.mu.Lock()
+			if w.latest.Kind != "" {
+				w.block.Draw(w.latest.Lines(w.out, time.Now()))
+			}
+			w.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+const suspendHelp = `Suspend the component NAME: its operator leaves its dependents alone, neither repairs nor updates them, and does not look at it any more.
+Deletion still works. The reason is shown by status and list, until the component is resumed.
+
+The type of the component must have a field spec.suspend, as the ready-made operator's has.`
+
+func (a *app) newSuspend() *cobra.Command {
+	var reason string
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "suspend NAME | TYPE/NAME",
+		Short: "Let the operator leave a component alone",
+		Long:  suspendHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			if timeout < 0 {
+				return negativeTimeout(timeout)
+			}
+			return a.suspend(ctx, args[0], reason, wait, timeout)
+		}),
+		ValidArgsFunction: a.completeOne,
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for other people")
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has taken note, so that it does nothing any more")
+	return cmd
+}
+
+func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeout time.Duration) error {
+	f, err := a.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	noted := f.obj.GetAnnotations()[f.annotation(component.AnnotationSuspendReason)]
+	after, word := f.obj, "is suspended already"
+	if !f.suspended() || noted != reason && reason != "" {
+		annotations := map[string]string{f.annotation(component.AnnotationSuspendReason): reason}
+		if word = "suspended"; f.suspended() {
+			// Annotations alone start no pass.
+			annotations[f.annotation(component.AnnotationReconcileRequested)] = time.Now().UTC().Format(time.RFC3339Nano)
+		}
+		if after, err = f.cluster.Suspend(ctx, f.target, f.obj, true, annotations); err != nil {
+			return err
+		}
+	}
+	a.println(f.target.String() + " " + word)
+	if !wait {
+		return nil
+	}
+	return a.newWaiter(f.cluster, f.target, timeout).suspended(ctx, after)
+}
+
+const resumeHelp = `Resume the component NAME, which was suspended: its operator applies what changed meanwhile, and repairs what drifted.
+
+With --wait the command waits until the component is Ready.`
+
+func (a *app) newResume() *cobra.Command {
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "resume NAME | TYPE/NAME",
+		Short: "Let the operator take up a suspended component",
+		Long:  resumeHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			if timeout < 0 {
+				return negativeTimeout(timeout)
+			}
+			return a.resume(ctx, args[0], wait, timeout)
+		}),
+		ValidArgsFunction: a.completeOne,
+	}
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component is ready, and show its progress")
+	return cmd
+}
+
+func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.Duration) error {
+	f, err := a.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	after, word := f.obj, "is not suspended"
+	if f.suspended() {
+		word = "resumed"
+		reason := map[string]string{f.annotation(component.AnnotationSuspendReason): ""}
+		if after, err = f.cluster.Suspend(ctx, f.target, f.obj, false, reason); err != nil {
+			return err
+		}
+		if after.GetGeneration() == f.obj.GetGeneration() {
+			return exit.Refuse("%s is suspended by its operator, although spec.suspend is not set; see how this type is resumed", f.target)
+		}
+	}
+	a.println(f.target.String() + " " + word)
+	if !wait {
+		return nil
+	}
+	return a.newWaiter(f.cluster, f.target, timeout).ready(ctx, after)
+}

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+)
+
+// Reconciler returns the name of the reconciler that maintains a component: the prefix of its annotations. A status tells it; that of the
+// ready-made operator is known without one.
+func Reconciler(target Target, status metav1alpha1.Status) (string, error) {
+	switch {
+	case status.Reconciler != "":
+		return status.Reconciler, nil
+	case target.IsReadyMade():
+		return v1alpha1.GroupVersion.Group, nil
+	}
+	return "", exit.Refuse("%s: its operator has not applied it yet, so that nobody knows which annotations it heeds", target)
+}
+
+// Annotate sets annotations of a component, or removes those without a value, and returns what it is then. Another component of its name is
+// not touched.
+func (c *Cluster) Annotate(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
+	return c.merge(ctx, obj, annotations, nil)
+}
+
+// Suspend sets spec.suspend, and annotations as Annotate does, in one write. A type without that field is refused.
+func (c *Cluster) Suspend(ctx context.Context, target Target, obj *unstructured.Unstructured, suspend bool, annotations map[string]string) (*unstructured.Unstructured, error) {
+	after, err := c.merge(ctx, obj, annotations, map[string]any{"suspend": suspend})
+	// Nothing but the text tells which field it is that a strict API server does not know.
+	if (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && strings.Contains(err.Error(), `unknown field "spec.suspend"`) {
+		return nil, exit.Refuse("%s has no field spec.suspend: components of this type cannot be suspended", target.Mapping.Resource.GroupResource())
+	}
+	return after, err
+}
+
+func (c *Cluster) merge(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string, spec map[string]any) (*unstructured.Unstructured, error) {
+	values := make(map[string]any, len(annotations))
+	for key, value := range annotations {
+		values[key] = nil
+		if value != "" {
+			values[key] = value
+		}
+	}
+	change := map[string]any{"metadata": map[string]any{"uid": obj.GetUID(), "annotations": values}}
+	if spec != nil {
+		change["spec"] = spec
+	}
+	patch, err := json.Marshal(change)
+	if err != nil {
+		return nil, err
+	}
+	after := obj.DeepCopy()
+	// Strict, or a field that the type does not have would be dropped without a word.
+	return after, c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.FieldValidation("Strict"))
+}

@@ -1,0 +1,95 @@
+package show
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+)
+
+// History is what became of the last revisions of a component.
+type History struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Component  Component `json:"component"`
+	// Revisions are ordered as they came.
+	Revisions []Revision `json:"revisions"`
+}
+
+// Revision is a revision of a component.
+type Revision struct {
+	Revision   int64 `json:"revision"`
+	Generation int64 `json:"generation"`
+	// Outcome is Progressing, Ready, Failed or Superseded; Reason explains Failed.
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
+	// Started is when it was about to be applied, Ended when it was ready for the first time, or the next one began.
+	Started metav1.Time  `json:"started"`
+	Ended   *metav1.Time `json:"ended,omitempty"`
+	// Digest identifies the inputs.
+	Digest       string `json:"digest,omitempty"`
+	Source       string `json:"source,omitempty"`
+	SourceDigest string `json:"sourceDigest,omitempty"`
+}
+
+// NewHistory takes from a component what became of its revisions.
+func NewHistory(obj *unstructured.Unstructured, status metav1alpha1.Status) History {
+	h := History{APIVersion: SchemaVersion, Kind: "History", Component: NewComponent(obj, status), Revisions: []Revision{}}
+	for i := len(status.History) - 1; i >= 0; i-- {
+		r := status.History[i]
+		h.Revisions = append(h.Revisions, Revision{
+			Revision: r.Revision, Generation: r.Generation, Outcome: string(r.Outcome), Reason: r.Reason,
+			Started: r.Started, Ended: r.Ended, Digest: r.Digest, Source: r.Source, SourceDigest: r.SourceDigest,
+		})
+	}
+	return h
+}
+
+// Print writes the history. Ages are counted up to now.
+func (h History) Print(o Output, now time.Time) error {
+	if o.Structured() {
+		return o.write(h)
+	}
+	titles := []string{"REVISION", "STARTED", "TOOK", "OUTCOME", "SOURCE"}
+	if o.Format == FormatWide {
+		titles = append(titles, "GENERATION", "DIGEST", "SOURCE DIGEST")
+	}
+	var rows [][]cell
+	for _, r := range h.Revisions {
+		cells := row(fmt.Sprint(r.Revision), duration.HumanDuration(now.Sub(r.Started.Time))+" ago", r.took(), "", orDash(r.Source))
+		cells[3] = r.outcome()
+		if o.Format == FormatWide {
+			cells = append(cells, row(fmt.Sprint(r.Generation), orDash(r.Digest), orDash(r.SourceDigest))...)
+		}
+		rows = append(rows, cells)
+	}
+	return table(o, titles, rows)
+}
+
+// took says how long a revision took, as far as it is over.
+func (r Revision) took() string {
+	if r.Ended == nil {
+		return "-"
+	}
+	return duration.HumanDuration(r.Ended.Sub(r.Started.Time))
+}
+
+func (r Revision) outcome() cell {
+	c := cell{text: oneLine(r.Outcome), tone: screen.Busy}
+	switch metav1alpha1.RevisionOutcome(r.Outcome) {
+	case metav1alpha1.RevisionReady:
+		c.tone = screen.Good
+	case metav1alpha1.RevisionFailed:
+		c.tone = screen.Bad
+	case metav1alpha1.RevisionProgressing, metav1alpha1.RevisionSuperseded:
+	}
+	if r.Reason != "" {
+		c.text += ": " + oneLine(r.Reason)
+	}
+	return c
+}

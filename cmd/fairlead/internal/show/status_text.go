@@ -1,0 +1,180 @@
+package show
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+)
+
+// Lines returns the status for people. They are clean but for colours.
+func (s Status) Lines(o Output, now time.Time) []string {
+	text := []string{o.Palette.In(screen.Strong, oneLine(s.Component.kind()+" "+withNamespace(s.Component.Namespace, s.Component.Name)))}
+	text = append(text, columns(o.Palette, s.facts(o.Format == FormatWide, now))...)
+	if len(s.Conditions) > 0 {
+		rows := [][]cell{titled("CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE")}
+		for _, c := range s.Conditions {
+			rows = append(rows, row(c.Type, c.Status, ago(&c.Since, now), c.Reason, c.Message))
+		}
+		text = append(append(text, ""), columns(o.Palette, rows)...)
+	}
+	if len(s.Waiting) > 0 {
+		rows := [][]cell{titled("WAVE", "WAITING FOR", "REASON", "MESSAGE")}
+		for _, w := range s.Waiting {
+			rows = append(rows, row(fmt.Sprint(w.Wave), w.Dependent, w.Reason, w.Message))
+		}
+		text = append(append(text, ""), columns(o.Palette, rows)...)
+	}
+	for _, b := range s.Blockers {
+		text = append(text, "", o.Palette.In(screen.Bad, "The deletion is blocked: ")+oneLine(b))
+	}
+	return text
+}
+
+// facts are a title and a text each.
+func (s Status) facts(wide bool, now time.Time) [][]cell {
+	c := s.Component
+	var rows [][]cell
+	add := func(title string, text cell) {
+		if text.text != "" {
+			rows = append(rows, []cell{{text: title + ":"}, text})
+		}
+	}
+	say := func(title, text string) { add(title, cell{text: oneLine(text)}) }
+	stateText := state(c.State)
+	if c.State == "" {
+		stateText.text = "the operator has not seen it yet"
+	} else if s.Since != nil && !s.Since.IsZero() {
+		stateText.text += " for " + duration.HumanDuration(now.Sub(s.Since.Time))
+	}
+	add("State", stateText)
+	if c.State != string(metav1alpha1.StateReady) {
+		say("Because", explanation(c.Reason, c.Message))
+	}
+	if c.ObservedGeneration < c.Generation {
+		say("Generation", fmt.Sprintf("%d; the operator has seen %d", c.Generation, c.ObservedGeneration))
+	}
+	say("Dependents", c.Dependents.Summary+" ready")
+	say("Revision", s.revision(wide))
+	say("Source", s.source(wide))
+	if s.DeletionTimestamp != nil {
+		say("Deletion", "requested "+ago(s.DeletionTimestamp, now))
+	}
+	if s.ProgressingSince != nil {
+		say("On its way", "for "+duration.HumanDuration(now.Sub(s.ProgressingSince.Time)))
+	}
+	if s.TimesOut != nil {
+		say("Times out", s.TimesOut.UTC().Format(time.RFC3339))
+	}
+	say("Next look", s.Next)
+	if wide {
+		say("Target", withNamespace(s.Target.Namespace, s.Target.Name))
+		say("In cluster", s.Target.Cluster)
+		say("Reconciler", s.Reconciler)
+		say("Look-ups", s.Applied.LookupsDigest)
+		say("UID", c.UID)
+	}
+	return rows
+}
+
+// shortDigest is how much of a digest a person needs to tell it from others.
+const shortDigest = 12
+
+func (s Status) revision(wide bool) string {
+	a := s.Applied
+	text := fmt.Sprint(s.Component.Revision)
+	if a.Rendition > 0 {
+		text += fmt.Sprintf(", rendition %d", a.Rendition)
+	}
+	switch {
+	case a.InputDigest == "":
+		return text
+	case a.InputDigest == a.AppliedDigest:
+		return text + ", applied, inputs " + digest(a.InputDigest, wide)
+	case a.AppliedDigest == "":
+		return text + ", not applied in full yet, inputs " + digest(a.InputDigest, wide)
+	}
+	return text + ", not applied in full yet, inputs " + digest(a.InputDigest, wide) + "; applied last: " + digest(a.AppliedDigest, wide)
+}
+
+func (s Status) source(wide bool) string {
+	applied := s.Applied.Source
+	if s.Applied.SourceDigest != "" {
+		applied += ", digest " + digest(s.Applied.SourceDigest, wide)
+	}
+	if s.Source == "" || s.Source == s.Applied.Source {
+		return applied
+	}
+	if applied == "" {
+		return s.Source
+	}
+	return s.Source + "; applied: " + applied
+}
+
+func digest(full string, wide bool) string {
+	if wide || len(full) <= shortDigest {
+		return full
+	}
+	return full[:shortDigest]
+}
+
+// next says when the operator looks at a component again.
+func next(status metav1alpha1.Status, settings Settings, c Component) string {
+	const change = "as soon as something changes"
+	ready := c.Reason
+	switch {
+	case c.State == "":
+		return ""
+	case status.State == metav1alpha1.StateSuspended:
+		return "when it is resumed"
+	case ready == metav1alpha1.ReasonForeignFinalizers:
+		return "when the finalizers of others are gone"
+	case ready == metav1alpha1.ReasonRetrying:
+		return "within a minute, sooner at first, and " + change
+	case status.State == metav1alpha1.StateStalled, status.State == metav1alpha1.StateDeletionBlocked, status.State == metav1alpha1.StateDeleting:
+		return every(settings.RetryInterval, "at the operator's retry interval") + ", and " + change
+	case status.State == metav1alpha1.StateReady:
+		return every(settings.Interval, "at the operator's interval") + ", and " + change
+	}
+	return change
+}
+
+func every(interval *time.Duration, unknown string) string {
+	switch {
+	case interval == nil:
+		return unknown
+	case *interval <= 0:
+		return "never by itself"
+	}
+	return "every " + duration.HumanDuration(*interval)
+}
+
+func ago(t *metav1.Time, now time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return duration.HumanDuration(now.Sub(t.Time)) + " ago"
+}
+
+// titled makes cells of titles.
+func titled(titles ...string) []cell {
+	cells := row(titles...)
+	for i := range cells {
+		cells[i].tone = screen.Strong
+	}
+	return cells
+}
+
+func explanation(reason, message string) string {
+	switch {
+	case reason == "":
+		return message
+	case message == "":
+		return reason
+	}
+	return reason + ": " + message
+}
