@@ -16,7 +16,7 @@ TEST_FLAGS ?= $(if $(CI),-count=1)
 
 PROGRESS := $(CURDIR)/test/tools/progress.sh
 LINT := $(CURDIR)/bin/golangci-lint
-MODULES := . test/devcluster test/promql test/tools
+MODULES := . build/image test/devcluster test/promql test/tools
 
 ##@ Use
 
@@ -39,6 +39,15 @@ build: ## Build the programs: bin/fairlead, bin/fairlead-operator
 	@$(PROGRESS) "bin/fairlead, bin/fairlead-operator" "about 3 minutes the first time, seconds later" \
 		go build -v -ldflags "-X github.com/fairlead-io/fairlead/internal/version.Version=$(VERSION)" -o bin/ ./cmd/...
 
+# What the image is for, and the time of everything in it: that of the last commit, so that the same commit gives the same bytes.
+PLATFORMS ?= linux/amd64,linux/arm64
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+.PHONY: image
+image: ## Build the operator's image for PLATFORMS, with bills of materials, as an OCI layout: bin/image
+	go -C build/image run . -program $(CURDIR)/cmd/fairlead-operator -output $(CURDIR)/bin/image -platforms $(PLATFORMS) \
+		-version $(VERSION) -revision "$$(git rev-parse HEAD 2>/dev/null)" -epoch $(SOURCE_DATE_EPOCH)
+
 .PHONY: cluster
 cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 
@@ -49,6 +58,7 @@ test: cluster bin/helm bin/kubectl bin/promql ## Run all tests, most of them aga
 	go test -p 2 -timeout 20m $(TEST_FLAGS) ./...
 	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
 	cd test/promql && go test $(TEST_FLAGS) ./...
+	cd build/image && go test -timeout 10m $(TEST_FLAGS) ./...
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
@@ -101,6 +111,7 @@ lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	$(LINT) run ./...
 	cd test/devcluster && $(LINT) run ./...
 	cd test/promql && $(LINT) run ./...
+	cd build/image && $(LINT) run ./...
 
 .PHONY: verify
 verify: bin/controller-gen bin/helm-docs ## Check that generated files and go.mod files are up to date
@@ -127,6 +138,7 @@ format: bin/golangci-lint ## Format the code
 	$(LINT) fmt ./...
 	cd test/devcluster && $(LINT) fmt ./...
 	cd test/promql && $(LINT) fmt ./...
+	cd build/image && $(LINT) fmt ./...
 
 .PHONY: clean
 clean: ## Remove what was built
