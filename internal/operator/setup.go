@@ -4,11 +4,14 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
@@ -42,7 +45,11 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("generator of components: %w", err)
 	}
-	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, component.Options{
+	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler()).SetupWithManager(mgr)
+}
+
+func (o Options) forReconciler() component.Options {
+	return component.Options{
 		Policies:                component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
@@ -52,8 +59,23 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		TracerProvider:          o.TracerProvider,
 		SkipComponentMetrics:    o.SkipComponentMetrics,
 		SkipNameValidation:      o.SkipNameValidation,
-	})
-	return reconciler.SetupWithManager(mgr)
+	}
+}
+
+// Preview returns what tells what the reconciler of Components would do, as an operator without options of its own does it. contents stand for
+// referenced objects.
+func Preview(config *rest.Config, contents generator.References) (component.Preview[*v1alpha1.Component], error) {
+	g, err := NewGenerator(RenderOptions{})
+	if err != nil {
+		return component.Preview[*v1alpha1.Component]{}, fmt.Errorf("generator of components: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return component.Preview[*v1alpha1.Component]{}, err
+	}
+	return component.Preview[*v1alpha1.Component]{
+		Config: config, Scheme: scheme, Name: ReconcilerName, Generator: g, Options: Options{}.forReconciler(), Contents: contents,
+	}, nil
 }
 
 // functionCalls returns how many functions may be called at once: they hold up half of the workers at the most.

@@ -64,7 +64,22 @@ func (r *Reconciler[T]) readInputs(ctx context.Context, component T) (inputs, er
 	if err != nil || t.observing {
 		return inputs{observing: t.observing}, err
 	}
+	in, err := r.declaredInputs(component, t)
+	if err != nil {
+		return inputs{}, err
+	}
+	in.references, in.observing, err = r.readReferences(ctx, component, t)
+	if err != nil || in.observing {
+		return in, err
+	}
+	in.digest, err = r.inputDigest(component, in)
+	return in, err
+}
+
+// declaredInputs returns what a component itself says of its inputs.
+func (r *Reconciler[T]) declaredInputs(component T, t target) (inputs, error) {
 	in := inputs{target: t, namespace: component.GetNamespace(), name: component.GetName()}
+	var err error
 	if p, ok := any(component).(Placer); ok {
 		in.namespace, in.name = p.Placement()
 	}
@@ -74,14 +89,7 @@ func (r *Reconciler[T]) readInputs(ctx context.Context, component T) (inputs, er
 	if in.managed, err = declaredTypes(component); err != nil {
 		return inputs{}, invalidSpec(err)
 	}
-	if in.source, err = r.sourceOf(component); err != nil {
-		return inputs{}, err
-	}
-	in.references, in.observing, err = r.readReferences(ctx, component, t)
-	if err != nil || in.observing {
-		return in, err
-	}
-	in.digest, err = r.inputDigest(component, in)
+	in.source, err = r.sourceOf(component)
 	return in, err
 }
 

@@ -32,24 +32,35 @@ func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manife
 	if lines := r.unrecorded(client.ObjectKeyFromObject(component), component.GetStatus()); lines != nil {
 		return metav1alpha1.ParseInventory(lines)
 	}
+	known, rebuilt, err := r.knownInventory(ctx, component, owner, e)
+	if err != nil || !rebuilt {
+		return known, err
+	}
+	return r.restore(ctx, component, owner, plan.NewInventory(known))
+}
+
+// knownInventory returns the record of a component, or what is rebuilt of it; it writes nothing.
+func (r *Reconciler[T]) knownInventory(
+	ctx context.Context, component T, owner manifests.Owner, e *Engine,
+) (known []metav1alpha1.InventoryEntry, rebuilt bool, err error) {
 	lines, lost := r.recordedLines(ctx, component, owner)
 	if lost != nil && !isLost(lost) {
-		return nil, unreadInventory("cannot be read", lost)
+		return nil, false, unreadInventory("cannot be read", lost)
 	}
 	entries, err := metav1alpha1.ParseInventory(lines)
 	if err == nil && lost == nil && !r.damaged(component) {
-		return entries, nil
+		return entries, false, nil
 	}
 	found, err := e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete)
 	if err != nil {
-		return nil, unreadInventory("is lost or damaged, and cannot be rebuilt from the owner labels", err)
+		return nil, false, unreadInventory("is lost or damaged, and cannot be rebuilt from the owner labels", err)
 	}
 	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(entries), "found", len(found))
 	inventory := plan.NewInventory(found)
 	for _, e := range entries {
 		inventory[plan.KeyOf(e)] = e
 	}
-	return r.restore(ctx, component, owner, inventory)
+	return sortedEntries(inventory), true, nil
 }
 
 func unreadInventory(what string, err error) error {

@@ -64,10 +64,7 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 		return err
 	}
 	var err error
-	options := EngineOptions{
-		Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers, CacheFull: r.options.CacheFull,
-		Incidental: r.options.Incidental, TracerProvider: r.options.TracerProvider,
-	}
+	options := r.engineOptions()
 	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
 		return err
 	}
@@ -86,6 +83,13 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 	go r.sweep(ctx)
 	r.listen(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 	return nil
+}
+
+func (r *Reconciler[T]) engineOptions() EngineOptions {
+	return EngineOptions{
+		Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers, CacheFull: r.options.CacheFull,
+		Incidental: r.options.Incidental, TracerProvider: r.options.TracerProvider,
+	}
 }
 
 func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {

@@ -48,12 +48,17 @@ func (a *app) newApply() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	changed = flags.Changed
-	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
-	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
-	o.fields = specFlags(flags)
+	o.addSpecFlags(flags)
 	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is ready, and show its progress")
 	complete(cmd, "generator", generators...)
 	return cmd
+}
+
+// addSpecFlags adds the flags by which a command line says what a component is to be.
+func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
+	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
+	o.fields = specFlags(flags)
 }
 
 var generators = []string{"Helm", "Kustomize", "GoTemplate"}

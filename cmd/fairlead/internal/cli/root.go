@@ -93,7 +93,7 @@ func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetErr(streams.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; there are none anyway where stdout is no terminal, or NO_COLOR is set")
-	root.AddCommand(a.newApply(), a.newRender(), a.newTree(), a.newNotes(), a.newList(), a.newStatus(), a.newHistory(), a.newReconcile(), a.newSuspend(), a.newResume(), a.newDelete(), a.newVersion(), newExitCodes())
+	root.AddCommand(a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newTree(), a.newNotes(), a.newList(), a.newStatus(), a.newHistory(), a.newReconcile(), a.newSuspend(), a.newResume(), a.newDelete(), a.newVersion(), newExitCodes())
 	return root
 }
 

@@ -25,6 +25,7 @@ type Cluster struct {
 	// watcher has no time-out for a request: a watch is one.
 	watcher client.WithWatch
 	mapper  meta.RESTMapper
+	config  *rest.Config
 	// Namespace is the one of the flags, or else of the kubeconfig's context.
 	Namespace string
 }
@@ -63,7 +64,7 @@ func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 		return nil, err
 	}
 	options := client.Options{Scheme: scheme, Mapper: mapper, FieldOwner: FieldOwner}
-	c := &Cluster{mapper: mapper, Namespace: namespace}
+	c := &Cluster{mapper: mapper, config: config, Namespace: namespace}
 	if c.Client, err = client.New(config, options); err != nil {
 		return nil, exit.Unasked("kubeconfig: %w", err)
 	}
@@ -74,3 +75,6 @@ func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 	}
 	return c, nil
 }
+
+// Config returns how the cluster is reached.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }

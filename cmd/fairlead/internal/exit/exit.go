@@ -52,6 +52,12 @@ func RefuseShown(format string, args ...any) error {
 	return &Error{Code: No, Shown: true, Err: fmt.Errorf(format, args...)}
 }
 
+// IsShown says of an error that what was printed tells of it already.
+func IsShown(err error) bool {
+	known, ok := errors.AsType[*Error](err)
+	return ok && known.Shown
+}
+
 // BadUsage returns an error in the command line.
 func BadUsage(format string, args ...any) error {
 	return &Error{Code: Misuse, Usage: true, Err: fmt.Errorf(format, args...)}

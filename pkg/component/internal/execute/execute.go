@@ -39,6 +39,8 @@ type Executor struct {
 	journal  Journal
 	monitor  Monitor
 	turns    *turns
+	// seen, which may be nil, gets each object that the API server answers with.
+	seen func(*unstructured.Unstructured)
 }
 
 // Options are what an Executor needs.
@@ -252,6 +254,9 @@ func (e *Executor) resourceBy(a plan.Action, objects dynamic.Interface) (dynamic
 
 // observe reduces an answer to facts, compared with the manifest where the action has one.
 func (e *Executor) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Observed {
+	if e.seen != nil {
+		e.seen(obj)
+	}
 	o := inspect.Object(obj, e.reconciler)
 	if a.Object != nil {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, e.reconciler)

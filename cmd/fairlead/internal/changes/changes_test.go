@@ -1,0 +1,139 @@
+package changes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+)
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func TestFieldsNamesWhatDiffers(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"nothing":               {`{a: 1}`, `{a: 1}`, nil},
+		"a value":               {`{a: {b: 1}}`, `{a: {b: 2}}`, []string{"a.b"}},
+		"what is new, or gone":  {`{a: 1}`, `{b: 1}`, []string{"a", "b"}},
+		"an item with a name":   {`{c: [{name: web, image: a}]}`, `{c: [{name: web, image: b}]}`, []string{"c[web].image"}},
+		"an item without":       {`{c: [1, 2]}`, `{c: [1, 3]}`, []string{"c[1]"}},
+		"a list of other size":  {`{c: [1]}`, `{c: [1, 3]}`, []string{"c"}},
+		"a name with dots":      {`{a: {x.io/y: 1}}`, `{a: {x.io/y: 2}}`, []string{"a[x.io/y]"}},
+		"a map and a scalar":    {`{a: {b: 1}}`, `{a: 2}`, []string{"a"}},
+		"null, and what is not": {`{a: null}`, `{}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, changes.Fields(object(t, test.before), object(t, test.after))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if got := changes.Fields(nil, object(t, `{a: 1}`)); got != nil {
+		t.Errorf("of what is created there are %v", got)
+	}
+}
+
+func TestUnifiedMasksSecrets(t *testing.T) {
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: 'c2FtZQ=='}}\n"
+	before := object(t, secret+"data: {same: c2FtZQ==, other: b2xk, gone: Z29uZQ==}")
+	after := object(t, secret+"data: {same: c2FtZQ==, other: bmV3, more: bW9yZQ==}")
+	text, err := changes.Unified("Secret s", before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"c2FtZQ==", "b2xk", "bmV3", "Z29uZQ==", "bW9yZQ=="} {
+		if strings.Contains(text, value) {
+			t.Errorf("it tells %q:\n%s", value, text)
+		}
+	}
+	for _, line := range []string{"-  gone: '***'", "+  more: '***'", "-  other: '*** (before)'", "+  other: '*** (after)'", "   same: '***'"} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("it lacks %q:\n%s", line, text)
+		}
+	}
+	if before.Object["data"].(map[string]any)["other"] != "b2xk" {
+		t.Error("the object itself was masked")
+	}
+}
+
+func TestUnifiedTellsWhatIsNewOrGoes(t *testing.T) {
+	obj := object(t, "kind: ConfigMap\ndata: {a: b}")
+	created, err := changes.Unified("x", nil, obj)
+	if err != nil || created != "--- /dev/null\n+++ x (after)\n@@ -0,0 +1,3 @@\n+data:\n+  a: b\n+kind: ConfigMap\n" {
+		t.Errorf("%v, %q", err, created)
+	}
+	if same, err := changes.Unified("x", obj, obj); same != "" || err != nil {
+		t.Errorf("%v, %q", err, same)
+	}
+}
+
+func TestCleanLeavesWhatManifestsSay(t *testing.T) {
+	obj := object(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  uid: u
+  resourceVersion: "1"
+  generation: 1
+  creationTimestamp: "2026-01-01T00:00:00Z"
+  managedFields: [{manager: m}]
+  labels: {x.io/owner-id: a}
+  annotations: {x.io/owner-id: a, x.io/digest: d, x.io/order: "1"}
+status: {phase: x}
+`)
+	want := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {x.io/order: '1'}}}")
+	if diff := cmp.Diff(want, changes.Clean(obj)); diff != "" {
+		t.Error(diff)
+	}
+	if changes.Clean(nil) != nil {
+		t.Error("nothing became something")
+	}
+}
+
+func TestOwnedKeepsTheFieldsOfAManager(t *testing.T) {
+	live := object(t, `
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: shop
+  labels: {a: ours, b: theirs}
+  finalizers: [ours, theirs]
+  managedFields:
+    - {manager: m, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:a": {}}, "f:finalizers": {'v:"ours"': {}}},
+        "f:spec": {"f:selector": {}, "f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:port": {}}}}}}
+    - {manager: m, operation: Update, subresource: status, fieldsV1: {"f:status": {}}}
+    - {manager: other, operation: Update, fieldsV1: {"f:metadata": {"f:labels": {"f:b": {}}}}}
+spec:
+  type: ClusterIP
+  selector: {app: web}
+  ports: [{port: 80, protocol: TCP, name: http}, {port: 81, protocol: TCP}]
+status: {x: y}
+`)
+	want := object(t, `
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop, labels: {a: ours}, finalizers: [ours]}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+`)
+	if diff := cmp.Diff(want, changes.Owned(live, "m")); diff != "" {
+		t.Error(diff)
+	}
+	if changes.Owned(live, "nobody") != nil {
+		t.Error("who owns nothing applied something")
+	}
+}

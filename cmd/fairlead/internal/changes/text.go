@@ -1,0 +1,106 @@
+package changes
+
+import (
+	"strings"
+
+	"github.com/pmezard/go-difflib/difflib"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// contextLines is how many lines are shown around those that differ.
+const contextLines = 3
+
+// Unified returns how two objects that were cleaned differ, as a unified diff of their YAML under a name; empty where they do not. Nil is an
+// object that does not exist. The values of Secrets are masked, such that it shows which of them differ.
+func Unified(name string, before, after *unstructured.Unstructured) (string, error) {
+	before, after = mask(before, after)
+	from, err := lines(before)
+	if err != nil {
+		return "", err
+	}
+	to, err := lines(after)
+	if err != nil {
+		return "", err
+	}
+	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A: from, B: to, FromFile: sideName(name, before, "before"), ToFile: sideName(name, after, "after"), Context: contextLines,
+	})
+}
+
+func sideName(name string, obj *unstructured.Unstructured, side string) string {
+	if obj == nil {
+		return "/dev/null"
+	}
+	return name + " (" + side + ")"
+}
+
+func lines(obj *unstructured.Unstructured) ([]string, error) {
+	if obj == nil {
+		return nil, nil
+	}
+	text, err := yaml.Marshal(obj.Object)
+	if err != nil {
+		return nil, err
+	}
+	return difflib.SplitLines(strings.TrimSuffix(string(text), "\n")), nil
+}
+
+// The texts that stand for values of Secrets: one that is the same on both sides, and one that differs.
+const (
+	hidden       = "***"
+	hiddenBefore = "*** (before)"
+	hiddenAfter  = "*** (after)"
+)
+
+// mask returns copies of two Secrets without their values; other objects as they are.
+func mask(before, after *unstructured.Unstructured) (maskedBefore, maskedAfter *unstructured.Unstructured) {
+	if !isSecret(before) && !isSecret(after) {
+		return before, after
+	}
+	maskedBefore, maskedAfter = before.DeepCopy(), after.DeepCopy()
+	for _, field := range []string{"data", "stringData"} {
+		hide(values(maskedBefore, field), values(after, field), hiddenBefore)
+		hide(values(maskedAfter, field), values(before, field), hiddenAfter)
+	}
+	// What kubectl apply left there quotes the whole object.
+	for _, obj := range []*unstructured.Unstructured{maskedBefore, maskedAfter} {
+		if obj != nil {
+			hideLastApplied(obj)
+		}
+	}
+	return maskedBefore, maskedAfter
+}
+
+func isSecret(obj *unstructured.Unstructured) bool {
+	return obj != nil && obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
+}
+
+func values(obj *unstructured.Unstructured, field string) map[string]any {
+	if obj == nil {
+		return nil
+	}
+	found, _ := obj.Object[field].(map[string]any)
+	return found
+}
+
+func hide(own, other map[string]any, differs string) {
+	for key, value := range own {
+		own[key] = hidden
+		if counterpart, both := other[key]; both && counterpart != value {
+			own[key] = differs
+		}
+	}
+}
+
+// lastApplied is where kubectl apply keeps what it applied.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func hideLastApplied(obj *unstructured.Unstructured) {
+	annotations := obj.GetAnnotations()
+	if _, ok := annotations[lastApplied]; ok {
+		annotations[lastApplied] = hidden
+		obj.SetAnnotations(annotations)
+	}
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+const diffHelp = `Show how the objects of the component NAME differ from what the operator would make of them, and write nothing.
+
+With DIR it is what would be made of them after fairlead apply with the same folder and flags; without, what the operator has not done yet, or
+what somebody has changed since. Each write that fairlead plan shows is sent to the API server as a dry run; what comes back is compared.
+
+With --last-applied the manifests are compared with what was applied last, as the managed fields tell, instead of with the objects.
+
+The exit code is 0 where nothing differs and 1 where something does; all else is an error. Of Secrets it is shown which values differ, not the values.`
+
+func (a *app) newDiff() *cobra.Command {
+	o := a.newPlanOptions()
+	var lastApplied bool
+	cmd := &cobra.Command{
+		Use:   "diff NAME [DIR]",
+		Short: "Show how objects differ from what a component wants",
+		Long:  diffHelp,
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: work(func(ctx context.Context, args []string) error {
+			return notMerelyNo(a.diff(ctx, args, *o, lastApplied))
+		}),
+		ValidArgsFunction: a.completeApply,
+	}
+	o.addTo(cmd)
+	cmd.Flags().BoolVar(&lastApplied, "last-applied", false, "compare with what was applied last instead of with the objects as they are")
+	return cmd
+}
+
+// notMerelyNo gives an error another exit code than a difference has.
+func notMerelyNo(err error) error {
+	if err == nil || exit.CodeOf(err) != exit.No || exit.IsShown(err) {
+		return err
+	}
+	return &exit.Error{Code: exit.Misuse, Err: err}
+}
+
+func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplied bool) error {
+	p, err := a.foresee(ctx, args, o)
+	if err != nil {
+		return err
+	}
+	differs := p.forecast.Stuck()
+	for _, s := range p.forecast.Steps {
+		text, err := changeOf(s, lastApplied)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Key, err)
+		}
+		if text == "" {
+			continue
+		}
+		differs = true
+		if s.Unchecked != "" {
+			text = "# not checked: " + s.Unchecked + "\n" + text
+		}
+		if _, err := io.WriteString(a.Out, coloured(a.palette(), text)); err != nil {
+			return err
+		}
+	}
+	for _, w := range p.forecast.Waiting {
+		if w.Failed {
+			a.warn(fmt.Errorf("%s: %s: %s", w.Dependent, w.Reason, w.Message))
+		}
+	}
+	if differs {
+		return exit.RefuseShown("it differs")
+	}
+	return nil
+}
+
+// changeOf returns what a step changes; empty where that is nothing.
+func changeOf(s component.Step, lastApplied bool) (string, error) {
+	if s.Effect == component.EffectRelease {
+		return "", nil
+	}
+	before, after := s.Before, s.After
+	if lastApplied {
+		before = changes.Owned(before, operator.ReconcilerName)
+		var err error
+		if after, err = manifestOf(s); err != nil {
+			return "", err
+		}
+	}
+	return changes.Unified(s.Key.String(), changes.Clean(before), changes.Clean(after))
+}
+
+// manifestOf returns what is applied, without what tells whose it is; nil where nothing is.
+func manifestOf(s component.Step) (*unstructured.Unstructured, error) {
+	if s.Manifest == nil {
+		return nil, nil
+	}
+	return s.Manifest.Unmarked(operator.ReconcilerName)
+}
+
+// coloured colours the lines of a unified diff.
+func coloured(p screen.Palette, text string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(text) {
+		line = screen.Clean(strings.TrimSuffix(line, "\n"))
+		lines.WriteString(p.In(toneOfLine(line), line) + "\n")
+	}
+	return lines.String()
+}
+
+func toneOfLine(line string) screen.Tone {
+	switch {
+	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+		return screen.Strong
+	case strings.HasPrefix(line, "@@"):
+		return screen.Place
+	case strings.HasPrefix(line, "+"):
+		return screen.Added
+	case strings.HasPrefix(line, "-"):
+		return screen.Removed
+	case strings.HasPrefix(line, "#"):
+		return screen.Faint
+	}
+	return screen.Plain
+}

@@ -1,0 +1,55 @@
+package cli_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("diff", onCluster(func() {
+	It("shows what an apply would change, and no value of a Secret", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		dir := folder(shopTemplates()...)
+		r := fairlead(ctx, namespace, "diff", "shop", dir)
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(1))
+		expectGolden("diff/new.diff", namespace, r.Out)
+
+		applied(ctx, namespace, dir)
+		Expect(fairlead(ctx, namespace, "diff", "shop", dir)).To(Equal(result{}))
+		Expect(fairlead(ctx, namespace, "diff", "shop")).To(Equal(result{}))
+		r = fairlead(ctx, namespace, "diff", "shop", dir, "--set", "color=blue,extra=false")
+		Expect(r.Code).To(Equal(1))
+		expectGolden("diff/changes.diff", namespace, r.Out)
+	})
+
+	It("shows what somebody has changed since, and what was applied last", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		stop := operate(namespace)
+		dir := folder(shopTemplates()...)
+		applied(ctx, namespace, dir)
+		stop()
+		settings := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
+		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": {"color": "green", "theirs": "too"}}`)))).To(Succeed())
+
+		r := fairlead(ctx, namespace, "diff", "shop")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(1))
+		expectGolden("diff/drift.diff", namespace, r.Out)
+		r = fairlead(ctx, namespace, "diff", "shop", dir, "--set", "color=blue", "--last-applied")
+		Expect(r.Code).To(Equal(1))
+		expectGolden("diff/last-applied.diff", namespace, r.Out)
+	})
+
+	It("answers 1 for a difference only", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		r := fairlead(ctx, namespace, "diff", "shop")
+		Expect(r.Code).To(Equal(2))
+		Expect(r.Err).To(ContainSubstring("does not exist"))
+		Expect(fairlead(ctx, namespace, "diff", "shop", folder("broken.yaml", "kind: {{ nope }}")).Code).To(Equal(2))
+	})
+}))

@@ -1,0 +1,94 @@
+package cli_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const shopChart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+
+// shopTemplates are files of a chart with a few dependents.
+func shopTemplates() []string {
+	return []string{
+		"Chart.yaml", shopChart, "values.yaml", "color: red\nreplicas: 1\nextra: true\n",
+		"templates/settings.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: {{ .Values.color }}, size: small}\n",
+		"templates/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: \"{{ .Values.color }}\"}\n",
+		"templates/extra.yaml", "{{ if .Values.extra }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\n{{ end }}\n",
+		"templates/account.yaml", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: shop, annotations: {fairlead.io/order: \"1\"}}\n",
+	}
+}
+
+var _ = Describe("plan", onCluster(func() {
+	leftAlone := func(ctx context.Context, namespace string) {
+		GinkgoHelper()
+		components, maps := &v1alpha1.ComponentList{}, &corev1.ConfigMapList{}
+		Expect(k8s.List(ctx, components, client.InNamespace(namespace))).To(Succeed())
+		Expect(k8s.List(ctx, maps, client.InNamespace(namespace))).To(Succeed())
+		Expect(components.Items).To(BeEmpty())
+		Expect(maps.Items).To(HaveEach(HaveField("Name", Or(Equal("kube-root-ca.crt"), Equal("settings")))))
+	}
+
+	It("tells of a component that does not exist yet, and writes nothing", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).To(Succeed())
+		r := fairlead(ctx, namespace, "plan", "shop", folder(shopTemplates()...), "--set", "color=blue")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(0))
+		expectGolden("plan/new.txt", namespace, r.Out)
+		leftAlone(ctx, namespace)
+	})
+
+	It("tells what changes, what is pruned, and what stays", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		dir := folder(shopTemplates()...)
+		applied(ctx, namespace, dir)
+		Expect(fairlead(ctx, namespace, "plan", "shop").Out).To(ContainSubstring("nothing to do, 4 unchanged."))
+
+		r := fairlead(ctx, namespace, "plan", "shop", dir, "--set", "color=blue,extra=false")
+		Expect(r.Err).To(BeEmpty())
+		expectGolden("plan/changes.txt", namespace, r.Out)
+		r = fairlead(ctx, namespace, "plan", "shop", dir, "--set", "color=blue,extra=false", "-o", "yaml")
+		expectGolden("plan/changes.yaml", namespace, r.Out)
+		r = fairlead(ctx, namespace, "plan", "shop", "--delete")
+		Expect(r.Err).To(BeEmpty())
+		expectGolden("plan/deletion.txt", namespace, r.Out)
+	})
+
+	It("names what somebody has to put right, and goes on behind it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		other := manifests.Owner{Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "other"}
+		taken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "settings",
+			Labels:      map[string]string{"fairlead.io/owner-id": other.ID()},
+			Annotations: map[string]string{"fairlead.io/owner-id": other.String()},
+		}}
+		Expect(k8s.Create(ctx, taken)).To(Succeed())
+		r := fairlead(ctx, namespace, "plan", "shop", folder(append(shopTemplates(),
+			"templates/bad.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 100000}]}\n",
+			"templates/unknown.yaml", "apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: of}\n")...))
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(0))
+		expectGolden("plan/conflicts.txt", namespace, r.Out)
+		leftAlone(ctx, namespace)
+	})
+
+	DescribeTable("refuses", func(ctx SpecContext, args func(dir string) []string, code int, want string) {
+		r := fairlead(ctx, newNamespace(ctx), append([]string{"plan"}, args(folder("broken.yaml", "kind: {{ nope }}"))...)...)
+		Expect(r.Code).To(Equal(code), r.Err)
+		Expect(r.Err).To(ContainSubstring(want))
+	},
+		Entry("a component that does not exist", func(string) []string { return []string{"shop"} }, 1, "does not exist"),
+		Entry("a source that does not render", func(dir string) []string { return []string{"shop", dir} }, 2, `function "nope" not defined`),
+		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "go with DIR"),
+		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2, "without DIR"),
+	)
+}))

@@ -1,0 +1,44 @@
+package publish
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Preview returns what Publish would leave, and writes nothing: the component, and its source. Who may not write components gets it as far as it
+// can be told without the API server, which might refuse it.
+func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstructured, *corev1.ConfigMap, error) {
+	before, err := p.find(ctx, r.Target)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := newSource(r.Target, r.Archive)
+	rehearsing := Publisher{Client: client.NewDryRunClient(p.Client), Done: func(string) {}, Warn: p.Warn}
+	component, _, err := rehearsing.switchOver(ctx, before, r, s.name)
+	if apierrors.IsForbidden(err) {
+		component, err = expected(before, r, s.name)
+	}
+	if err != nil {
+		return nil, nil, s.explain(err)
+	}
+	return component, s.configMap(), nil
+}
+
+// expected is the component as it would be.
+func expected(before *unstructured.Unstructured, r Request, source string) (*unstructured.Unstructured, error) {
+	if before == nil {
+		before = r.Target.Blank()
+	}
+	after := before.DeepCopy()
+	if err := setSpec(after, r.Fields, source); err != nil {
+		return nil, err
+	}
+	if !sameSpec(before, after) {
+		after.SetGeneration(before.GetGeneration() + 1)
+	}
+	return after, nil
+}

@@ -1,0 +1,246 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+// Plan is what an operator would do with a component.
+type Plan struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Component  PlanOf         `json:"component"`
+	Steps      []PlanStep     `json:"steps"`
+	Waiting    []PlanWaiting  `json:"waiting"`
+	Blocked    []PlanBlocked  `json:"blocked"`
+	Finalizers []string       `json:"finalizers,omitempty"`
+	Counts     map[string]int `json:"counts"`
+}
+
+// PlanOf is the component of a plan.
+type PlanOf struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// Delete says that the plan is that of the component's deletion.
+	Delete bool `json:"delete"`
+	// Revision is the one that would be applied; NewRevision says that it is not the last one.
+	Revision    int64 `json:"revision"`
+	NewRevision bool  `json:"newRevision"`
+	// Suspended says that nothing is done before the component is resumed.
+	Suspended bool `json:"suspended"`
+}
+
+// PlanStep is one write. The steps of a turn are made at once.
+type PlanStep struct {
+	Turn  int    `json:"turn"`
+	Wave  int    `json:"wave"`
+	Phase string `json:"phase,omitempty"`
+	// Action is one word, in lower case.
+	Action    string `json:"action"`
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Reason    string `json:"reason"`
+	// Fields are the paths of what an update changes.
+	Fields []string `json:"fields,omitempty"`
+	// Held says that something that failed has to be put right before.
+	Held bool `json:"held,omitempty"`
+	// Unchecked says why the API server was not asked whether it would accept the write.
+	Unchecked string `json:"unchecked,omitempty"`
+}
+
+// PlanWaiting names a dependent that would hold the component up.
+type PlanWaiting struct {
+	Dependent string `json:"dependent"`
+	Wave      int32  `json:"wave"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message,omitempty"`
+	// Failed says that somebody has to do something about it. What follows it is held up.
+	Failed bool `json:"failed"`
+}
+
+// PlanBlocked is a type whose foreign instances forbid a deletion.
+type PlanBlocked struct {
+	Type  string   `json:"type"`
+	Count int      `json:"count"`
+	Names []string `json:"names,omitempty"`
+	Error string   `json:"error,omitempty"`
+}
+
+// unchanged is what dependents are counted as that need no write.
+const unchanged = "unchanged"
+
+// effects are what becomes of dependents, in the order in which they are counted.
+var effects = []component.Effect{
+	component.EffectCreate, component.EffectUpdate, component.EffectAdopt, component.EffectRecreate, component.EffectPurge, component.EffectPrune,
+	component.EffectDelete, component.EffectRelease,
+}
+
+func actionOf(e component.Effect) string { return strings.ToLower(string(e)) }
+
+// NewPlan puts a plan together.
+func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool) Plan {
+	p := Plan{
+		APIVersion: SchemaVersion, Kind: "Plan",
+		Component: PlanOf{
+			APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(),
+			Delete: deletion, Revision: f.Revision, NewRevision: f.NewRevision, Suspended: f.Suspended,
+		},
+		Steps: make([]PlanStep, 0, len(f.Steps)), Waiting: []PlanWaiting{}, Blocked: []PlanBlocked{}, Finalizers: f.Finalizers,
+		Counts: map[string]int{unchanged: f.Unchanged},
+	}
+	for _, s := range f.Steps {
+		step := PlanStep{
+			Turn: s.Turn, Wave: s.Wave, Phase: string(s.Phase), Action: actionOf(s.Effect), Group: s.Key.Group, Kind: s.Key.Kind,
+			Namespace: s.Key.Namespace, Name: s.Key.Name, Reason: s.Reason, Held: s.Held, Unchecked: s.Unchecked,
+		}
+		if s.Unchecked == "" {
+			step.Fields = changes.Fields(changes.Clean(s.Before), changes.Clean(s.After))
+		}
+		p.Steps = append(p.Steps, step)
+		p.Counts[step.Action]++
+	}
+	for _, w := range f.Waiting {
+		p.Waiting = append(p.Waiting, PlanWaiting{Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message, Failed: w.Failed || w.Reason == component.NodeNotServed})
+	}
+	for _, b := range f.Blocked {
+		p.Blocked = append(p.Blocked, PlanBlocked{Type: b.Type, Count: b.Count, Names: b.Names, Error: b.Error})
+	}
+	return p
+}
+
+// Print writes the plan.
+func (p Plan) Print(o Output) error {
+	if o.Structured() {
+		return o.write(p)
+	}
+	if _, err := io.WriteString(o, p.headline()+"\n"); err != nil {
+		return err
+	}
+	if len(p.Steps) > 0 {
+		if _, err := io.WriteString(o, "\n"); err != nil {
+			return err
+		}
+		if err := table(o, []string{"TURN", "WAVE", "ACTION", "KIND", "NAME", "WHY"}, p.rows()); err != nil {
+			return err
+		}
+	}
+	var text strings.Builder
+	p.writeObstacles(&text, o.Palette)
+	_, err := io.WriteString(o, text.String()+"\n"+p.summary()+"\n")
+	return err
+}
+
+func (p Plan) headline() string {
+	c := p.Component
+	name := fmt.Sprintf("%s %s", withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group), withNamespace(c.Namespace, c.Name))
+	switch {
+	case c.Delete:
+		name += ": its deletion"
+	case c.NewRevision:
+		name += fmt.Sprintf(": revision %d, which is new", c.Revision)
+	default:
+		name += fmt.Sprintf(": revision %d", c.Revision)
+	}
+	if c.Suspended {
+		name += "\nIt is suspended: nothing of this is done before it is resumed."
+	}
+	return name
+}
+
+func (p Plan) rows() [][]cell {
+	var rows [][]cell
+	for _, s := range p.Steps {
+		cells := append(row(fmt.Sprint(s.Turn), fmt.Sprint(s.Wave)), cell{text: s.Action, tone: toneOfAction[s.Action]})
+		rows = append(rows, append(cells, row(withGroup(s.Kind, s.Group), withNamespace(s.Namespace, s.Name), s.explanation())...))
+	}
+	return rows
+}
+
+// toneOfAction are the colours of actions that people look for.
+var toneOfAction = map[string]screen.Tone{
+	actionOf(component.EffectCreate): screen.Good, actionOf(component.EffectUpdate): screen.Busy, actionOf(component.EffectAdopt): screen.Busy,
+	actionOf(component.EffectRecreate): screen.Bad, actionOf(component.EffectPrune): screen.Bad, actionOf(component.EffectPurge): screen.Bad,
+	actionOf(component.EffectDelete): screen.Bad, actionOf(component.EffectRelease): screen.Busy,
+}
+
+// maxFields is how many fields of an update are named in a table.
+const maxFields = 4
+
+func (s PlanStep) explanation() string {
+	why := s.Reason
+	if s.Phase != "" {
+		why += " (" + s.Phase + ")"
+	}
+	if n := len(s.Fields); n > 0 {
+		why += ": " + strings.Join(s.Fields[:min(n, maxFields)], ", ")
+		if n > maxFields {
+			why += fmt.Sprintf(" and %d more", n-maxFields)
+		}
+	}
+	if s.Held {
+		why += "; held up"
+	}
+	if s.Unchecked != "" {
+		why += "; not checked: " + oneLine(s.Unchecked)
+	}
+	return why
+}
+
+// writeObstacles writes what stands in the way.
+func (p Plan) writeObstacles(text *strings.Builder, colours screen.Palette) {
+	for _, b := range p.Blocked {
+		reason := fmt.Sprintf("there are foreign instances (%d): %s", b.Count, strings.Join(b.Names, ", "))
+		if b.Error != "" {
+			reason = b.Error
+		}
+		fmt.Fprintf(text, "\n%s %s\n", colours.In(screen.Bad, "Blocked by "+b.Type+":"), oneLine(reason))
+	}
+	if len(p.Finalizers) > 0 {
+		title := colours.In(screen.Bad, "Nothing is touched before the finalizers of others are gone:")
+		fmt.Fprintf(text, "\n%s %s\n", title, oneLine(strings.Join(p.Finalizers, ", ")))
+	}
+	p.writeWaiting(text, true, colours.In(screen.Bad, "Somebody has to put this right; what follows it is held up:"))
+	p.writeWaiting(text, false, colours.In(screen.Busy, "It waits for:"))
+}
+
+func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
+	for _, w := range p.Waiting {
+		if w.Failed != failed {
+			continue
+		}
+		if title != "" {
+			fmt.Fprintf(text, "\n%s\n", title)
+			title = ""
+		}
+		fmt.Fprintf(text, "  %s (wave %d): %s\n", screen.Clean(w.Dependent), w.Wave, strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
+	}
+}
+
+// summary counts.
+func (p Plan) summary() string {
+	var counts []string
+	for _, e := range effects {
+		if n := p.Counts[actionOf(e)]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d to %s", n, actionOf(e)))
+		}
+	}
+	if len(counts) == 0 {
+		counts = append(counts, "nothing to do")
+	}
+	if n := p.Counts[unchanged]; n > 0 {
+		counts = append(counts, fmt.Sprintf("%d unchanged", n))
+	}
+	return strings.Join(counts, ", ") + "."
+}

@@ -1,0 +1,69 @@
+package component
+
+import (
+	"slices"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// wait notes what a plan waits for, and takes it for over. It says whether there was anything that had not been waited for.
+func (r *rehearsal) wait(p plan.Plan) (anew bool) {
+	listed := outcome(p, nil).Waiting
+	for i, w := range p.Waiting {
+		name := w.Key.String() + " " + w.Reason
+		if r.waited[name] {
+			continue
+		}
+		anew, r.waited[name] = true, true
+		r.forecast.Waiting = append(r.forecast.Waiting, listed[i])
+		if w.Failure != nil || w.Reason == plan.WaitNotServed {
+			r.held, r.touched[w.Key] = true, true
+		}
+		r.assume(w)
+	}
+	return anew
+}
+
+// assume takes what is waited for as if it had come.
+func (r *rehearsal) assume(w plan.Waiting) {
+	was := r.facts.Live(w.Key)
+	i := slices.IndexFunc(r.facts.Desired, func(o manifests.Object) bool { return o.Key == w.Key })
+	var now plan.Observed
+	switch {
+	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
+		// It is nobody's record, so that it can be left out.
+		r.facts.Desired = slices.Delete(slices.Clone(r.facts.Desired), i, i+1)
+		return
+	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
+		now, r.away[w.Key] = pretendGone(was), true
+	case w.Failure == nil && was.Presence == plan.Present, w.Reason == metav1alpha1.ReasonDependentFailed:
+		now = pretendReady(was)
+	default:
+		now = pretendApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
+	}
+	r.written[w.Key] = true
+	r.facts.Results[w.Key] = plan.Result{Verb: plan.VerbApply, Observed: &now}
+}
+
+// isRemoval says that an object is waited for that is to go.
+func isRemoval(reason string) bool {
+	return reason == plan.WaitNotGone || reason == plan.WaitNotEmpty || reason == plan.WaitUnguarded
+}
+
+// object returns the manifest of a key, nil where it has none.
+func (r *rehearsal) object(key manifests.Key) *manifests.Object {
+	for _, objects := range [][]manifests.Object{r.facts.Desired, r.facts.PreDelete, r.facts.PostDelete} {
+		for i := range objects {
+			if objects[i].Key == key {
+				return &objects[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (r *rehearsal) inPhase(key manifests.Key) bool {
+	return len(r.facts.Desired) == 0 && r.object(key) != nil
+}

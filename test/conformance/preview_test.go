@@ -1,0 +1,162 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// previewOf returns a preview of an operator as runOperator runs it.
+func previewOf(operator string) component.Preview[*gadget.Gadget] {
+	GinkgoHelper()
+	scheme, err := gadget.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	config := cluster.Config()
+	config.UserAgent = "preview"
+	return component.Preview[*gadget.Gadget]{
+		Config: config, Scheme: scheme, Name: operator, Generator: gadget.Generate,
+		Options: component.Options{Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride}},
+	}
+}
+
+// foresee returns what would come of other manifests, and proves that nobody finds out by writing.
+func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (component.Forecast, error) {
+	GinkgoHelper()
+	changed, ok := g.DeepCopyObject().(*gadget.Gadget)
+	Expect(ok).To(BeTrue())
+	if changed.Spec.Manifests != manifests {
+		changed.Spec.Manifests = manifests
+		changed.Generation++
+	}
+	return previewOf(operatorName).Apply(ctx, changed)
+}
+
+// turns returns what a forecast does, turn by turn, as tale tells it.
+func turns(f component.Forecast) [][]string {
+	verbs := map[component.Effect][]string{
+		component.EffectCreate: {"create"}, component.EffectUpdate: {"update"}, component.EffectAdopt: {"update"}, component.EffectRelease: {"update"},
+		component.EffectRecreate: {"delete", "create"}, component.EffectPrune: {"delete"}, component.EffectPurge: {"delete"}, component.EffectDelete: {"delete"},
+	}
+	var told [][]string
+	last := 0
+	for _, s := range f.Steps {
+		for i, verb := range verbs[s.Effect] {
+			if s.Turn != last || i > 0 {
+				told = append(told, nil)
+				last = s.Turn
+			}
+			n := len(told) - 1
+			told[n] = append(told[n], fmt.Sprintf("%s %ss/%s", verb, strings.ToLower(s.Key.Kind), s.Key.Name))
+		}
+	}
+	return told
+}
+
+// expectTold compares what was foreseen with what was done: within a turn any order will do, and an adoption may take several writes.
+func expectTold(done []string, foreseen [][]string) {
+	GinkgoHelper()
+	done = slices.Compact(done)
+	var want []string
+	for _, turn := range foreseen {
+		slices.Sort(turn)
+		want = append(want, turn...)
+		if from, to := len(want)-len(turn), len(want); to <= len(done) {
+			slices.Sort(done[from:to])
+		}
+	}
+	Expect(strings.Join(done, "\n")).To(Equal(strings.Join(want, "\n")))
+}
+
+// effects returns what becomes of each object, by name, in order.
+func effects(f component.Forecast) []string {
+	var found []string
+	for _, s := range f.Steps {
+		text := fmt.Sprintf("%s %s", s.Effect, s.Key.Name)
+		if s.Held {
+			text += " (held)"
+		}
+		found = append(found, text)
+	}
+	return found
+}
+
+// doneTo returns the writes to the objects of a namespace, and to those elsewhere that a forecast names.
+func doneTo(events testcluster.Events, namespace string, f component.Forecast) []string {
+	events = slices.Clone(events)
+	for i, e := range events {
+		if slices.ContainsFunc(f.Steps, func(s component.Step) bool { return s.Key.Name == e.Name }) {
+			events[i].Namespace = namespace
+		}
+	}
+	return tale(events, namespace)
+}
+
+var _ = Describe("A preview", func() {
+	DescribeTable("says what the operator then does", func(ctx SpecContext, before, after func(namespace string) string, want ...string) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", before(namespace))
+		expectReady(ctx, g)
+		settle(ctx, operatorName)
+
+		mark := markAudit(ctx)
+		g = current(ctx, g)
+		forecast, err := foresee(ctx, g, after(namespace))
+		Expect(err).NotTo(HaveOccurred())
+		for i := range want {
+			want[i] = strings.ReplaceAll(want[i], "<namespace>", namespace)
+		}
+		Expect(effects(forecast)).To(HaveExactElements(elements(want)...))
+		Expect(forecast.Stuck()).To(BeFalse(), "%v", forecast.Waiting)
+		Expect(current(ctx, g)).To(Equal(g), "nothing is written")
+
+		changeManifests(ctx, g, after(namespace))
+		expectReady(ctx, g)
+		settle(ctx, operatorName)
+		expectTold(doneTo(requestsSince(ctx, mark, operatorName), namespace, forecast), turns(forecast))
+	},
+		Entry("where nothing changes", always(configMap("a", "1")), always(configMap("a", "1"))),
+		Entry("of new dependents, wave by wave", always(configMap("old", "1")), func(namespace string) string {
+			return together(configMap("old", "1"), configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)), configMap("last", "1", order(2)))
+		}, "Create first", "Create second", "Create web", "Create last"),
+		Entry("of a change, and of what is no longer rendered", always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
+			always(together(configMap("a", "2"), configMap("b", "1"))), "Update a", "Prune gone"),
+		Entry("of changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))), "Update a"),
+		Entry("of what is recreated", always(configMap("a", "1", updatePolicy("recreate"))), always(configMap("a", "2", updatePolicy("recreate"))), "Recreate a"),
+		Entry("of what is replaced", always(configMap("a", "1", updatePolicy("replace"))), always(configMap("a", "2", updatePolicy("replace"))), "Update a"),
+		Entry("of what is applied once", always(configMap("a", "1", setting("reconcile-policy", "once"))), always(configMap("a", "2", setting("reconcile-policy", "once")))),
+		Entry("of what follows the component", always(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change"))),
+			always(together(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change")), configMap("b", "1"))), "Update a", "Create b"),
+		Entry("of what is released", always(together(configMap("a", "1"), configMap("b", "1", deletePolicy("orphan")))), always(configMap("a", "1")), "Release b"),
+		Entry("of what is purged", always(configMap("a", "1")), always(together(
+			configMap("a", "1"), configMap("scratch", "1", setting("purge-order", "0")), job("migrate", "1", setting("purge-order", "1")), configMap("last", "1", order(2)))),
+			"Create scratch", "Create migrate", "Purge scratch", "Purge migrate", "Create last"),
+		Entry("of a namespace and what is in it", always(configMap("a", "1")), func(namespace string) string {
+			return together(configMap("a", "1"), namespaceManifest(namespace+"-more"), within(namespace+"-more", configMap("b", "1")))
+		}, "Create <namespace>-more", "Create b"),
+		Entry("of a type and its instances", always(configMap("a", "1")), func(namespace string) string {
+			group := namespace + ".example.com"
+			return together(configMap("a", "1"), widgetDefinition(group), widget(group, "w"))
+		}, "Create widgets.<namespace>.example.com", "Create w"),
+	)
+})
+
+// always is what does not depend on the namespace.
+func always(text string) func(string) string { return func(string) string { return text } }
+
+
+func elements(texts []string) []any {
+	found := make([]any, 0, len(texts))
+	for _, t := range texts {
+		found = append(found, t)
+	}
+	return found
+}
