@@ -25,6 +25,7 @@ type options struct {
 	maxConcurrentReconciles int
 	maxConcurrentWrites     int
 	maxRenderedBytes        int
+	maxStatusInventory      int
 	defaultServiceAccount   string
 	fetch                   fetch.Options
 	componentMetrics        bool
@@ -50,6 +51,8 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents of a cluster at once")
 	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,
 		"memory for what is rendered, compressed; what was wanted least recently makes room, and is rendered again when it is wanted")
+	flags.IntVar(&o.maxStatusInventory, "max-status-inventory-bytes", component.MaxStatusInventory,
+		"text of an inventory that the status of a component holds, about 150 bytes for a dependent; a larger one is kept in Secrets")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
 		"service account of components that name none, in the namespace of each; without it they act as the operator")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
@@ -91,6 +94,7 @@ func (o options) validateBounds() error {
 		{"max-concurrent-reconciles", int64(o.maxConcurrentReconciles)},
 		{"max-concurrent-writes", int64(o.maxConcurrentWrites)},
 		{"max-rendered-bytes", int64(o.maxRenderedBytes)},
+		{"max-status-inventory-bytes", int64(o.maxStatusInventory)},
 		{"fetch-max-bytes", o.fetch.ArchiveBytes},
 	} {
 		if bound.value < 1 {
@@ -99,6 +103,9 @@ func (o options) validateBounds() error {
 	}
 	if o.fetch.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout))
+	}
+	if o.maxStatusInventory > component.MaxStatusInventory {
+		errs = append(errs, fmt.Errorf("--max-status-inventory-bytes=%d: want %d or less", o.maxStatusInventory, component.MaxStatusInventory))
 	}
 	return errors.Join(errs...)
 }

@@ -28,6 +28,8 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		{[]string{"--max-concurrent-reconciles=0"}, "fairlead-operator: --max-concurrent-reconciles=0: want 1 or more; --help lists the flags\n"},
 		{[]string{"--max-concurrent-writes=-1"}, "fairlead-operator: --max-concurrent-writes=-1: want 1 or more; --help lists the flags\n"},
 		{[]string{"--max-rendered-bytes=-1"}, "fairlead-operator: --max-rendered-bytes=-1: want 1 or more; --help lists the flags\n"},
+		{[]string{"--max-status-inventory-bytes=0"}, "fairlead-operator: --max-status-inventory-bytes=0: want 1 or more; --help lists the flags\n"},
+		{[]string{"--max-status-inventory-bytes=262145"}, "fairlead-operator: --max-status-inventory-bytes=262145: want 262144 or less; --help lists the flags\n"},
 		{[]string{"--default-service-account=a:b"}, "fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n"},
 		{[]string{"--tracing-endpoint=collector:4318"}, "fairlead-operator: --tracing-endpoint=collector:4318: want a URL such as http://collector:4318; --help lists the flags\n"},
 		{[]string{"--tracing-sampling-ratio=2"}, "fairlead-operator: --tracing-sampling-ratio=2: want a number from 0 to 1; --help lists the flags\n"},

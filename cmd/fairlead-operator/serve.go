@@ -47,7 +47,7 @@ func serve(ctx context.Context, o options) error {
 	defer stopTracing()
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
-		RenderedBytes: o.maxRenderedBytes, DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
+		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory, DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
 		TracerProvider: traces, SkipComponentMetrics: !o.componentMetrics,
 	}
 	if err := operator.Setup(mgr, setup); err != nil {

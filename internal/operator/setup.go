@@ -27,6 +27,8 @@ type Options struct {
 	Writers int
 	// RenderedBytes bounds the memory of what is rendered.
 	RenderedBytes int
+	// StatusInventory is how much text of an inventory, in bytes, a status holds.
+	StatusInventory int
 	// DefaultServiceAccount is that of components that name none.
 	DefaultServiceAccount string
 	// Fetch says how archives are fetched from outside the cluster.
@@ -54,6 +56,7 @@ func (o Options) forReconciler() component.Options {
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
 		RenderedBytes:           o.RenderedBytes,
+		StatusInventory:         o.StatusInventory,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
 		Fetcher:                 fetch.NewHTTP(o.Fetch),
 		TracerProvider:          o.TracerProvider,

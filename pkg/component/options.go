@@ -16,6 +16,9 @@ import (
 // DefaultRenderedBytes is the memory for what is rendered, unless Options say otherwise.
 const DefaultRenderedBytes = 256 << 20
 
+// MaxStatusInventory is how much text of an inventory, in bytes, a status holds at the most, and unless Options say otherwise.
+const MaxStatusInventory = 256 << 10
+
 // Options configure a Reconciler. The zero value is ready to use.
 type Options struct {
 	// Policies of dependents that name none, in components that name none.
@@ -56,7 +59,7 @@ type Options struct {
 	// component's namespace.
 	RecordNamespace string
 	// StatusInventory is how much text of an inventory the status of a component holds, in bytes, about 150 for a dependent; 256 KiB by default,
-	// and at the most. What takes more is kept in Secrets, where records are.
+	// and at the most. What takes more is kept in Secrets, where records are. Below zero, all inventories are.
 	StatusInventory int
 	// Fetcher gets the sources of components that are SourceHolders.
 	Fetcher Fetcher
@@ -101,7 +104,7 @@ func (o Options) withDefaults() Options {
 	fill(&o.Timeout, 10*time.Minute)
 	fill(&o.RenderedBytes, DefaultRenderedBytes)
 	fill(&o.RecordNamespace, metav1.NamespaceSystem)
-	fill(&o.StatusInventory, maxStatusInventory)
-	o.StatusInventory = min(max(o.StatusInventory, 0), maxStatusInventory)
+	fill(&o.StatusInventory, MaxStatusInventory)
+	o.StatusInventory = min(max(o.StatusInventory, 0), MaxStatusInventory)
 	return o
 }

@@ -18,9 +18,6 @@ import (
 // inventory differs, the Secrets of another one are written first, then the status names that one, and then those before go. So the status
 // names a complete record at any time, whatever fails in between.
 
-// maxStatusInventory is how much text of an inventory, in bytes, a status holds by default, and at the most.
-const maxStatusInventory = 256 << 10
-
 // maxInventory bounds the text of an inventory, in bytes, wherever it is.
 const maxInventory = 16 << 20
 
