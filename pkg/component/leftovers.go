@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -69,6 +70,44 @@ func (r *Reconciler[T]) leave(name types.NamespacedName, secrets []metav1.Partia
 	r.leftovers[name] = secrets
 }
 
+// noteUnnamed notes a Secret of an inventory that a status does not name.
+func (r *Reconciler[T]) noteUnnamed(name types.NamespacedName, secret *metav1.PartialObjectMetadata) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unnamed[name] == nil {
+		r.unnamed[name] = map[string]metav1.PartialObjectMetadata{}
+	}
+	r.unnamed[name][secret.Name] = *secret
+}
+
+// bury finds among the Secrets that no status names those that none is going to name: a crash left them. Another operator may be about to name
+// the others, which are to replace what is recorded now; they go with the next record. Where the record is lost, all of them are left for
+// its rebuilding.
+func (r *Reconciler[T]) bury(ctx context.Context, component T) error {
+	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	r.mu.Lock()
+	unnamed := slices.Collect(maps.Values(r.unnamed[name]))
+	r.mu.Unlock()
+	recorded := markOf(status)
+	isKnown := !status.HasInventoryRecord() || r.shelvedAs(name, status) != nil
+	if len(unnamed) == 0 || recorded.empty() || !isKnown || r.damaged(component) {
+		return nil
+	}
+	if err := r.confirm(ctx, component, recorded); err != nil {
+		return fmt.Errorf("confirm the component: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, secret := range unnamed {
+		after := secret.Annotations[r.name+"/"+annotationAfter]
+		if after != "" && after != recorded.id() && !recorded.names(secret.Name) {
+			r.leftovers[name] = append(r.leftovers[name], secret)
+		}
+		delete(r.unnamed[name], secret.Name)
+	}
+	return nil
+}
+
 // tidy deletes the Secrets of former inventories. They are known by UID, and were there before the one that counts was named, so none of them
 // is another operator's newer one.
 func (r *Reconciler[T]) tidy(ctx context.Context, name types.NamespacedName) error {
@@ -104,7 +143,10 @@ func (r *Reconciler[T]) dropChanged(ctx context.Context, listed *metav1.PartialO
 
 // tidied is when to come back to a component after a pass: soon, where Secrets of former inventories could not be deleted.
 func (r *Reconciler[T]) tidied(ctx context.Context, component T, after time.Duration) time.Duration {
-	err := r.tidy(ctx, client.ObjectKeyFromObject(component))
+	err := r.bury(ctx, component)
+	if err == nil {
+		err = r.tidy(ctx, client.ObjectKeyFromObject(component))
+	}
 	if err == nil {
 		return after
 	}

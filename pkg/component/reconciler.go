@@ -68,6 +68,8 @@ type Reconciler[T Component] struct {
 	shelves    map[types.NamespacedName]shelf
 	// leftovers are Secrets of former inventories, which are still to be deleted.
 	leftovers map[types.NamespacedName][]metav1.PartialObjectMetadata
+	// unnamed are Secrets of inventories, by their names, that were there at the start, and that the status of their component did not name.
+	unnamed map[types.NamespacedName]map[string]metav1.PartialObjectMetadata
 }
 
 // NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is unique in the
@@ -92,6 +94,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		belongings: map[types.NamespacedName]belongings{},
 		shelves:    map[types.NamespacedName]shelf{},
 		leftovers:  map[types.NamespacedName][]metav1.PartialObjectMetadata{},
+		unnamed:    map[types.NamespacedName]map[string]metav1.PartialObjectMetadata{},
 	}
 }
 
@@ -226,6 +229,7 @@ func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
 	delete(r.belongings, name)
 	delete(r.shelves, name)
 	delete(r.leftovers, name)
+	delete(r.unnamed, name)
 	cluster := r.clusterOf(name)
 	delete(r.presumed, name)
 	return r.ownerIn(cluster, name)

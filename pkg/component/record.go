@@ -61,6 +61,7 @@ const (
 	annotationTime       = "record-written"
 	annotationRecordNote = "record-note"
 	annotationOrigin     = "record-origin"
+	annotationAfter      = "record-after"
 )
 
 // timeFormat has texts in the order of their times, which that of an object, in full seconds, does not tell apart.
@@ -76,6 +77,8 @@ type record struct {
 	note string
 	// origin is what the status says of the inputs that the bodies were rendered from, where that matters.
 	origin *metav1alpha1.Status
+	// after is the record that this one is to replace, where that matters.
+	after string
 }
 
 // lostError says that a record does not exist any more, or cannot be read.
@@ -156,6 +159,9 @@ func (r *Reconciler[T]) recordAnnotations(owner manifests.Owner, rec record, par
 	}
 	if rec.note != "" {
 		annotations[r.name+"/"+annotationRecordNote] = rec.note
+	}
+	if rec.after != "" {
+		annotations[r.name+"/"+annotationAfter] = rec.after
 	}
 	if o := rec.origin; o != nil {
 		annotations[r.name+"/"+annotationOrigin] = strings.Join([]string{

@@ -34,6 +34,19 @@ func (m mark) equal(other mark) bool {
 	return m.secrets == other.secrets && slices.Equal(m.lines, other.lines)
 }
 
+// names says that a Secret is a part of the record.
+func (m mark) names(secret string) bool {
+	return m.secrets.Name != "" && strings.HasPrefix(secret, m.secrets.Name+"-")
+}
+
+// id tells a record from those before and after it. Only lines may be what they were once.
+func (m mark) id() string {
+	if m.secrets.Name != "" {
+		return m.secrets.Name
+	}
+	return "status-" + inventoryDigest(m.lines)
+}
+
 // empty says that no dependents are recorded: Secrets that are named hold some.
 func (m mark) empty() bool { return len(m.lines) == 0 && m.secrets.Name == "" }
 

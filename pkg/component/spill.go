@@ -150,7 +150,7 @@ func (r *Reconciler[T]) writeInventory(ctx context.Context, component T, recorde
 		return err
 	}
 	next.former = slices.DeleteFunc(former, isPartOf(next.id))
-	return r.writeParts(ctx, owner, record{kind: recordOfInventory, id: next.id}, next.parts)
+	return r.writeParts(ctx, owner, record{kind: recordOfInventory, id: next.id, after: recorded.id()}, next.parts)
 }
 
 // announceInventory makes sure, before there are Secrets, that a deletion waits for us, and looks for them.

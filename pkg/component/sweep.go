@@ -187,16 +187,23 @@ func (r *Reconciler[T]) cachedOwners(ctx context.Context) (map[string]T, error) 
 	})
 }
 
-// findStrays notes the components that have records of renderings which their status does not name: a crash left them. The next pass drops
+// findStrays notes records of renderings, or inventories, that the status of a component does not name: a crash left them. The next pass drops
 // them, if it sees the same.
 func (r *Reconciler[T]) findStrays(secrets []*metav1.PartialObjectMetadata, owners map[string]T) {
 	for _, secret := range secrets {
 		component, found := owners[secret.Labels[r.name+"/"+labelRecord]]
-		if !found || !strings.HasPrefix(secret.Name, string(recordOfRendering)+"-") || recordedID(secret.Name) == component.GetStatus().RenderedSet {
+		if !found {
 			continue
 		}
-		name := client.ObjectKeyFromObject(component)
-		r.noteStrays(name)
+		name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+		switch {
+		case strings.HasPrefix(secret.Name, string(recordOfRendering)+"-") && recordedID(secret.Name) != status.RenderedSet:
+			r.noteStrays(name)
+		case strings.HasPrefix(secret.Name, string(recordOfInventory)+"-") && !markOf(status).names(secret.Name):
+			r.noteUnnamed(name, secret)
+		default:
+			continue
+		}
 		r.wake(name)
 	}
 }

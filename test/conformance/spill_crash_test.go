@@ -68,6 +68,12 @@ var _ = Describe("An operator that crashes over an inventory in Secrets", func()
 					expectReady(ctx, g)
 					settle(ctx, operator)
 					Expect(inventoryOfGadget(ctx, g)).To(And(HaveLen(step.to), Equal(ownedConfigMaps(ctx, operator, namespace))))
+					wanted := []string{}
+					if record := current(ctx, g).Status.InventoryRecord; record != nil && record.Name != "" {
+						wanted = append(wanted, record.Name+"-0")
+					}
+					Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(ConsistOf(wanted),
+						"what the crash left over goes")
 					remove(ctx, g)
 					expectGone(ctx, g)
 					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the deletion finds what was left over")
