@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
@@ -24,7 +25,7 @@ func (w *world) wrongObjects(ctx context.Context, components map[string]*v1alpha
 		return nil, err
 	}
 	c := &check{world: w, components: components, recorded: map[types.UID]string{}}
-	if err := c.readInventories(); err != nil {
+	if err := c.readInventories(ctx); err != nil {
 		return nil, err
 	}
 	for _, gvk := range gvks {
@@ -76,11 +77,19 @@ type check struct {
 	wrong    []string
 }
 
-func (c *check) readInventories() error {
+func (c *check) readInventories(ctx context.Context) error {
+	spilled := 0
 	for name, component := range c.components {
-		entries, err := inventoryOf(component)
+		entries, err := c.world.inventoryOf(ctx, component)
+		if err != nil && component.Status.HasInventoryRecord() {
+			c.complain("%s", err)
+			continue
+		}
 		if err != nil {
 			return err
+		}
+		if component.Status.HasInventoryRecord() {
+			spilled++
 		}
 		if len(entries) == 0 {
 			c.wrong = append(c.wrong, fmt.Sprintf("component %s has no dependents", name))
@@ -91,6 +100,7 @@ func (c *check) readInventories() error {
 			}
 		}
 	}
+	c.world.spilled = max(c.world.spilled, spilled)
 	return nil
 }
 
@@ -122,9 +132,7 @@ func (c *check) lookAtSecret(what string, o *metav1.PartialObjectMetadata) {
 		owner, name := c.owner(id)
 		if owner == nil {
 			c.complain("%s records something of component %s, which is gone", what, name)
-		} else if s := c.components[name].Status; !slices.ContainsFunc([]string{s.PhaseRecord, s.RenderedSet}, func(id string) bool {
-			return id != "" && strings.Contains(o.Name, id)
-		}) {
+		} else if !names(&c.components[name].Status, o.Name) {
 			c.complain("%s is a record that component %s does not name", what, name)
 		}
 		return
@@ -144,6 +152,15 @@ func (c *check) lookAtSecret(what string, o *metav1.PartialObjectMetadata) {
 	if holders != users {
 		c.complain("%s is held by %d components, and used by %d", what, holders, users)
 	}
+}
+
+// names says that a status names a Secret as a part of a record.
+func names(s *metav1alpha1.Status, secret string) bool {
+	records := []string{s.PhaseRecord, s.RenderedSet}
+	if s.HasInventoryRecord() {
+		records = append(records, s.InventoryRecord.Name)
+	}
+	return slices.ContainsFunc(records, func(id string) bool { return id != "" && strings.Contains(secret, id) })
 }
 
 // owner finds the component that an owner id names.

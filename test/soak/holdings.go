@@ -61,7 +61,7 @@ func (w *world) unusedWatches(ctx context.Context) ([]string, error) {
 	}
 	used := map[schema.GroupResource]bool{}
 	for i := range list.Items {
-		entries, err := inventoryOf(&list.Items[i])
+		entries, err := w.inventoryOf(ctx, &list.Items[i])
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	engine "github.com/fairlead-io/fairlead/pkg/component"
 )
 
 // reachPatience is how long a new API server may take to answer our own client.
@@ -117,7 +118,10 @@ func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, erro
 	if err := w.admin.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
 		return nil, err
 	}
-	entries, err := inventoryOf(c)
+	entries, err := w.inventoryOf(ctx, c)
+	if err != nil && c.Status.HasInventoryRecord() {
+		return nil, errNothing // The operator has just replaced it; where it is lost, it will be when all is looked at.
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +137,9 @@ func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, erro
 	return o, nil
 }
 
-func inventoryOf(c *v1alpha1.Component) ([]metav1alpha1.InventoryEntry, error) {
-	entries, err := metav1alpha1.ParseInventory(c.Status.Inventory)
+// inventoryOf returns what is recorded of a component, by its status or by Secrets.
+func (w *world) inventoryOf(ctx context.Context, c *v1alpha1.Component) ([]metav1alpha1.InventoryEntry, error) {
+	entries, err := engine.Inventory(ctx, w.admin, &c.Status)
 	if err != nil {
 		return nil, fmt.Errorf("inventory of %s: %w", c.Name, err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/fairlead-io/fairlead/test/program"
@@ -16,6 +17,9 @@ type operator struct {
 	wanted atomic.Bool
 }
 
+// statusInventory is how much of an inventory a status holds, in bytes, so that some are in Secrets, and some move there and back.
+const statusInventory = 600
+
 // startOperator starts the operator, unelected: the next one need not wait for the Lease of one that was killed.
 func (w *world) startOperator() error {
 	address, err := program.FreeAddress()
@@ -25,6 +29,7 @@ func (w *world) startOperator() error {
 	o := &operator{profiles: address}
 	o.process, err = program.StartProgram(w.executable, w.log, []string{
 		"--kubeconfig=" + w.kubeconfig, "--pprof-bind-address=" + address, "--metrics-bind-address=0", "--health-probe-bind-address=0",
+		fmt.Sprintf("--max-status-inventory-bytes=%d", statusInventory),
 	}, func(cause error) {
 		if !o.wanted.Load() {
 			w.died <- cause

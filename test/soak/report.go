@@ -40,6 +40,7 @@ func (w *world) report(out io.Writer) {
 	for _, o := range operations() {
 		row("  "+o.name, w.done[o.name])
 	}
+	row("inventories in Secrets at once", w.spilled)
 	row("requests of the operator", w.requests.sum())
 	byCount := slices.SortedFunc(maps.Keys(w.requests), func(a, b string) int { return w.requests[b] - w.requests[a] })
 	for _, name := range byCount[:min(len(byCount), maxShown)] {

@@ -40,6 +40,7 @@ var (
 
 var shapes = []shape{
 	{name: "plain", templates: "plain.yaml", update: anyUpdate},
+	{name: "wide", templates: "wide.yaml", update: anyUpdate},
 	{name: "workload", templates: "workload.yaml", update: inPlace},
 	{name: "identity", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = identityName }},
 	{name: "remote", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) {

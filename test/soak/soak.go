@@ -81,7 +81,11 @@ func (w *world) live(ctx context.Context) error {
 	if w.after, err = w.measure(ctx); err != nil {
 		return err
 	}
-	if what := w.before.exceededBy(w.after); len(what) > 0 {
+	what := w.before.exceededBy(w.after)
+	if w.spilled == 0 {
+		what = append(what, "no inventory was ever in Secrets")
+	}
+	if len(what) > 0 {
 		return violation{what}
 	}
 	return nil

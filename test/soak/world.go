@@ -53,6 +53,8 @@ type world struct {
 	named      int
 	// done counts operations, and requests those of the operator, by what they are.
 	done, requests counts
+	// spilled is how many inventories were in Secrets at once, at the most, when all was looked at.
+	spilled int
 	// watches are those of the operator that are open, and lastRequest is when it was last seen to ask for something else.
 	watches       testcluster.Events
 	lastRequest   time.Time
