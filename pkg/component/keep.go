@@ -62,7 +62,7 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 		return r.keepNothing(ctx, component, owner)
 	}
 	if former == d.id && r.isRecorded(name, d.id) {
-		return r.dropStrays(ctx, name, owner, d.id)
+		return r.dropFormer(ctx, name, owner, d.id)
 	}
 	if err := r.hold(ctx, component); err != nil {
 		return err
@@ -76,36 +76,20 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if err := r.writeKept(ctx, component, owner, d); err != nil {
 		return err
 	}
-	r.noteStrays(name)
+	r.noteStrays(name, recordOfRendering)
 	if former != d.id {
 		if err := r.nameRecord(ctx, component, d.id); err != nil {
 			return err
 		}
 	}
-	return r.dropStrays(ctx, name, owner, d.id)
+	return r.dropFormer(ctx, name, owner, d.id)
 }
 
-// noteStrays notes that a component may have records of renderings that its status does not name.
-func (r *Reconciler[T]) noteStrays(name client.ObjectKey) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.strays[name] = true
-}
-
-// dropStrays drops the records of renderings that the status does not name, where there may be some.
-func (r *Reconciler[T]) dropStrays(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
-	r.mu.Lock()
-	noted := r.strays[name]
-	r.mu.Unlock()
-	if !noted {
-		return nil
-	}
-	if err := r.dropRecords(ctx, owner, recordOfRendering, named); err != nil {
+// dropFormer drops the records of renderings that the status does not name, where there may be some.
+func (r *Reconciler[T]) dropFormer(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
+	if err := r.dropStrays(ctx, name, owner, recordOfRendering, named); err != nil {
 		return keepProblem("drop", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.strays, name)
 	return nil
 }
 
@@ -134,7 +118,7 @@ func (r *Reconciler[T]) nameRecord(ctx context.Context, component T, id string) 
 func (r *Reconciler[T]) keepNothing(ctx context.Context, component T, owner manifests.Owner) error {
 	status := component.GetStatus()
 	if status.RenderedSet == "" {
-		return r.dropStrays(ctx, client.ObjectKeyFromObject(component), owner, "")
+		return r.dropFormer(ctx, client.ObjectKeyFromObject(component), owner, "")
 	}
 	if err := r.dropRecords(ctx, owner, recordOfRendering, ""); err != nil {
 		return keepProblem("drop", err)

@@ -32,13 +32,18 @@ func ofPhase(objects []manifests.Object, phase manifests.Phase) (found, others [
 // keepPhases records what is applied when the component is deleted, before anything else is applied: a deletion renders nothing. Where
 // nothing of it changed since the last record, nothing is written or read.
 //
-// A crash at any point leaves a record that the status names, and none that a deletion does not find.
+// A crash at any point leaves a record that the status names, and none that a deletion does not find. What was to be dropped then, or could not
+// be, the sweep of the next process finds, or the next pass drops.
 func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manifests.Owner, phases []manifests.Object) error {
 	status := component.GetStatus()
 	last := status.PhaseRecord
 	wanted, err := phaseDigest(phases)
-	if err != nil || wanted == last {
+	if err != nil {
 		return err
+	}
+	name := client.ObjectKeyFromObject(component)
+	if wanted == last {
+		return r.dropPhases(ctx, name, owner, wanted)
 	}
 	if wanted == "" {
 		return r.endPhases(ctx, component, owner)
@@ -59,17 +64,18 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 		return phaseProblem("record", err)
 	}
 	r.mu.Lock()
-	r.phases[client.ObjectKeyFromObject(component)] = wanted
+	r.phases[name] = wanted
 	r.mu.Unlock()
 	status.PhaseRecord = wanted
 	if last == "" {
 		// It is persisted with the inventory, before the first create, or at the end of the pass.
 		return nil
 	}
+	r.noteStrays(name, recordOfPhases)
 	if err := r.writeStatus(ctx, component, markOf(status)); err != nil {
 		return err
 	}
-	return r.dropPhases(ctx, owner, wanted)
+	return r.dropPhases(ctx, name, owner, wanted)
 }
 
 // announcePhases makes sure, before there is a record, that a deletion waits for us, and looks for one.
@@ -91,17 +97,17 @@ func (r *Reconciler[T]) endPhases(ctx context.Context, component T, owner manife
 	if status.PhaseRecord == "" {
 		return nil
 	}
-	if err := r.dropPhases(ctx, owner, ""); err != nil {
-		return err
+	if err := r.dropRecords(ctx, owner, recordOfPhases, ""); err != nil {
+		return phaseProblem("delete the record of", err)
 	}
 	status.PhaseRecord = ""
 	return nil
 }
 
-// dropPhases deletes the records of phases, but for the one to keep, if any.
-func (r *Reconciler[T]) dropPhases(ctx context.Context, owner manifests.Owner, keep string) error {
-	if err := r.dropRecords(ctx, owner, recordOfPhases, keep); err != nil {
-		return phaseProblem("delete the record of", err)
+// dropPhases drops the records of phases that the status does not name, where there may be some.
+func (r *Reconciler[T]) dropPhases(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
+	if err := r.dropStrays(ctx, name, owner, recordOfPhases, named); err != nil {
+		return phaseProblem("delete a former record of", err)
 	}
 	return nil
 }

@@ -59,8 +59,8 @@ type Reconciler[T Component] struct {
 	suspects map[types.NamespacedName]suspects
 	// recordedSets are the records of renderings that this process wrote or read.
 	recordedSets map[types.NamespacedName]string
-	// strays are the components that may have records of renderings which no status names.
-	strays   map[types.NamespacedName]bool
+	// strays are the components that may have records which no status names, by their kinds: of renderings, or of phases.
+	strays   map[types.NamespacedName]map[recordKind]bool
 	contents map[types.NamespacedName]map[observe.Reference]content
 	// phases are the digests of the records of phases that this process wrote.
 	phases     map[types.NamespacedName]string
@@ -87,7 +87,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 		passing:      map[types.NamespacedName]bool{},
 		suspects:     map[types.NamespacedName]suspects{},
 		recordedSets: map[types.NamespacedName]string{},
-		strays:       map[types.NamespacedName]bool{},
+		strays:       map[types.NamespacedName]map[recordKind]bool{},
 		contents:     map[types.NamespacedName]map[observe.Reference]content{},
 		phases:       map[types.NamespacedName]string{},
 

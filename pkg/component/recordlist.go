@@ -97,6 +97,33 @@ func (r *Reconciler[T]) dropRecords(ctx context.Context, owner manifests.Owner, 
 	return nil
 }
 
+// noteStrays notes that a component may have records of a kind that its status does not name.
+func (r *Reconciler[T]) noteStrays(name types.NamespacedName, kind recordKind) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.strays[name] == nil {
+		r.strays[name] = map[recordKind]bool{}
+	}
+	r.strays[name][kind] = true
+}
+
+// dropStrays drops the records of a kind that the status does not name, where there may be some.
+func (r *Reconciler[T]) dropStrays(ctx context.Context, name types.NamespacedName, owner manifests.Owner, kind recordKind, named string) error {
+	r.mu.Lock()
+	noted := r.strays[name][kind]
+	r.mu.Unlock()
+	if !noted {
+		return nil
+	}
+	if err := r.dropRecords(ctx, owner, kind, named); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.strays[name], kind)
+	return nil
+}
+
 // dropSecret deletes a Secret after it took our finalizer off.
 func (r *Reconciler[T]) dropSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
 	patch, err := finalizerPatch(secret, r.Finalizer(), false, nil)

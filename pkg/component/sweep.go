@@ -187,7 +187,7 @@ func (r *Reconciler[T]) cachedOwners(ctx context.Context) (map[string]T, error) 
 	})
 }
 
-// findStrays notes records of renderings, or inventories, that the status of a component does not name: a crash left them. The next pass drops
+// findStrays notes records that the status of a component does not name: a crash left them. The next pass drops
 // them, if it sees the same.
 func (r *Reconciler[T]) findStrays(secrets []*metav1.PartialObjectMetadata, owners map[string]T) {
 	for _, secret := range secrets {
@@ -198,7 +198,9 @@ func (r *Reconciler[T]) findStrays(secrets []*metav1.PartialObjectMetadata, owne
 		name, status := client.ObjectKeyFromObject(component), component.GetStatus()
 		switch {
 		case strings.HasPrefix(secret.Name, string(recordOfRendering)+"-") && recordedID(secret.Name) != status.RenderedSet:
-			r.noteStrays(name)
+			r.noteStrays(name, recordOfRendering)
+		case strings.HasPrefix(secret.Name, string(recordOfPhases)+"-") && recordedID(secret.Name) != status.PhaseRecord:
+			r.noteStrays(name, recordOfPhases)
 		case strings.HasPrefix(secret.Name, string(recordOfInventory)+"-") && !markOf(status).names(secret.Name):
 			r.noteUnnamed(name, secret)
 		default:

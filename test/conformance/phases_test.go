@@ -110,6 +110,39 @@ var _ = Describe("The record of what is applied when a component is deleted", fu
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 	})
 
+	It("goes when there is a newer one, though its deletion failed at first", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		refused := &refusal{method: http.MethodDelete, code: http.StatusGatewayTimeout}
+		runOperator(operator, operatorOptions{transport: refused.wrap})
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+		expectReady(ctx, g)
+		former := records(ctx, namespace)[0].Name
+		refused.path = "/namespaces/" + namespace + "/secrets/" + former
+		refused.on.Store(true)
+		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("a former record")))
+		refused.on.Store(false)
+		expectReady(ctx, g)
+		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
+	})
+
+	It("goes when there is a newer one, though the operator crashed before it deleted it", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		stop()
+		former := records(ctx, namespace)[0].Name
+		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
+		runUntilCrash(ctx, operator, operatorOptions{}, &crash{counts: writesTo(namespace, "secrets"), after: 1})
+		Expect(records(ctx, namespace)).To(HaveLen(2))
+		runOperator(operator, operatorOptions{})
+		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(
+			And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
+		expectReady(ctx, g)
+	})
+
 	It("takes several Secrets where it is large, and is read from all of them", func(ctx SpecContext) {
 		namespace, noise := newNamespace(ctx), make([]byte, 500<<10)
 		source := rand.NewChaCha8([32]byte{})
