@@ -121,6 +121,7 @@ verify: bin/controller-gen bin/helm-docs ## Check that generated files and go.mo
 	for path in api config; do \
 		diff -ru "$$path" "$$copy/$$path" || { echo "$$path is not up to date; run 'make generate'" >&2; exit 1; }; \
 	done
+	@$(REFERENCE)
 	@for module in $(MODULES); do \
 		difference=$$(go -C "$$module" mod tidy -diff) && continue; \
 		sed '/^diff .*go.sum$$/,$$d' <<<"$$difference"; \
@@ -130,8 +131,9 @@ verify: bin/controller-gen bin/helm-docs ## Check that generated files and go.mo
 ##@ Change
 
 .PHONY: generate
-generate: bin/controller-gen bin/helm-docs ## Generate deep copies and CRDs from the types in api/, and the chart's files and README
+generate: bin/controller-gen bin/helm-docs ## Generate deep copies and CRDs from the types in api/, the chart's files and README, docs/reference
 	@$(call generate,.)
+	@$(REFERENCE) -update-reference
 
 .PHONY: format
 format: bin/golangci-lint ## Format the code
@@ -143,6 +145,10 @@ format: bin/golangci-lint ## Format the code
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf bin
+
+# The packages that know what pages of docs/reference say. Their tests compare them, or write them.
+REFERENCE := go test -count=1 -run '^TestReference' \
+	./internal/reference ./cmd/fairlead-operator ./cmd/fairlead/internal/cli ./pkg/component/internal/metrics
 
 # Generated files are removed first, so that those of a removed type don't stay.
 define generate

@@ -11,28 +11,50 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// The annotations that are settings, without the reconciler's prefix. See docs/dependents.md for their values.
+// The annotations that are settings, without the reconciler's prefix. The comments, and those of the policies in api/meta, become
+// docs/reference/settings.md.
 const (
-	AnnotationOrder           = "order"
-	AnnotationApplyOrder      = "apply-order"
-	AnnotationPurgeOrder      = "purge-order"
-	AnnotationDeleteOrder     = "delete-order"
+	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default.
+	AnnotationOrder = "order"
+	// AnnotationApplyOrder is another name of the order.
+	AnnotationApplyOrder = "apply-order"
+	// AnnotationPurgeOrder is the number of the wave at whose end the object is deleted again, in the same bounds, and not before its order;
+	// without it the object stays.
+	AnnotationPurgeOrder = "purge-order"
+	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, in the same bounds. They ascend, too. By
+	// default the order is reversed.
+	AnnotationDeleteOrder = "delete-order"
+	// AnnotationReconcilePolicy says when the object is applied.
 	AnnotationReconcilePolicy = "reconcile-policy"
-	AnnotationUpdatePolicy    = "update-policy"
-	AnnotationAdoptionPolicy  = "adoption-policy"
-	AnnotationDeletePolicy    = "delete-policy"
+	// AnnotationUpdatePolicy says how an object that exists is updated.
+	AnnotationUpdatePolicy = "update-policy"
+	// AnnotationAdoptionPolicy says what becomes of an object that exists before it is applied.
+	AnnotationAdoptionPolicy = "adoption-policy"
+	// AnnotationDeletePolicy says what becomes of the object when it is no longer wanted.
+	AnnotationDeletePolicy = "delete-policy"
+	// AnnotationReapplyInterval is the time after which the object is applied again although it looks in sync, such as 30m; 0 for never. By
+	// default it is the reconciler's, which is never.
 	AnnotationReapplyInterval = "reapply-interval"
-	AnnotationStatusHint      = "status-hint"
-	AnnotationPhase           = "phase"
-	AnnotationPhaseOrder      = "phase-order"
+	// AnnotationStatusHint says how the status tells readiness where that cannot be seen: has-observed-generation, has-ready-condition,
+	// conditions=A;B, or several of them with commas in between.
+	AnnotationStatusHint = "status-hint"
+	// AnnotationPhase says when the object is applied: apply is its ordinary life, and the default; pre-delete when the component is deleted,
+	// before anything else is; post-delete after everything else is gone. Several have commas in between.
+	AnnotationPhase = "phase"
+	// AnnotationPhaseOrder is the number of the wave in the phases of the deletion, in the same bounds; the order by default.
+	AnnotationPhaseOrder = "phase-order"
 )
 
 // The names below, with the reconciler's prefix, are written by the reconciler; manifests must not carry them.
 const (
-	LabelOwnerID      = "owner-id"
-	LabelGuardOf      = "guard-of"
+	// LabelOwnerID is a label that identifies the component by a hash.
+	LabelOwnerID = "owner-id"
+	// LabelGuardOf is a label of the admission policy that guards the deletion of definitions; it identifies the component.
+	LabelGuardOf = "guard-of"
+	// AnnotationOwnerID is an annotation that identifies the component in readable form: cluster, reconciler, group, kind, namespace, name.
 	AnnotationOwnerID = "owner-id"
-	AnnotationDigest  = "digest"
+	// AnnotationDigest is an annotation that identifies the manifest: its content and, after a dot, its settings.
+	AnnotationDigest = "digest"
 )
 
 // marks are all of them: by these a dependent is known.
@@ -82,8 +104,9 @@ type Phase string
 const (
 	// PhaseApply is the ordinary life of a dependent.
 	PhaseApply Phase = ""
-	// PhasePreDelete applies it when the component is deleted, before anything else is; PhasePostDelete after everything else is gone.
-	PhasePreDelete  Phase = "pre-delete"
+	// PhasePreDelete applies it when the component is deleted, before anything else is.
+	PhasePreDelete Phase = "pre-delete"
+	// PhasePostDelete applies it when the component is deleted, after everything else is gone.
 	PhasePostDelete Phase = "post-delete"
 )
 

@@ -7,9 +7,13 @@ import (
 // Condition types of a component. They follow kstatus: Ready says whether the desired state is reached; Reconciling and Stalled
 // are present, with status True, only while they apply.
 const (
-	ConditionReady       = "Ready"
+	// ConditionReady is True when every dependent of this generation is applied and ready, False when that is not so, and Unknown while the
+	// component is suspended.
+	ConditionReady = "Ready"
+	// ConditionReconciling is present, with status True, while the component is on its way.
 	ConditionReconciling = "Reconciling"
-	ConditionStalled     = "Stalled"
+	// ConditionStalled is present, with status True, while a person has to do something; the message says what.
+	ConditionStalled = "Stalled"
 	// ConditionGeneratorResults is present, with status True, while the generator had something to say about the last rendering, besides
 	// the objects. It has no part in the state.
 	ConditionGeneratorResults = "GeneratorResults"
@@ -29,11 +33,17 @@ type State string
 
 // The states that this version derives.
 const (
-	StateReady           State = "Ready"
-	StateProgressing     State = "Progressing"
-	StateStalled         State = "Stalled"
-	StateSuspended       State = "Suspended"
-	StateDeleting        State = "Deleting"
+	// StateReady: every dependent is applied and ready.
+	StateReady State = "Ready"
+	// StateProgressing: it is on its way, and nobody has to do anything.
+	StateProgressing State = "Progressing"
+	// StateStalled: a person has to do something.
+	StateStalled State = "Stalled"
+	// StateSuspended: nothing is written, because the spec says so.
+	StateSuspended State = "Suspended"
+	// StateDeleting: dependents are being deleted.
+	StateDeleting State = "Deleting"
+	// StateDeletionBlocked: the deletion is refused, and nothing was touched.
 	StateDeletionBlocked State = "DeletionBlocked"
 )
 
@@ -83,8 +93,9 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonForeignInstances: deletion is refused while foreign instances of managed types exist.
 	ReasonForeignInstances = "ForeignInstances"
-	// ReasonWarning and ReasonInformation: the gravest of the generator's results.
-	ReasonWarning     = "Warning"
+	// ReasonWarning: the gravest of the generator's results is a warning.
+	ReasonWarning = "Warning"
+	// ReasonInformation: none of the generator's results is a warning.
 	ReasonInformation = "Information"
 	// ReasonForeignFinalizers: deletion waits until the finalizers of others are removed from the component.
 	ReasonForeignFinalizers = "ForeignFinalizers"

@@ -71,7 +71,7 @@ type census struct {
 func newCensus() *census {
 	of := []string{labelReconciler, "namespace", "name"}
 	return &census{
-		byState: prometheus.NewDesc("fairlead_components", "Components by state.", []string{labelReconciler, "state"}, nil),
+		byState: prometheus.NewDesc("fairlead_components", "Components by state, also states that none is in.", []string{labelReconciler, "state"}, nil),
 		state: prometheus.NewDesc("fairlead_component_state",
 			"1 for the state that a component is in; other states have no series.", append(of[:3:3], "state"), nil),
 		dependents: prometheus.NewDesc("fairlead_component_dependents",

@@ -30,7 +30,7 @@ func NewInstruments() *Instruments {
 	return &Instruments{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_requests_total",
-			Help: "Requests that read or wrote dependents, by verb, type and HTTP status code; <error> where there was no answer.",
+			Help: "Requests about dependents, each attempt, by verb (create, apply, update, patch, delete, get), type and HTTP status code; <error> where there was no answer.",
 		}, []string{labelReconciler, "verb", "group", "kind", "code"}),
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_passes_total",
@@ -38,13 +38,13 @@ func NewInstruments() *Instruments {
 		}, []string{labelReconciler, "outcome"}),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fairlead_pass_step_duration_seconds",
-			Help: "Time that a step of a pass took, each time it was done.",
+			Help: "Time that a step of a pass took, each time it was done: inputs, generate, observe, plan, record, execute, status.",
 			// From half a millisecond to two minutes, in steps of four.
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10),
 		}, []string{labelReconciler, "step"}),
 		ready: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "fairlead_time_to_ready_seconds",
-			Help:    "Time from the pass that found new inputs to the one that found the component ready with them.",
+			Help:    "Time from the pass that found new inputs to the one that found the component ready with them; not where the operator was restarted between.",
 			Buckets: []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
 		}, []string{labelReconciler}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{

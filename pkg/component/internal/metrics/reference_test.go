@@ -1,0 +1,52 @@
+package metrics
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/internal/reference"
+)
+
+func TestReferenceOfMetrics(t *testing.T) {
+	var rows [][]string
+	for _, family := range metricsInUse(t) {
+		var labels []string
+		for _, l := range family.GetMetric()[0].GetLabel() {
+			labels = append(labels, reference.Code(l.GetName()))
+		}
+		rows = append(rows, []string{
+			reference.Code(family.GetName()), strings.ToLower(family.GetType().String()), strings.Join(labels, ", "),
+			reference.Prose(strings.TrimSuffix(family.GetHelp(), ".")),
+		})
+	}
+	reference.Check(t, "metrics.md", "# Metrics\n\nOf all operators that are built with the library. [Monitoring](../monitoring.md) explains them.\n\n"+
+		reference.Table([]string{"metric", "type", "labels", "meaning"}, rows))
+}
+
+// metricsInUse returns all metrics, each with one series, in the order of their names.
+func metricsInUse(t *testing.T) []*dto.MetricFamily {
+	t.Helper()
+	registry, instruments := prometheus.NewPedanticRegistry(), NewInstruments()
+	if err := instruments.RegisterIn(registry); err != nil {
+		t.Fatal(err)
+	}
+	m := instruments.Meter(reconciler)
+	m.Pass("Ready")
+	m.BecameReady(0)
+	m.Repaired(configMaps, CauseChanged)
+	m.request(requestKey{kind: configMaps, verb: "get", code: 200}).Inc()
+	p := m.Population(nil, true)
+	m.Join(p)
+	p.Note(types.NamespacedName{Name: "shop"}, Component{State: "Ready"})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return families
+}
