@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,29 @@ func (a *app) completeApply(cmd *cobra.Command, args []string, typed string) ([]
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
 	return a.completeOne(cmd, args, typed)
+}
+
+// completeLogs completes a component, and its workloads.
+func (a *app) completeLogs(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeOne(cmd, args, typed)
+	}
+	return a.workloadNames(cmd.Context(), args[0], typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+// workloadNames asks the cluster for the workloads of a component.
+func (a *app) workloadNames(ctx context.Context, component, typed string) []string {
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	c, target, err := a.connect(component)
+	if err != nil {
+		return nil
+	}
+	all, err := workloadsOf(ctx, c, target, nil)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(namesOf(all), func(name string) bool { return !strings.HasPrefix(name, typed) })
 }
 
 // componentNames asks the cluster for names that begin as typed. Where it cannot be asked there are none: a shell shows no errors.

@@ -93,8 +93,18 @@ func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetErr(streams.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; there are none anyway where stdout is no terminal, or NO_COLOR is set")
-	root.AddCommand(a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newTree(), a.newNotes(), a.newList(), a.newStatus(), a.newHistory(), a.newReconcile(), a.newSuspend(), a.newResume(), a.newDelete(), a.newVersion(), newExitCodes())
+	root.AddCommand(a.commands()...)
 	return root
+}
+
+// commands are those of the program; help orders them by name.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newDelete(),
+		a.newList(), a.newStatus(), a.newTree(), a.newNotes(), a.newHistory(), a.newEvents(), a.newLogs(),
+		a.newReconcile(), a.newSuspend(), a.newResume(),
+		a.newVersion(), newExitCodes(),
+	}
 }
 
 // connect connects as the flags say, and finds the component that a person named.

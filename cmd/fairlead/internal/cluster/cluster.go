@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,8 @@ type Cluster struct {
 	watcher client.WithWatch
 	mapper  meta.RESTMapper
 	config  *rest.Config
+	// pods reads the logs of pods, without a time-out for a request.
+	pods typedcorev1.PodsGetter
 	// Namespace is the one of the flags, or else of the kubeconfig's context.
 	Namespace string
 }
@@ -71,6 +74,9 @@ func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 	unlimited := rest.CopyConfig(config)
 	unlimited.Timeout = 0
 	if c.watcher, err = client.NewWithWatch(unlimited, options); err != nil {
+		return nil, exit.Unasked("kubeconfig: %w", err)
+	}
+	if c.pods, err = typedcorev1.NewForConfig(unlimited); err != nil {
 		return nil, exit.Unasked("kubeconfig: %w", err)
 	}
 	return c, nil

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -100,7 +101,8 @@ func (f *follower) reread(ctx context.Context) (bool, error) {
 
 // finalOnly drops errors that may go away by themselves.
 func finalOnly(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err) {
+	if _, visited := errors.AsType[failedVisit](err); visited ||
+		apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err) {
 		return err
 	}
 	return nil

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,8 +41,7 @@ type Revision struct {
 // NewHistory takes from a component what became of its revisions.
 func NewHistory(obj *unstructured.Unstructured, status metav1alpha1.Status) History {
 	h := History{APIVersion: SchemaVersion, Kind: "History", Component: NewComponent(obj, status), Revisions: []Revision{}}
-	for i := len(status.History) - 1; i >= 0; i-- {
-		r := status.History[i]
+	for _, r := range slices.Backward(status.History) {
 		h.Revisions = append(h.Revisions, Revision{
 			Revision: r.Revision, Generation: r.Generation, Outcome: string(r.Outcome), Reason: r.Reason,
 			Started: r.Started, Ended: r.Ended, Digest: r.Digest, Source: r.Source, SourceDigest: r.SourceDigest,

@@ -1,0 +1,82 @@
+package cli_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("logs", onCluster(func() {
+	It("merges what the pods of the workloads wrote, and of nobody else", func(ctx SpecContext) {
+		namespace, node := newNamespace(ctx), newKubelet(ctx)
+		web := workload(ctx, namespace, "web")
+		other := workload(ctx, namespace, "other")
+		podOf(ctx, node, namespace, "web-a", web)
+		podOf(ctx, node, namespace, "web-b", web)
+		podOf(ctx, node, namespace, "other-a", other)
+		podOf(ctx, node, namespace, "lonely", nil)
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web", "/v1/ConfigMap/"+namespace+"/settings")
+		node.container("web-a", "main") <- "2026-03-01T12:00:01Z one"
+		node.container("web-a", "main") <- "2026-03-01T12:00:03Z three"
+		node.container("web-b", "main") <- "2026-03-01T12:00:02Z two"
+
+		r := fairlead(ctx, namespace, "logs", "shop", "--since=1m", "--tail=7")
+		Expect(r).To(Equal(result{Out: "[pod/web-a/main] one\n[pod/web-b/main] two\n[pod/web-a/main] three\n"}))
+		Expect(node.asked()).To(And(HaveKeyWithValue("tailLines", []string{"7"}), HaveKeyWithValue("sinceSeconds", []string{"60"})))
+
+		node.container("web-b", "proxy") <- "2026-03-01T12:00:04Z hello"
+		r = fairlead(ctx, namespace, "logs", "shop", "deployment/web", "-l", "pod=web-b", "--all-containers", "--prefix=false", "--timestamps", "--tail=-1")
+		Expect(r).To(Equal(result{Out: "2026-03-01T12:00:04Z hello\n"}))
+		Expect(node.asked()).NotTo(HaveKey("tailLines"))
+	})
+
+	It("follows what is written, by pods that come later too, until it is interrupted", func(ctx SpecContext) {
+		namespace, node := newNamespace(ctx), newKubelet(ctx)
+		web := workload(ctx, namespace, "web")
+		podOf(ctx, node, namespace, "web-a", web)
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
+		p := start(ctx, namespace, "logs", "shop", "-f")
+		node.container("web-a", "main") <- "2026-03-01T12:00:01Z one"
+		Eventually(ctx, p.out).Should(gbytes.Say(`\[pod/web-a/main\] one\n`))
+		node.container("web-b", "main") <- "2026-03-01T12:00:02Z two"
+		later := podOf(ctx, node, namespace, "web-b", web)
+		Eventually(ctx, p.out).Should(gbytes.Say(`\[pod/web-b/main\] two\n`))
+		Expect(node.asked()).NotTo(HaveKey("tailLines"), "of what begins now all is shown")
+
+		close(node.container("web-b", "main"))
+		node.mu.Lock()
+		delete(node.logs, "web-b/main")
+		node.mu.Unlock()
+		node.container("web-b", "main") <- "2026-03-01T12:00:03Z again"
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(later), later)).To(Succeed())
+		later.Status.ContainerStatuses[0].RestartCount = 1
+		Expect(k8s.Status().Update(ctx, later)).To(Succeed())
+		Eventually(ctx, p.out).Should(gbytes.Say(`\[pod/web-b/main\] again\n`))
+		p.stop()
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.err.Contents()).To(BeEmpty())
+	})
+
+	It("says what there is when a dependent is named that has no pods", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web", "/v1/ConfigMap/"+namespace+"/settings")
+		r := fairlead(ctx, namespace, "logs", "shop", "deployment/db")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring("has no dependent deployment/db with pods; it has deployment/web"))
+		Expect(fairlead(ctx, namespace, "logs", "shop", "web").Code).To(Equal(2))
+		Expect(fairlead(ctx, namespace, "logs", "shop")).To(Equal(result{Err: "component.fairlead.io/shop has no pods that have begun.\n"}))
+	})
+
+	It("refuses to read more logs at once than it may", func(ctx SpecContext) {
+		namespace, node := newNamespace(ctx), newKubelet(ctx)
+		web := workload(ctx, namespace, "web")
+		podOf(ctx, node, namespace, "web-a", web)
+		podOf(ctx, node, namespace, "web-b", web)
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
+		r := fairlead(ctx, namespace, "logs", "shop", "--max-log-requests=1")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("2 logs are more than --max-log-requests 1"))))
+		r = fairlead(ctx, namespace, "logs", "shop", "--max-log-requests=1", "-f")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("raise --max-log-requests"))))
+	})
+}))

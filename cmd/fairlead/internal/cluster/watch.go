@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"context"
+	"io"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Selection says which objects are meant.
+type Selection struct {
+	// Namespace is empty for all.
+	Namespace string
+	Options   []client.ListOption
+}
+
+func (s Selection) options(more ...client.ListOption) []client.ListOption {
+	return append(append([]client.ListOption{client.InNamespace(s.Namespace)}, s.Options...), more...)
+}
+
+// Pages reads a list of a Go type in pages, and calls visit after each, when list holds it.
+func (c *Cluster) Pages(ctx context.Context, list client.ObjectList, s Selection, visit func() error) error {
+	token := ""
+	for {
+		// What a page before left would shine through.
+		reflect.ValueOf(list).Elem().SetZero()
+		if err := c.Client.List(ctx, list, s.options(client.Limit(pageSize), client.Continue(token))...); err != nil {
+			return err
+		}
+		if err := visit(); err != nil {
+			return failedVisit{err}
+		}
+		if token = list.GetContinue(); token == "" {
+			return nil
+		}
+	}
+}
+
+// Watch reads a list as Pages does, and then calls changed for each object that is created or changed, until the context ends, whose error it
+// returns. An interrupted connection begins anew, with the list. Being refused is an error, and so is a list that fails at first.
+func (c *Cluster) Watch(ctx context.Context, list client.ObjectList, s Selection, visit func() error, changed func(client.Object) error) error {
+	pause := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 5 * time.Second}
+	for retry, begun := pause, false; ; begun = true {
+		err := c.Pages(ctx, list, s, visit)
+		if err != nil && !begun {
+			return err
+		}
+		heard := false
+		if err == nil {
+			heard, err = c.watchOnce(ctx, list, s, changed)
+		}
+		if err = finalOnly(err); err != nil {
+			return err
+		}
+		if heard {
+			retry = pause
+		}
+		if err := sleep(ctx, retry.Step()); err != nil {
+			return err
+		}
+	}
+}
+
+// failedVisit is an error of a visitor, which ends a watch.
+type failedVisit struct{ error }
+
+// Unwrap returns the error.
+func (f failedVisit) Unwrap() error { return f.error }
+
+// watchOnce goes on from a list until the connection ends. It tells whether anything came.
+func (c *Cluster) watchOnce(ctx context.Context, list client.ObjectList, s Selection, changed func(client.Object) error) (heard bool, err error) {
+	watcher, err := c.watcher.Watch(ctx, list, s.options(resourceVersion(list.GetResourceVersion()))...)
+	if err != nil {
+		return false, err
+	}
+	defer watcher.Stop()
+	for event := range watcher.ResultChan() {
+		obj, ok := event.Object.(client.Object)
+		if event.Type == watch.Error || !ok {
+			return heard, nil
+		}
+		heard = true
+		if event.Type != watch.Added && event.Type != watch.Modified {
+			continue
+		}
+		if err := changed(obj); err != nil {
+			return heard, failedVisit{err}
+		}
+	}
+	return heard, nil
+}
+
+// Log opens the log of a container. It lasts as long as its options say, whatever the time-out of a request.
+func (c *Cluster) Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
+	return c.pods.Pods(namespace).GetLogs(pod, options).Stream(ctx)
+}

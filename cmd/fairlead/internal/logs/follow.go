@@ -1,0 +1,126 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// retryAfter is how long a log is left alone that could not be read, or whose connection broke.
+const retryAfter = time.Second
+
+// Follower shows logs as they are written. Its methods may be called from several goroutines.
+type Follower struct {
+	opener  Opener
+	options Options
+	printer *printer
+	warn    func(error)
+	limit   int
+
+	mu      sync.Mutex
+	begun   map[Source]bool
+	running int
+	work    sync.WaitGroup
+}
+
+// NewFollower returns a follower of a number of logs at once.
+func NewFollower(opener Opener, o Options, limit int, out io.Writer, warn func(error)) *Follower {
+	return &Follower{opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit, begun: map[Source]bool{}}
+}
+
+// ErrTooMany says that there are more logs than are followed at once.
+var ErrTooMany = errors.New("there are more logs than are followed at once")
+
+// Add begins to follow those of the sources that are not followed yet. Of containers that began while others were followed all is shown,
+// however long.
+func (f *Follower) Add(ctx context.Context, sources []Source, began bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range sources {
+		if f.begun[s] {
+			continue
+		}
+		if f.running == f.limit {
+			return fmt.Errorf("%s: %w (%d)", s, ErrTooMany, f.limit)
+		}
+		f.begun[s] = true
+		f.running++
+		options := f.options
+		if began {
+			options.Tail, options.Since = -1, 0
+		}
+		f.work.Go(func() {
+			f.follow(ctx, s, options)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.running--
+		})
+	}
+	return nil
+}
+
+// Wait waits until all logs have ended.
+func (f *Follower) Wait() { f.work.Wait() }
+
+// follow shows a log until its container ends. A connection that breaks is taken up again after the last line.
+func (f *Follower) follow(ctx context.Context, s Source, o Options) {
+	request := o.request(s.Container, true)
+	var last time.Time
+	for {
+		err := f.stream(ctx, s, request, &last)
+		switch {
+		case ctx.Err() != nil, err == nil:
+			return
+		case isFinal(err):
+			f.warn(fmt.Errorf("%s: %w", s, err))
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryAfter):
+		}
+		if !last.IsZero() {
+			request.TailLines, request.SinceSeconds, request.SinceTime = nil, nil, new(metav1.NewTime(last))
+		}
+	}
+}
+
+// isFinal says that an API server answered, and would answer the same again.
+func isFinal(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
+}
+
+// stream shows a log from the last line on that was shown. That the log ends is no error.
+func (f *Follower) stream(ctx context.Context, s Source, request *corev1.PodLogOptions, last *time.Time) error {
+	log, err := f.opener.Log(ctx, s.Namespace, s.Pod, request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	resumed := *last
+	for lines := newReader(log); ; {
+		next, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// The API server takes times of whole seconds.
+		if !resumed.IsZero() && !next.at.After(resumed) {
+			continue
+		}
+		if err := f.printer.print(s, next); err != nil {
+			return nil
+		}
+		*last = next.at
+	}
+}
