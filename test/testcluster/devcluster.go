@@ -51,8 +51,18 @@ func (c *Cluster) startDevCluster(ctx context.Context, options Options) error {
 	return nil
 }
 
-// findDevCluster looks in the folder bin of the project's root, which is above the working directory.
+// programVariable names the program of the dev cluster, for tests of other projects.
+const programVariable = "FAIRLEAD_DEVCLUSTER"
+
+// findDevCluster looks in the folder bin of the project's root, which is above the working directory, unless the environment names the program.
 func findDevCluster() (string, error) {
+	if named := os.Getenv(programVariable); named != "" {
+		executable, err := exec.LookPath(named)
+		if err != nil {
+			return "", fmt.Errorf("the dev cluster that %s names: %w", programVariable, err)
+		}
+		return executable, nil
+	}
 	working, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find the project's root: %w", err)

@@ -1,5 +1,6 @@
 // Package testcluster gives tests a real Kubernetes cluster: the one of test/devcluster, which "make cluster" builds, or, where the
-// environment variable KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, the one of controller-runtime's envtest.
+// environment variable KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, the one of controller-runtime's envtest. Tests of other
+// projects say by FAIRLEAD_DEVCLUSTER where the program of the dev cluster is.
 //
 // In a test, or a ginkgo BeforeSuite with GinkgoTB():
 //
