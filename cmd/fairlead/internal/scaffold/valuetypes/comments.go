@@ -1,0 +1,122 @@
+package valuetypes
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// commentOf returns what values.yaml says about an entry: the comment above it, or the one behind it.
+func commentOf(p pair) string {
+	if text := paragraph(p.key.HeadComment); text != "" {
+		return text
+	}
+	if text := paragraph(p.value.LineComment); text != "" {
+		return text
+	}
+	return paragraph(p.key.LineComment)
+}
+
+// described finds descriptions by path, as the charts of Bitnami have them: ## @param image.tag [string] Which one
+var described = regexp.MustCompile(`(?m)^[ \t]*#+[ \t]*@param[ \t]+(\S+)[ \t]+(?:\[[^\]]*\][ \t]*)?(.*)$`)
+
+func descriptionsIn(values string) map[valuePath]string {
+	found := map[valuePath]string{}
+	for _, match := range described.FindAllStringSubmatch(values, -1) {
+		path := valuePath(strings.ReplaceAll(match[1], ".", "\x00"))
+		found[path] = strings.TrimSpace(match[2])
+	}
+	return found
+}
+
+// paragraph returns the last paragraph of a comment, without what is meant for tools. helm-docs marks the text by two hyphens.
+func paragraph(comment string) string {
+	var lines []string
+	inBlock := false
+	for line := range strings.Lines(comment) {
+		text := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+		switch {
+		case text == "@schema":
+			inBlock = !inBlock
+		case inBlock || strings.HasPrefix(text, "@"):
+		case text == "":
+			lines = nil
+		case strings.HasPrefix(text, "-- "):
+			lines = []string{strings.TrimSpace(text[3:])}
+		case isRule(text):
+			lines = nil
+		default:
+			lines = append(lines, text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// isRule says whether a line only separates sections.
+func isRule(text string) bool { return len(text) > 2 && strings.Trim(text, "-=#*~ ") == "" }
+
+// describe returns the description of a value, a line each. The schema's wins: it was written as one.
+func (d *deriver) describe(s subject, comment string) []string {
+	text := comment
+	if documented, ok := d.documented[s.path]; ok {
+		text = documented
+	}
+	if schema := s.schema.resolve(d.root); schema != nil {
+		if schema.Description != "" {
+			text = schema.Description
+		} else if text == "" {
+			text = schema.Title
+		}
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, wrap(harmless(strings.TrimRight(line, " \t\r\n")))...)
+	}
+	return lines
+}
+
+// harmless keeps controller-gen from taking text for a marker, or for the end of the description.
+func harmless(line string) string {
+	trimmed := strings.TrimLeft(line, " \t")
+	if strings.HasPrefix(trimmed, "+") || strings.HasPrefix(trimmed, "---") {
+		return "· " + trimmed
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, line)
+}
+
+// maxLine is how long lines of comments are.
+const maxLine = 130
+
+// wrap breaks a line between words.
+func wrap(line string) []string {
+	var lines []string
+	var current string
+	for word := range strings.FieldsSeq(line) {
+		if current != "" && len(current)+1+len(word) > maxLine {
+			lines, current = append(lines, current), ""
+		}
+		if current != "" {
+			current += " "
+		}
+		current += word
+	}
+	return append(lines, current)
+}
+
+// document returns the mapping in a values.yaml; an empty file has none.
+func document(text []byte) (*yaml.Node, error) {
+	var parsed yaml.Node
+	if err := yaml.Unmarshal(text, &parsed); err != nil {
+		return nil, err
+	}
+	if len(parsed.Content) == 0 {
+		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}, nil
+	}
+	return parsed.Content[0], nil
+}

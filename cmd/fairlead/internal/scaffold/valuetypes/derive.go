@@ -1,0 +1,221 @@
+package valuetypes
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxDepth bounds how deep types nest.
+	maxDepth = 16
+	// maxTypes bounds how many values are looked at; aliases can make a short file a large one.
+	maxTypes = 10_000
+)
+
+// deriver derives the types of a chart's values.
+type deriver struct {
+	root  *schema
+	usage usage
+	// foreign are values that belong to others: to sub-charts, and to all charts together.
+	foreign map[valuePath]string
+	// documented are descriptions that stand elsewhere than at the value.
+	documented map[valuePath]string
+	notes      []string
+	// derived counts what was looked at.
+	derived int
+}
+
+func (d *deriver) note(path valuePath, format string, args ...any) {
+	d.notes = append(d.notes, path.String()+": "+fmt.Sprintf(format, args...))
+}
+
+// subject is a value whose type is wanted: what is known of it. Node and schema may be nil.
+type subject struct {
+	path   valuePath
+	node   *yaml.Node
+	schema *schema
+	// above are the schemas that this one is part of.
+	above []*schema
+}
+
+// below returns what is known of a part of a value.
+func (s subject) below(key string) subject {
+	part := subject{path: s.path.child(key), above: slices.Clone(s.above)}
+	if s.schema != nil {
+		part.above = append(part.above, s.schema)
+	}
+	return part
+}
+
+// derive returns the type of a value.
+func (d *deriver) derive(s subject) *valueType {
+	s.node, s.schema = plain(s.node), s.schema.resolve(d.root)
+	if why, ok := d.foreign[s.path]; ok {
+		d.note(s.path, "free-form: %s", why)
+		return freeObject()
+	}
+	if s.schema != nil && slices.Contains(s.above, s.schema) {
+		d.note(s.path, "free-form: the schema refers to itself")
+		return free()
+	}
+	if d.derived++; d.derived > maxTypes || strings.Count(string(s.path), separator) > maxDepth {
+		d.note(s.path, "free-form: there is too much in it")
+		return free()
+	}
+	t := d.bySchema(s)
+	if t == nil {
+		t = d.byValue(s)
+	}
+	d.constrain(t, s)
+	return t
+}
+
+// bySchema returns the type that the schema names, nil where it names none.
+func (d *deriver) bySchema(s subject) *valueType {
+	if s.schema == nil {
+		return nil
+	}
+	types := s.schema.types(d.root)
+	slices.Sort(types)
+	switch strings.Join(types, ",") {
+	case "":
+		return nil
+	case "string":
+		return &valueType{shape: shapeString}
+	case "boolean":
+		return &valueType{shape: shapeBoolean}
+	case "integer":
+		return &valueType{shape: shapeInteger}
+	case "number":
+		return &valueType{shape: shapeNumber}
+	case "integer,string":
+		return &valueType{shape: shapeIntOrString}
+	case "array":
+		return d.list(s)
+	case "object":
+		return d.object(s)
+	}
+	d.note(s.path, "free-form: the schema allows %s", strings.Join(types, " and "))
+	return free()
+}
+
+// byValue returns the type of what values.yaml has.
+func (d *deriver) byValue(s subject) *valueType {
+	if s.node == nil && len(d.usage.keysOf(s.path)) > 0 {
+		return d.object(s)
+	}
+	if s.node == nil {
+		if file := d.usage.read[s.path]; file != "" {
+			d.note(s.path, "free-form: %s reads it, and values.yaml does not have it", file)
+			return free()
+		}
+		d.note(s.path, "free-form: nothing says what it is")
+		return free()
+	}
+	switch s.node.Kind {
+	case yaml.MappingNode:
+		return d.object(s)
+	case yaml.SequenceNode:
+		return d.list(s)
+	case yaml.ScalarNode:
+		return d.scalar(s)
+	case yaml.DocumentNode, yaml.AliasNode:
+	}
+	return free()
+}
+
+// intOrStrings are names of fields for which Kubernetes takes a number or a text, such as 25%.
+var intOrStrings = regexp.MustCompile(`^(maxUnavailable|minAvailable|maxSurge|targetPort)$`)
+
+// versionNames are names of values that are texts although they may look like numbers.
+var versionNames = regexp.MustCompile(`(?i)(tag|version)$`)
+
+func (d *deriver) scalar(s subject) *valueType {
+	name := s.path.last()
+	switch s.node.ShortTag() {
+	case "!!bool":
+		return &valueType{shape: shapeBoolean}
+	case "!!int":
+		return d.integer(s)
+	case "!!float":
+		if versionNames.MatchString(name) {
+			d.note(s.path, "free-form: %s is a number here, and others may be texts", s.node.Value)
+			return free()
+		}
+		return &valueType{shape: shapeNumber}
+	case "!!null":
+		d.note(s.path, "free-form: it is null in values.yaml")
+		return free()
+	case mixedTag:
+		d.note(s.path, "free-form: there are several types of it in values.yaml")
+		return free()
+	}
+	if _, whole := d.usage.whole[s.path]; whole && s.node.Value == "" && intOrStrings.MatchString(name) {
+		return &valueType{shape: shapeIntOrString}
+	}
+	return &valueType{shape: shapeString}
+}
+
+func (d *deriver) integer(s subject) *valueType {
+	name := s.path.last()
+	var number int64
+	if s.node.Decode(&number) != nil {
+		d.note(s.path, "free-form: %s is too large for a number", s.node.Value)
+		return free()
+	}
+	if intOrStrings.MatchString(name) || versionNames.MatchString(name) {
+		return &valueType{shape: shapeIntOrString}
+	}
+	return &valueType{shape: shapeInteger}
+}
+
+// list returns a list whose element is what all elements have in common.
+func (d *deriver) list(s subject) *valueType {
+	element := s.below(anyElement)
+	if s.schema != nil && s.schema.Items != nil {
+		element.schema = s.schema.Items.schema
+	}
+	if s.node != nil && s.node.Kind == yaml.SequenceNode {
+		element.node = merged(s.node.Content)
+	}
+	if element.node == nil && element.schema == nil {
+		d.note(s.path, "its elements are free-form: there are none in values.yaml")
+		return &valueType{shape: shapeList, element: free()}
+	}
+	if file, whole := d.usage.whole[s.path]; whole && isMapping(element.node) && !closed(element.schema.resolve(d.root)) {
+		d.note(s.path, "its elements are free-form: %s passes them on", file)
+		return &valueType{shape: shapeList, element: freeObject()}
+	}
+	return &valueType{shape: shapeList, element: d.derive(element)}
+}
+
+func isMapping(node *yaml.Node) bool { return node != nil && node.Kind == yaml.MappingNode }
+
+// closed says whether a schema allows its properties, and no others.
+func closed(s *schema) bool {
+	return s != nil && len(s.Properties) > 0 && s.AdditionalProperties != nil && !s.AdditionalProperties.allowed
+}
+
+// fallbackOf is what values.yaml has, as JSON; empty where it has nothing.
+func fallbackOf(node *yaml.Node) string {
+	if node = plain(node); node == nil || node.ShortTag() == "!!null" {
+		return ""
+	}
+	var value any
+	if node.Decode(&value) != nil {
+		return ""
+	}
+	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!timestamp" {
+		value = node.Value // To Helm it is a text.
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,85 @@
+package valuetypes
+
+import (
+	"strings"
+	"unicode"
+)
+
+// initialisms are written in capitals in Go.
+var initialisms = map[string]bool{
+	"ACL": true, "API": true, "ASCII": true, "CPU": true, "CSS": true, "DNS": true, "EOF": true, "GUID": true, "HTML": true, "HTTP": true, "HTTPS": true,
+	"ID": true, "IP": true, "JSON": true, "LHS": true, "QPS": true, "RAM": true, "RHS": true, "RPC": true, "SLA": true, "SMTP": true, "SQL": true,
+	"SSH": true, "TCP": true, "TLS": true, "TTL": true, "UDP": true, "UI": true, "UID": true, "URI": true, "URL": true, "UTF8": true, "UUID": true,
+	"VM": true, "XML": true, "XMPP": true, "XSRF": true, "XSS": true,
+}
+
+// goName returns the name of the field for a key, or "" where a key has nothing to name it by.
+func goName(key string) string {
+	var out strings.Builder
+	for _, word := range words(key) {
+		if upper := strings.ToUpper(word); initialisms[upper] {
+			out.WriteString(upper)
+			continue
+		}
+		runes := []rune(word)
+		out.WriteRune(unicode.ToUpper(runes[0]))
+		out.WriteString(string(runes[1:]))
+	}
+	name := out.String()
+	if name == "" {
+		return ""
+	}
+	if first := []rune(name)[0]; !unicode.IsUpper(first) {
+		// A digit, or a letter of a script without capitals.
+		return "X" + name
+	}
+	return name
+}
+
+// words splits a key at what is neither a letter nor a digit, and where small letters are followed by a capital.
+func words(key string) []string {
+	var found []string
+	var current []rune
+	end := func() {
+		if len(current) > 0 {
+			found = append(found, string(current))
+		}
+		current = nil
+	}
+	for _, r := range key {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			end()
+			continue
+		}
+		if unicode.IsUpper(r) && len(current) > 0 && !unicode.IsUpper(current[len(current)-1]) {
+			end()
+		}
+		current = append(current, r)
+	}
+	end()
+	return found
+}
+
+// isName says whether a key can be the name of a field of a struct in JSON: encoding/json takes letters, digits and some punctuation. Keys with
+// dots and slashes are labels and the like, of which there may be others.
+func isName(key string) bool {
+	if goName(key) == "" || len(key) > 200 {
+		return false
+	}
+	for _, r := range key {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_ :@+", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// unique returns the name, or one made of it, that is not taken; it is, from then on.
+func unique(name string, taken map[string]bool) string {
+	candidate := name
+	for i := 2; taken[candidate]; i++ {
+		candidate = name + strings.Repeat("X", i-1)
+	}
+	taken[candidate] = true
+	return candidate
+}

@@ -1,0 +1,29 @@
+package valuetypes
+
+import "strings"
+
+// valuePath says where a value is among the values of a chart; elements of lists and maps are "[]".
+type valuePath string
+
+const (
+	anyElement = "[]"
+	// separator is in no key.
+	separator = "\x00"
+)
+
+func (p valuePath) child(key string) valuePath {
+	if p == "" {
+		return valuePath(key)
+	}
+	return p + separator + valuePath(key)
+}
+
+func (p valuePath) last() string {
+	text := string(p)
+	return text[strings.LastIndex(text, separator)+1:]
+}
+
+// String is how a person writes the path.
+func (p valuePath) String() string {
+	return strings.ReplaceAll(strings.ReplaceAll(string(p), separator+anyElement, anyElement), separator, ".")
+}

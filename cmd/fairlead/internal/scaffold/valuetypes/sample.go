@@ -1,0 +1,66 @@
+package valuetypes
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// secretNames are names of values that nobody should copy from a sample.
+var secretNames = regexp.MustCompile(`(?i)(password|secret|token|key)`)
+
+// sampleOf returns what a sample shows of a value: what must be set, and scalars that the chart sets.
+func sampleOf(f field) (any, bool) {
+	if f.required {
+		return example(f.of), true
+	}
+	if !f.of.isScalar() || f.fallback == "" || f.fallback == `""` || secretNames.MatchString(f.key) {
+		return nil, false
+	}
+	var value any
+	if err := yaml.Unmarshal([]byte(f.fallback), &value); err != nil {
+		return nil, false
+	}
+	text, isText := value.(string)
+	return value, !isText || !strings.Contains(text, "\n")
+}
+
+// example returns a value of a type: one that is allowed, as far as that is easily told.
+func example(t *valueType) any {
+	if value, ok := allowed(t.markers); ok {
+		return value
+	}
+	switch t.shape {
+	case shapeString, shapeFree:
+		return "example"
+	case shapeBoolean:
+		return false
+	case shapeInteger, shapeNumber, shapeIntOrString:
+		return 1
+	case shapeList:
+		return []any{example(t.element)}
+	case shapeMap, shapeFreeObject, shapeStruct:
+	}
+	sample := map[string]any{}
+	for _, f := range t.fields {
+		if f.required {
+			sample[f.key] = example(f.of)
+		}
+	}
+	return sample
+}
+
+// allowed returns the first value that markers list, or the least.
+func allowed(markers []string) (value any, ok bool) {
+	for _, marker := range markers {
+		for _, prefix := range []string{"kubebuilder:validation:Enum=", "kubebuilder:validation:Minimum="} {
+			rest, found := strings.CutPrefix(marker, prefix)
+			first, _, _ := strings.Cut(rest, ";")
+			if found && yaml.Unmarshal([]byte(first), &value) == nil {
+				return value, true
+			}
+		}
+	}
+	return nil, false
+}

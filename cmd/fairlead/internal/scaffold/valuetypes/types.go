@@ -1,0 +1,85 @@
+package valuetypes
+
+import (
+	"fmt"
+)
+
+// valuesSuffix ends the name of the type that all others belong to.
+const valuesSuffix = "Values"
+
+// Chart is what types are derived from.
+type Chart struct {
+	// Values and Schema are values.yaml and values.schema.json; they may be missing.
+	Values, Schema []byte
+	// Templates are the templates, by path.
+	Templates map[string]string
+	// SubCharts are the names, and aliases, of the charts that it depends on.
+	SubCharts []string
+}
+
+// Types are the types of a chart's values.
+type Types struct {
+	// Code declares them: imports and declarations, without a package clause.
+	Code string
+	// Keys are the values at the top.
+	Keys []string
+	// Sample has values that are worth being shown, and those that must be set.
+	Sample map[string]any
+	// Notes say what could not be typed, and why; in order.
+	Notes []string
+}
+
+// Derive derives the types of a chart's values. The one of all of them is called kind + "Values".
+func Derive(kind string, chart Chart) (Types, error) {
+	node, err := document(chart.Values)
+	if err != nil {
+		return Types{}, fmt.Errorf("values.yaml: %w", err)
+	}
+	root, err := parseSchema(chart.Schema)
+	if err != nil {
+		return Types{}, err
+	}
+	d := &deriver{root: root, usage: usageOf(chart.Templates), foreign: foreign(chart.SubCharts), documented: descriptionsIn(string(chart.Values))}
+	d.notes = d.usage.notes
+	t := d.all(subject{node: node, schema: root.resolve(root)})
+	p := printer{imports: map[string]bool{}, taken: map[string]bool{}}
+	for _, suffix := range []string{"", "List", "Spec", "Status", valuesSuffix} {
+		p.taken[kind+suffix] = true
+	}
+	result := Types{
+		Code:   p.source(kind+valuesSuffix, t, kind+valuesSuffix+" are the values of the chart. What is not set is what the chart's values.yaml says."),
+		Sample: map[string]any{}, Notes: d.notes,
+	}
+	for _, f := range t.fields {
+		result.Keys = append(result.Keys, f.key)
+		if value, ok := sampleOf(f); ok {
+			result.Sample[f.key] = value
+		}
+	}
+	return result, nil
+}
+
+// foreign are values that this chart only passes on.
+func foreign(subCharts []string) map[valuePath]string {
+	found := map[valuePath]string{"global": "it is shared with sub-charts"}
+	for _, name := range subCharts {
+		found[valuePath(name)] = "it belongs to a sub-chart"
+	}
+	return found
+}
+
+// all derives the struct of all values: it is one in any case.
+func (d *deriver) all(s subject) *valueType {
+	if _, whole := d.usage.whole[""]; whole {
+		d.note("values", "%s passes all of them on; what the types do not have is dropped", d.usage.whole[""])
+	}
+	t := &valueType{shape: shapeStruct}
+	for _, key := range d.keys(s) {
+		if !isName(key) {
+			d.note(valuePath(key), "left out: it is no name of a field")
+			continue
+		}
+		t.fields = append(t.fields, d.field(s, key))
+	}
+	return t
+}
