@@ -54,7 +54,7 @@ cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 ##@ Check
 
 .PHONY: test
-test: cluster bin/helm bin/kubectl bin/promql ## Run all tests, most of them against a dev cluster
+test: cluster bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql ## Run all tests, most of them against a dev cluster
 	go test -p 2 -timeout 20m $(TEST_FLAGS) ./...
 	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
 	cd test/promql && go test $(TEST_FLAGS) ./...
@@ -65,7 +65,7 @@ test-unit: ## Run the tests that need no cluster
 	go test -short $(TEST_FLAGS) ./...
 
 .PHONY: test-long
-test-long: cluster bin/helm bin/kubectl bin/promql ## Run all tests and those that take long: load, restarts, budgets
+test-long: cluster bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql ## Run all tests and those that take long: load, restarts, budgets
 	go test -p 1 -timeout 60m -tags long $(TEST_FLAGS) ./...
 
 # How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.

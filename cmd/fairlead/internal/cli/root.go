@@ -103,7 +103,7 @@ func (a *app) commands() []*cobra.Command {
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newDelete(),
 		a.newList(), a.newStatus(), a.newTree(), a.newNotes(), a.newHistory(), a.newEvents(), a.newLogs(),
 		a.newReconcile(), a.newSuspend(), a.newResume(),
-		a.newVersion(), newExitCodes(),
+		a.newScaffold(), a.newVersion(), newExitCodes(),
 	}
 }
 

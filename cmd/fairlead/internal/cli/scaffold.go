@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+)
+
+const scaffoldHelp = `Write a project for an operator of your own: its type, a generator, a program, a Helm chart, tests and what builds them.
+
+What the operator renders is the chart of --chart, or the kustomization of --kustomization, which are copied into the project; without
+them it is an example. With a chart the spec of the component has the chart's values as its fields: their types, descriptions and
+limits come from values.yaml and values.schema.json.
+
+The project builds, passes its tests and brings its sample to Ready as it is. Go and make complete it, so they must be on the PATH.
+No file is overwritten without --force, and where anything fails nothing is written at all.
+
+A development build of this program makes the project use the checkout that it was built from, by a replace in go.mod.`
+
+// scaffoldOptions are the flags of scaffold.
+type scaffoldOptions struct {
+	answers       scaffold.Options
+	generator     string
+	interfaces    []string
+	chart         string
+	kustomization string
+	fairleadDir   string
+	force         bool
+	dryRun        bool
+}
+
+func (a *app) newScaffold() *cobra.Command {
+	var o scaffoldOptions
+	cmd := &cobra.Command{
+		Use:   "scaffold DIR",
+		Short: "Write a project for an operator of your own",
+		Long:  scaffoldHelp,
+		Example: `  fairlead scaffold ./shop-operator --chart ./shop --group apps.example.com --kind Shop \
+    --operator-name shop-operator.example.com --module example.com/shop-operator`,
+		Args: cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error { return a.scaffold(ctx, args[0], o) }),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.answers.Group, "group", "", "API group of the component, such as apps.example.com")
+	flags.StringVar(&o.answers.Kind, "kind", "", "kind of the component, such as Shop")
+	flags.StringVar(&o.answers.Version, "version", "v1alpha1", "version of the API")
+	flags.StringVar(&o.answers.OperatorName, "operator-name", "", "DNS name of the operator, unique in a cluster, such as shop-operator.example.com")
+	flags.StringVar(&o.answers.Module, "module", "", "path of the Go module, such as example.com/shop-operator")
+	flags.StringVar(&o.generator, "generator", "", "what renders the dependents: "+texts(scaffold.Generators)+"; by default what fits --chart or --kustomization, else go")
+	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
+	flags.StringVar(&o.kustomization, "kustomization", "", "folder or archive of a kustomization that is copied into the project")
+	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)}, "what the spec has besides: "+texts(scaffold.Interfaces))
+	flags.StringVar(&o.answers.Image, "image", "", "image of the operator, without a tag")
+	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project uses instead of a release")
+	flags.BoolVar(&o.force, "force", false, "overwrite files")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write none")
+	complete(cmd, "generator", strings.Split(texts(scaffold.Generators), ", ")...)
+	complete(cmd, "interfaces", strings.Split(texts(scaffold.Interfaces), ", ")...)
+	return cmd
+}
+
+func texts[T ~string](values []T) string {
+	var out []string
+	for _, value := range values {
+		out = append(out, string(value))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (a *app) scaffold(ctx context.Context, dir string, o scaffoldOptions) error {
+	req, err := a.scaffoldRequest(dir, o)
+	if err != nil {
+		return err
+	}
+	project, err := scaffold.New(ctx, req)
+	if err != nil {
+		return exit.BadInput("%w", err)
+	}
+	if o.dryRun {
+		return a.listProject(project)
+	}
+	err = project.Write(ctx)
+	if exists, ok := errors.AsType[*scaffold.ExistsError](err); ok {
+		return exit.BadInput("%w", exists)
+	}
+	if err != nil {
+		return exit.Refuse("%w", err)
+	}
+	for _, note := range project.Notes {
+		a.warn(errors.New(note))
+	}
+	if req.Fairlead.Dir != "" {
+		a.println("go.mod replaces Fairlead by the checkout in " + req.Fairlead.Dir)
+	}
+	a.println(fmt.Sprintf("%s written: %d files; next: cd %s && make test", dir, len(project.Files), dir))
+	return nil
+}
+
+// scaffoldRequest checks the flags, all of them.
+func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, error) {
+	req := scaffold.Request{Dir: dir, Options: o.answers, Force: o.force, Report: a.println}
+	source, err := o.source()
+	if err != nil {
+		return req, err
+	}
+	req.Options.Generator, req.Options.Given = scaffold.Generator(o.generator), source != ""
+	for _, name := range o.interfaces {
+		req.Options.Interfaces = append(req.Options.Interfaces, scaffold.Interface(name))
+	}
+	if o.generator == "" {
+		req.Options.Generator = o.fittingGenerator()
+	}
+	req.Options = req.Options.WithDefaults()
+	if err := req.Options.Validate(); err != nil {
+		return req, exit.BadUsage("%w", err)
+	}
+	if req.Fairlead, err = scaffold.FindFairlead(o.fairleadDir); err != nil {
+		return req, exit.BadUsage("%w", err)
+	}
+	if source != "" {
+		req.Source, err = openScaffoldSource(source)
+	}
+	return req, err
+}
+
+// source returns the folder or archive that a person gave.
+func (o scaffoldOptions) source() (string, error) {
+	switch {
+	case o.chart != "" && o.kustomization != "":
+		return "", exit.BadUsage("--chart and --kustomization: give one of them")
+	case o.chart != "" && o.generator != "" && o.generator != string(scaffold.GeneratorHelm):
+		return "", exit.BadUsage("--chart goes with --generator helm")
+	case o.kustomization != "" && o.generator != "" && o.generator != string(scaffold.GeneratorKustomize):
+		return "", exit.BadUsage("--kustomization goes with --generator kustomize")
+	}
+	return o.chart + o.kustomization, nil
+}
+
+func (o scaffoldOptions) fittingGenerator() scaffold.Generator {
+	switch {
+	case o.chart != "":
+		return scaffold.GeneratorHelm
+	case o.kustomization != "":
+		return scaffold.GeneratorKustomize
+	}
+	return scaffold.GeneratorGo
+}
+
+func openScaffoldSource(place string) (fs.FS, error) {
+	tree, err := render.Open(place)
+	if err != nil {
+		return nil, exit.BadInput("%w", err)
+	}
+	return tree, nil
+}
+
+// listProject says what would be written.
+func (a *app) listProject(project *scaffold.Project) error {
+	all, existing, err := project.Paths()
+	if err != nil {
+		return exit.Refuse("%w", err)
+	}
+	there := map[string]bool{}
+	for _, file := range existing {
+		there[file] = true
+	}
+	for _, file := range all {
+		if there[file] {
+			file += " (exists)"
+		}
+		a.println(file)
+	}
+	return nil
+}

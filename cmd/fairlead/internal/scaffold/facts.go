@@ -1,0 +1,154 @@
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
+)
+
+// exampleSpec is the sample of the examples, which leaves nothing to defaults.
+const exampleSpec = `spec:
+  replicas: 1
+  image: docker.io/nginxinc/nginx-unprivileged:1.29-alpine
+  message: Hello
+`
+
+// exampleKinds are what the example in Go renders.
+var exampleKinds = []schema.GroupVersionKind{
+	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
+}
+
+// facts are what templates are rendered with.
+type facts struct {
+	Options
+	Fairlead Fairlead
+	// ValuesCode are the Go types of a chart's values.
+	ValuesCode string
+	// SampleSpec is the spec of the sample, as YAML.
+	SampleSpec string
+	// Rights are the rules for dependents, as YAML.
+	Rights string
+}
+
+// Tools are the versions of what the project is built with.
+func (facts) Tools() any { return tools }
+
+// Intervals are the fields of the spec that hold durations, and what they mean.
+func (facts) Intervals() map[string]string {
+	return map[string]string{
+		"Interval":      "Interval of the resync; 10h by default, zero turns it off.",
+		"RetryInterval": "RetryInterval is how long to wait after an error that does not go away by itself; 1m by default.",
+		"Timeout":       "Timeout is how long the component may be on its way before it is Stalled with reason Timeout; 10m by default.",
+	}
+}
+
+// GeneratorStory says what the operator renders.
+func (f facts) GeneratorStory() string {
+	switch f.Generator {
+	case GeneratorHelm:
+		return "It renders the Helm chart in `" + sourceFolder(f.Options) + "`: the spec of a component is the chart's values."
+	case GeneratorKustomize:
+		return "It builds the kustomization in `" + sourceFolder(f.Options) + "`."
+	case GeneratorGoTemplate:
+		return "It renders the Go templates in `" + sourceFolder(f.Options) + "` with the spec of a component."
+	case GeneratorGo:
+		return "What a component consists of is Go code, in `internal/generator`."
+	}
+	return ""
+}
+
+// learn finds out what follows from what the generator renders, and what a person should know about that.
+func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (facts, []string, error) {
+	f := facts{Options: o, Fairlead: fairlead, SampleSpec: exampleSpec}
+	if o.Generator == GeneratorGo {
+		rights, err := formatRights(rightsFor(o, nil, exampleKinds))
+		f.Rights = rights
+		return f, nil, err
+	}
+	if !o.Given {
+		var err error
+		if files, err = renderExample(f); err != nil {
+			return f, nil, err
+		}
+	}
+	tree, err := sourceTree(o, files)
+	if err != nil {
+		return f, nil, err
+	}
+	notes, err := f.learnValues(tree)
+	if err != nil {
+		return f, nil, err
+	}
+	more, err := f.learnRights(ctx, tree, files)
+	return f, append(notes, more...), err
+}
+
+// learnValues finds out what the spec has.
+func (f *facts) learnValues(tree fs.FS) ([]string, error) {
+	if f.Free() {
+		f.SampleSpec = "spec: {}\n"
+		return nil, nil
+	}
+	if f.Generator != GeneratorHelm {
+		return nil, nil
+	}
+	chart, err := readChart(tree)
+	if err != nil {
+		return nil, err
+	}
+	types, err := valuetypes.Derive(f.Kind, chart)
+	if err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	if err := f.checkFields(types.Keys); err != nil {
+		return nil, err
+	}
+	f.ValuesCode = types.Code
+	sample, err := yaml.Marshal(map[string]any{"spec": types.Sample})
+	f.SampleSpec = string(sample)
+	return types.Notes, err
+}
+
+// checkFields refuses a chart that has values of the names that an interface needs.
+func (f *facts) checkFields(keys []string) error {
+	var errs []error
+	for _, chosen := range f.Interfaces {
+		for _, name := range fieldsOf[chosen] {
+			if slices.Contains(keys, name) {
+				errs = append(errs, fmt.Errorf("the chart has a value %q, which is a field of its own with --interfaces %s: leave that out", name, chosen))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// learnRights finds out what the operator writes.
+func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]string, error) {
+	objects, failure := f.renderSample(ctx, tree)
+	kinds, notes := kindsIn(files)
+	if failure != nil {
+		notes = append(notes, fmt.Sprintf("the sample does not render yet, complete config/samples/%s.yaml: %v", f.Singular(), failure))
+	}
+	rights, err := formatRights(rightsFor(f.Options, objects, kinds))
+	f.Rights = rights
+	return notes, err
+}
+
+// renderSample renders what the sample will be rendered to.
+func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.Unstructured, error) {
+	var sample struct {
+		Spec map[string]any `json:"spec"`
+	}
+	if err := yaml.Unmarshal([]byte(f.SampleSpec), &sample); err != nil {
+		return nil, err
+	}
+	return renderSource(ctx, f.Options, tree, sample.Spec)
+}

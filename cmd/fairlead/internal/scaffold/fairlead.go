@@ -1,0 +1,86 @@
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+
+	"github.com/fairlead-io/fairlead/internal/version"
+)
+
+const (
+	fairleadModule = "github.com/fairlead-io/fairlead"
+	// replacedVersion is what go.mod requires where a checkout stands in for a release.
+	replacedVersion = "v0.0.0"
+)
+
+// Fairlead is the version of Fairlead that a project requires.
+type Fairlead struct {
+	Version string
+	// Dir is a checkout that replaces the release; empty where there is none.
+	Dir string
+}
+
+// FindFairlead returns the release that this program is of; or, where it is no release, the checkout that it was built from. A folder that a
+// person names wins.
+func FindFairlead(dir string) (Fairlead, error) {
+	if dir != "" {
+		absolute, err := filepath.Abs(dir)
+		if err != nil {
+			return Fairlead{}, fmt.Errorf("--fairlead-dir: %w", err)
+		}
+		if err := checkCheckout(absolute); err != nil {
+			return Fairlead{}, fmt.Errorf("--fairlead-dir %s: %w", dir, err)
+		}
+		return Fairlead{Version: replacedVersion, Dir: absolute}, nil
+	}
+	if release := releaseOf(version.Version); release != "" {
+		return Fairlead{Version: release}, nil
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && releaseOf(info.Main.Version) != "" {
+		return Fairlead{Version: info.Main.Version}, nil
+	}
+	checkout, err := ownCheckout()
+	if err != nil {
+		return Fairlead{}, fmt.Errorf("this is a development build, and its sources are not to be found (%w): name a checkout by --fairlead-dir", err)
+	}
+	return Fairlead{Version: replacedVersion, Dir: checkout}, nil
+}
+
+// releaseOf returns the version where it is one that can be required; builds between releases, and edited ones, are none.
+func releaseOf(version string) string {
+	if !semver.IsValid(version) || strings.HasSuffix(version, "-dirty") || semver.Build(version) != "" ||
+		module.IsPseudoVersion(version) || strings.Contains(semver.Prerelease(version), "-g") {
+		return ""
+	}
+	return version
+}
+
+// ownCheckout returns where this file was when the program was built.
+func ownCheckout() (string, error) {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok || !filepath.IsAbs(file) {
+		return "", errors.New("the build left out paths")
+	}
+	dir := filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
+	return dir, checkCheckout(dir)
+}
+
+func checkCheckout(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return fmt.Errorf("want the folder of a checkout of Fairlead: %w", err)
+	}
+	if found := modfile.ModulePath(text); found != fairleadModule {
+		return fmt.Errorf("want the folder of a checkout of Fairlead; the module there is %q", found)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package scaffold
+
+import (
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Plural is the name of the component's type in paths of the API.
+func (o Options) Plural() string {
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind})
+	return plural.Resource
+}
+
+// Singular is the kind in lower case; files are named after it.
+func (o Options) Singular() string { return strings.ToLower(o.Kind) }
+
+// ShortName is the operator's name up to the first dot: that of its program, its chart and its objects.
+func (o Options) ShortName() string {
+	name, _, _ := strings.Cut(o.OperatorName, ".")
+	return name
+}
+
+// Receiver is the name of a method's receiver of the component.
+func (o Options) Receiver() string { return o.Singular()[:1] }
+
+// Has says whether the component implements an optional interface.
+func (o Options) Has(name string) bool {
+	for _, chosen := range o.Interfaces {
+		if string(chosen) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Renders says which generator the project has.
+func (o Options) Renders(name string) bool { return string(o.Generator) == name }
+
+// Free says that the spec has values that nobody knows: a kustomization does not say what its templates take.
+func (o Options) Free() bool { return o.Generator == GeneratorKustomize && o.Given }
+
+// API is the import path of the component's package.
+func (o Options) API() string { return path.Join(o.Module, "api", o.Version) }
+
+// WithDefaults fills in what follows from the rest.
+func (o Options) WithDefaults() Options {
+	if o.Version == "" {
+		o.Version = "v1alpha1"
+	}
+	if o.Generator == "" {
+		o.Generator = GeneratorGo
+	}
+	if o.Image == "" && o.OperatorName != "" {
+		o.Image = "registry.example.com/" + o.ShortName()
+	}
+	return o
+}
+
+// WebhookPath is the part of a webhook's path that controller-runtime makes of the type.
+func (o Options) WebhookPath() string {
+	return strings.ReplaceAll(o.Group, ".", "-") + "-" + o.Version + "-" + o.Singular()
+}

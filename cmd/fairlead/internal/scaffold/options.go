@@ -1,0 +1,182 @@
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/module"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Generator says what renders the dependents of the operator.
+type Generator string
+
+// The generators of a project.
+const (
+	GeneratorHelm       Generator = "helm"
+	GeneratorKustomize  Generator = "kustomize"
+	GeneratorGoTemplate Generator = "gotemplate"
+	GeneratorGo         Generator = "go"
+)
+
+// Generators are all of them.
+var Generators = []Generator{GeneratorHelm, GeneratorKustomize, GeneratorGoTemplate, GeneratorGo}
+
+// Interface is a choice of optional interfaces of component.Component, with the fields of the spec that go with them.
+type Interface string
+
+// The choices.
+const (
+	// InterfaceSuspend is Suspender: spec.suspend.
+	InterfaceSuspend Interface = "suspend"
+	// InterfacePlacement is Placer: spec.targetNamespace and spec.targetName.
+	InterfacePlacement Interface = "placement"
+	// InterfaceIntervals is Resyncer, Retrier and Timeouter: spec.interval, spec.retryInterval and spec.timeout.
+	InterfaceIntervals Interface = "intervals"
+	// InterfaceServiceAccount is ServiceAccountHolder: spec.serviceAccountName.
+	InterfaceServiceAccount Interface = "service-account"
+	// InterfaceKubeConfig is Targeter: spec.kubeConfig.
+	InterfaceKubeConfig Interface = "kubeconfig"
+	// InterfacePolicies is PolicyHolder: spec.policies.
+	InterfacePolicies Interface = "policies"
+	// InterfaceTypes is TypeHolder: spec.additionalManagedTypes.
+	InterfaceTypes Interface = "types"
+)
+
+// Interfaces are all of them.
+var Interfaces = []Interface{
+	InterfaceSuspend, InterfacePlacement, InterfaceIntervals, InterfaceServiceAccount, InterfaceKubeConfig, InterfacePolicies, InterfaceTypes,
+}
+
+// fieldsOf are the fields of the spec that an interface needs.
+var fieldsOf = map[Interface][]string{
+	InterfaceSuspend:        {"suspend"},
+	InterfacePlacement:      {"targetNamespace", "targetName"},
+	InterfaceIntervals:      {"interval", "retryInterval", "timeout"},
+	InterfaceServiceAccount: {"serviceAccountName"},
+	InterfaceKubeConfig:     {"kubeConfig"},
+	InterfacePolicies:       {"policies"},
+	InterfaceTypes:          {"additionalManagedTypes"},
+}
+
+// Options are the answers that a project is rendered with. They are kept in the project.
+type Options struct {
+	// Group, Version and Kind are those of the component.
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
+	// OperatorName is the reconciler's name: the field owner of all writes, and the prefix of labels, annotations and finalizers.
+	OperatorName string `json:"operatorName"`
+	// Module is the path of the Go module.
+	Module string `json:"module"`
+	// Generator renders the dependents.
+	Generator Generator `json:"generator"`
+	// Interfaces are the optional interfaces that the component implements.
+	Interfaces []Interface `json:"interfaces,omitempty"`
+	// Webhooks adds a defaulting and a validating webhook.
+	Webhooks bool `json:"webhooks,omitempty"`
+	// Image is that of the operator, without a tag.
+	Image string `json:"image"`
+	// Given says that chart or kustomization came from a person, and are not the example.
+	Given bool `json:"given,omitempty"`
+}
+
+// imageName is the grammar of a repository name: an optional host with a port, and a path in lower case. Neither tag nor digest.
+var imageName = regexp.MustCompile(`^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+
+// maxShortName leaves room for what is added to the short name in names of objects.
+const maxShortName = 40
+
+// Validate says all that is wrong, each error with the flag that it is about.
+func (o Options) Validate() error {
+	errs := slices.Concat(o.validateType(), o.validateNames(), o.validateChoices())
+	return errors.Join(errs...)
+}
+
+func (o Options) validateType() []error {
+	var errs []error
+	if problems := validation.IsDNS1123Subdomain(o.Group); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("--group %q: %s", o.Group, strings.Join(problems, ", ")))
+	} else if !strings.Contains(o.Group, ".") {
+		errs = append(errs, fmt.Errorf("--group %q: want a group of your own with a dot in it, such as apps.example.com", o.Group))
+	}
+	if !apiVersion.MatchString(o.Version) {
+		errs = append(errs, fmt.Errorf("--version %q: want a version such as v1, v1beta2 or v1alpha1", o.Version))
+	}
+	if !kindName.MatchString(o.Kind) || len(o.Kind) > validation.DNS1035LabelMaxLength {
+		errs = append(errs, fmt.Errorf("--kind %q: want a word in camel case that begins with a capital letter, such as Shop, of at most 63 letters and digits", o.Kind))
+	} else if strings.HasSuffix(o.Kind, "List") {
+		errs = append(errs, fmt.Errorf("--kind %q: names that end in List are those of lists", o.Kind))
+	} else if name := o.Plural() + "." + o.Group; len(name) > validation.DNS1123SubdomainMaxLength {
+		errs = append(errs, fmt.Errorf("--kind and --group: the name of the definition, %s, is longer than %d characters", name, validation.DNS1123SubdomainMaxLength))
+	}
+	return errs
+}
+
+var (
+	apiVersion = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
+	kindName   = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+)
+
+func (o Options) validateNames() []error {
+	var errs []error
+	if problems := validation.IsDNS1123Subdomain(o.OperatorName); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("--operator-name %q: %s", o.OperatorName, strings.Join(problems, ", ")))
+	} else if problems := validation.IsDNS1035Label(o.ShortName()); len(problems) > 0 || len(o.ShortName()) > maxShortName {
+		errs = append(errs, fmt.Errorf("--operator-name %q: what is before the first dot names objects: want a letter, and then up to %d letters, digits and hyphens, such as shop-operator",
+			o.OperatorName, maxShortName-1))
+	}
+	if err := module.CheckImportPath(o.Module); err != nil {
+		errs = append(errs, fmt.Errorf("--module: %w", err))
+	} else if _, _, ok := module.SplitPathVersion(o.Module); !ok {
+		errs = append(errs, fmt.Errorf("--module %q: a major version at the end is /v2 or higher", o.Module))
+	} else if err := checkModuleIsOwn(o.Module); err != nil {
+		errs = append(errs, err)
+	}
+	if !imageName.MatchString(o.Image) {
+		errs = append(errs, fmt.Errorf("--image %q: want a repository without tag or digest, such as registry.example.com/shop-operator", o.Image))
+	}
+	return errs
+}
+
+// checkModuleIsOwn refuses paths that mean something else to the go command.
+func checkModuleIsOwn(path string) error {
+	first, _, _ := strings.Cut(path, "/")
+	switch {
+	case first == "std" || first == "cmd" || token.IsKeyword(first):
+		return fmt.Errorf("--module %q: begin with a name of your own, such as example.com/shop-operator", path)
+	case path == fairleadModule || strings.HasPrefix(path, fairleadModule+"/"):
+		return fmt.Errorf("--module %q: it is that of Fairlead itself", path)
+	}
+	return nil
+}
+
+func (o Options) validateChoices() []error {
+	var errs []error
+	if !slices.Contains(Generators, o.Generator) {
+		errs = append(errs, fmt.Errorf("--generator %q: want %s", o.Generator, list(Generators)))
+	}
+	seen := map[Interface]bool{}
+	for _, chosen := range o.Interfaces {
+		switch {
+		case !slices.Contains(Interfaces, chosen):
+			errs = append(errs, fmt.Errorf("--interfaces %q: want %s", chosen, list(Interfaces)))
+		case seen[chosen]:
+			errs = append(errs, fmt.Errorf("--interfaces: %s is there twice", chosen))
+		}
+		seen[chosen] = true
+	}
+	return errs
+}
+
+func list[T ~string](values []T) string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = string(value)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,79 @@
+package scaffold_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+)
+
+func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*scaffold.Options)
+		want   string
+	}{
+		"a group with capitals":                     {func(o *scaffold.Options) { o.Group = "Apps.example.com" }, `--group "Apps.example.com"`},
+		"a group without a dot":                     {func(o *scaffold.Options) { o.Group = "apps" }, "with a dot"},
+		"no group":                                  {func(o *scaffold.Options) { o.Group = "" }, "--group"},
+		"a version that is none":                    {func(o *scaffold.Options) { o.Version = "1.0" }, "--version"},
+		"version zero":                              {func(o *scaffold.Options) { o.Version = "v0" }, "--version"},
+		"a kind in lower case":                      {func(o *scaffold.Options) { o.Kind = "shop" }, "--kind"},
+		"a kind with a hyphen":                      {func(o *scaffold.Options) { o.Kind = "My-Shop" }, "--kind"},
+		"a kind that is a list":                     {func(o *scaffold.Options) { o.Kind = "ShopList" }, "lists"},
+		"a kind that is too long":                   {func(o *scaffold.Options) { o.Kind = "S" + strings.Repeat("h", 63) }, "--kind"},
+		"a definition whose name is too long":       {func(o *scaffold.Options) { o.Group = strings.Repeat("a.", 124) + "com" }, "name of the definition"},
+		"an operator name with an underscore":       {func(o *scaffold.Options) { o.OperatorName = "shop_operator.example.com" }, "--operator-name"},
+		"an operator name that begins with a digit": {func(o *scaffold.Options) { o.OperatorName = "1shop.example.com" }, "before the first dot"},
+		"an operator name that leaves no room":      {func(o *scaffold.Options) { o.OperatorName = strings.Repeat("a", 41) + ".example.com" }, "before the first dot"},
+		"a module path with a space":                {func(o *scaffold.Options) { o.Module = "example.com/shop operator" }, "--module"},
+		"a module path that leaves its folder":      {func(o *scaffold.Options) { o.Module = "../shop" }, "--module"},
+		"a module path of the standard library":     {func(o *scaffold.Options) { o.Module = "std/shop" }, "--module"},
+		"a module path with major version one":      {func(o *scaffold.Options) { o.Module = "example.com/shop/v1" }, "major version"},
+		"the module path of Fairlead":               {func(o *scaffold.Options) { o.Module = "github.com/fairlead-io/fairlead/x" }, "Fairlead itself"},
+		"an image with a tag":                       {func(o *scaffold.Options) { o.Image = "registry.example.com/shop:1" }, "--image"},
+		"an image with capitals":                    {func(o *scaffold.Options) { o.Image = "registry.example.com/Shop" }, "--image"},
+		"an unknown generator":                      {func(o *scaffold.Options) { o.Generator = "jsonnet" }, "helm, kustomize, gotemplate, go"},
+		"an unknown interface":                      {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"colour"} }, "--interfaces"},
+		"an interface twice":                        {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"suspend", "suspend"} }, "twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := shop()
+			test.change(&o)
+			err := o.Validate()
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestOptionsThatAreUsualAreAccepted(t *testing.T) {
+	for name, change := range map[string]func(*scaffold.Options){
+		"as they are":                      func(*scaffold.Options) {},
+		"a stable version":                 func(o *scaffold.Options) { o.Version = "v2" },
+		"a module with major version two":  func(o *scaffold.Options) { o.Module = "example.com/shop/v2" },
+		"an operator name without a dot":   func(o *scaffold.Options) { o.OperatorName = "shop-operator" },
+		"an image in a registry with port": func(o *scaffold.Options) { o.Image = "localhost:5000/team/shop_operator" },
+		"a kind that is a word of Go":      func(o *scaffold.Options) { o.Kind = "Func" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := shop()
+			change(&o)
+			if err := o.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
+	err := scaffold.Options{}.Validate()
+	if err == nil {
+		t.Fatal("nothing is wrong")
+	}
+	for _, flag := range []string{"--group", "--version", "--kind", "--operator-name", "--module", "--image", "--generator"} {
+		if !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s is not in: %v", flag, err)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package scaffold_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+)
+
+// root is the checkout.
+const root = "../../../.."
+
+// shop are the answers of most tests.
+func shop() scaffold.Options {
+	return scaffold.Options{
+		Group: "apps.example.com", Kind: "Shop", OperatorName: "shop-operator.example.com", Module: "example.com/shop-operator",
+		Interfaces: []scaffold.Interface{scaffold.InterfaceSuspend},
+	}.WithDefaults()
+}
+
+// write writes a project to a new folder.
+func write(t *testing.T, req scaffold.Request) string {
+	t.Helper()
+	fairlead, err := scaffold.FindFairlead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Dir, req.Fairlead = filepath.Join(t.TempDir(), "project"), fairlead
+	req.Report = func(line string) { t.Log(line) }
+	project, err := scaffold.New(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, note := range project.Notes {
+		t.Log(note)
+	}
+	if err := project.Write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return req.Dir
+}
+
+// program returns a program that make builds into bin.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	place, err := filepath.Abs(filepath.Join(root, "bin", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(place); err != nil {
+		t.Fatalf("run make bin/%s: %v", name, err)
+	}
+	return place
+}
+
+// makeIn runs a target of a project's Makefile, with the tools of this checkout.
+func makeIn(t *testing.T, dir, target string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "make", "--no-print-directory", target,
+		"CONTROLLER_GEN="+program(t, "controller-gen"), "GOLANGCI_LINT="+program(t, "golangci-lint"), "DEVCLUSTER="+program(t, "devcluster"))
+	command.Dir = dir
+	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "KUBEBUILDER_ASSETS=", "GOWORK=off")
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Errorf("make %s: %v\n%s", target, err, output)
+	} else {
+		t.Logf("make %s:\n%s", target, output)
+	}
+}
+
+// works checks that a project does what it promises, with no further edit.
+func works(t *testing.T, dir string) {
+	t.Helper()
+	for _, target := range []string{"build", "verify", "lint", "test"} {
+		makeIn(t, dir, target)
+	}
+	if output, err := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "shop-operator"), "--help").CombinedOutput(); err != nil ||
+		!strings.Contains(string(output), "-leader-elect") {
+		t.Errorf("the program does not say what it can do: %v\n%s", err, output)
+	}
+}
+
+func TestAProjectInGoBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	works(t, write(t, scaffold.Request{Options: shop()}))
+}

@@ -1,0 +1,85 @@
+package scaffold
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// readSource returns the files of a chart or kustomization.
+func readSource(tree fs.FS) ([]File, error) {
+	if tree == nil {
+		return nil, nil
+	}
+	var files []File
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(tree, name)
+		files = append(files, File{Path: name, Content: content})
+		return err
+	})
+	return files, err
+}
+
+// sourceTree returns the files that the generator renders, out of those of a project.
+func sourceTree(o Options, files []File) (fs.FS, error) {
+	contents := map[string][]byte{}
+	for _, file := range files {
+		if relative, ok := strings.CutPrefix(file.Path, sourceFolder(o)+"/"); ok {
+			contents[relative] = file.Content
+		}
+	}
+	return source.FromFiles(contents)
+}
+
+// renderExample renders the templates of the example that the generator renders.
+func renderExample(f facts) ([]File, error) {
+	var files []File
+	for _, e := range generatorLayout(f.Options) {
+		if path.Dir(e.path) == "internal/generator" {
+			continue
+		}
+		content, err := renderFile(e, f)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{Path: e.path, Content: content})
+	}
+	return files, nil
+}
+
+// engines are what renders a source.
+var engines = map[Generator]generator.Engine{
+	GeneratorHelm: generator.EngineHelm, GeneratorKustomize: generator.EngineKustomize, GeneratorGoTemplate: generator.EngineGoTemplate,
+}
+
+// renderSource renders the source with values, with hooks as the chart has them.
+func renderSource(ctx context.Context, o Options, tree fs.FS, values map[string]any) ([]*unstructured.Unstructured, error) {
+	capabilities, err := render.Capabilities("", nil)
+	if err != nil {
+		return nil, err
+	}
+	return render.Raw(ctx, render.Request{
+		Source: tree, Engine: engines[o.Generator], Namespace: "default", Name: "sample", Values: values, Capabilities: capabilities,
+	})
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,13 @@
+package scaffold
+
+// tools are the versions of what a project is built with. A test holds them to those of Fairlead's own modules.
+var tools = struct {
+	Go, GoMinor, ControllerGen, GolangciLint, SetupEnvtest, Kubernetes string
+}{
+	Go:            "1.26.0",
+	GoMinor:       "1.26",
+	ControllerGen: "v0.23.0",
+	GolangciLint:  "v2.15.0",
+	SetupEnvtest:  "release-0.25",
+	Kubernetes:    "1.36",
+}
