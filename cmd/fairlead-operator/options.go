@@ -27,6 +27,8 @@ type options struct {
 	maxRenderedBytes        int
 	maxStatusInventory      int
 	defaultServiceAccount   string
+	observe                 component.Reach
+	observeNamespaces       []string
 	fetch                   fetch.Options
 	componentMetrics        bool
 	tracing                 tracingOptions
@@ -55,6 +57,13 @@ func newFlagSet(o *options) *flag.FlagSet {
 		"text of an inventory that the status of a component holds, about 150 bytes for a dependent; a larger one is kept in Secrets")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
 		"service account of components that name none, in the namespace of each; without it they act as the operator")
+	flags.StringVar((*string)(&o.observe), "observe", string(component.ReachCluster),
+		"how far watches reach: cluster, all namespaces at once; namespaces, components in those of --observe-namespaces, and dependents where\n"+
+			"there are some; identity, dependents where there are some, as the service account of their component")
+	flags.Func("observe-namespaces", "names of the namespaces of components, separated by commas; for --observe=namespaces", func(names string) error {
+		o.observeNamespaces = strings.Split(names, ",")
+		return nil
+	})
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "size of the largest archive that is fetched")
 	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "have metrics of single components, four series each")
@@ -78,7 +87,7 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if err := errors.Join(o.validateBounds(), o.validateNames()); err != nil {
+	if err := errors.Join(o.validateBounds(), o.validateNames(), o.validateObserve()); err != nil {
 		return options{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return o, nil
@@ -123,6 +132,29 @@ func (o options) validateNames() error {
 		return fmt.Errorf("--metrics-cert-path=%s: %w", o.metrics.certificates, o.metrics.validate())
 	case o.leaderElectionNamespace != "" && !o.leaderElect:
 		return fmt.Errorf("--leader-election-namespace=%s: it needs --leader-elect", o.leaderElectionNamespace)
+	}
+	return nil
+}
+
+// validateObserve checks how far watches reach.
+func (o options) validateObserve() error {
+	switch o.observe {
+	case component.ReachCluster, component.ReachIdentity:
+		if len(o.observeNamespaces) > 0 {
+			return fmt.Errorf("--observe-namespaces=%s: it needs --observe=%s", strings.Join(o.observeNamespaces, ","), component.ReachNamespaces)
+		}
+		return nil
+	case component.ReachNamespaces:
+	default:
+		return fmt.Errorf("--observe=%s: want %s, %s or %s", o.observe, component.ReachCluster, component.ReachNamespaces, component.ReachIdentity)
+	}
+	if len(o.observeNamespaces) == 0 {
+		return fmt.Errorf("--observe=%s: name them by --observe-namespaces", o.observe)
+	}
+	for _, namespace := range o.observeNamespaces {
+		if len(validation.IsDNS1123Label(namespace)) > 0 {
+			return fmt.Errorf("--observe-namespaces=%s: %q is no name of a namespace", strings.Join(o.observeNamespaces, ","), namespace)
+		}
 	}
 	return nil
 }

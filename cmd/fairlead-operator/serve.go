@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/internal/version"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const (
@@ -48,6 +49,7 @@ func serve(ctx context.Context, o options) error {
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
 		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory, DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
+		Observe: o.observe, ObserveNamespaces: o.observeNamespaces,
 		TracerProvider: traces, SkipComponentMetrics: !o.componentMetrics,
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
@@ -68,6 +70,9 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 	restConfig.UserAgent = "fairlead-operator/" + version.Version
 	restConfig.QPS = -1 // the API server's priority and fairness is the limit
 	timeout := shutdownTimeout
+	watched := component.Options{Observe: o.observe, ObserveNamespaces: o.observeNamespaces}.Cache()
+	// Nobody looks at the managed fields of components.
+	watched.DefaultTransform = cache.TransformStripManagedFields()
 	return ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
 		Metrics:                       o.metrics.server(),
@@ -78,8 +83,7 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		LeaderElectionNamespace:       o.leaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager
 		GracefulShutdownTimeout:       &timeout,
-		// Nobody looks at the managed fields of components.
-		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:                         watched,
 		// Reading one Secret must not start a watch on all of them.
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 	})

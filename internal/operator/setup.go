@@ -31,6 +31,9 @@ type Options struct {
 	StatusInventory int
 	// DefaultServiceAccount is that of components that name none.
 	DefaultServiceAccount string
+	// Observe says how far watches reach, and ObserveNamespaces where components are watched, if not everywhere.
+	Observe           component.Reach
+	ObserveNamespaces []string
 	// Fetch says how archives are fetched from outside the cluster.
 	Fetch fetch.Options
 	// TracerProvider gets the spans; nil turns them off.
@@ -58,6 +61,8 @@ func (o Options) forReconciler() component.Options {
 		RenderedBytes:           o.RenderedBytes,
 		StatusInventory:         o.StatusInventory,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
+		Observe:                 o.Observe,
+		ObserveNamespaces:       o.ObserveNamespaces,
 		Fetcher:                 fetch.NewHTTP(o.Fetch),
 		TracerProvider:          o.TracerProvider,
 		SkipComponentMetrics:    o.SkipComponentMetrics,

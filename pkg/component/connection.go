@@ -1,6 +1,7 @@
 package component
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -45,8 +46,11 @@ type connection struct {
 	// lookups are the objects that components looked up when they were rendered, and serving is what they rendered for.
 	lookups *observe.References
 	serving *serving
-	// checking makes the reads that must see everything, whatever a component may see.
+	// checking acts as the identity that watches.
 	checking *execute.Executor
+	// reach says whether identities watch themselves, and observed are the namespaces where components are watched; nil for all.
+	reach    Reach
+	observed []string
 	guards   guardBook
 	repairs  repairBook
 	monitor  monitor
@@ -75,6 +79,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	c := &connection{
 		name: name, defaults: o.Policies.Or(defaultPolicies), predecessors: slices.Concat(plan.Predecessors, o.Predecessors),
 		config: config, client: client, mapper: mapper, monitor: watched, started: clock.RealClock{}.Now(),
+		reach: cmp.Or(o.Observe, ReachCluster), observed: o.ObserveNamespaces,
 	}
 	if c.incidental, err = incidentals(o.Incidental); err != nil {
 		return nil, err
@@ -93,6 +98,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	}
 	c.observer = observe.New(ctx, observe.Options{
 		Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper, Verbs: c.verbs, Whole: o.CacheFull,
+		PerNamespace: c.reach != ReachCluster,
 	})
 	c.namespaces = observe.NewReferences(ctx, c.metadata, name)
 	c.lookups, c.serving = observe.NewReferences(ctx, c.metadata, name), newServing(ctx, c)
@@ -116,23 +122,40 @@ func (c *connection) verbs(gvr schema.GroupVersionResource) ([]string, error) {
 	return nil, nil
 }
 
+// itself returns the engine of the identity that the connection was made with.
+func (c *connection) itself() *Engine {
+	viewer := observe.Viewer{Dynamic: c.watching, Metadata: c.metadata}
+	return &Engine{connection: c, dynamic: c.watching, executor: c.checking, viewer: viewer, protecting: c.checking}
+}
+
 // As returns an engine that writes, looks up and adopts as another identity, which the engine's own must be allowed to impersonate. It
 // shares with this engine the watches, the network connections, and the bound on requests under way. What protects objects of others is
-// still read as the engine's own identity: it must not depend on what a component may see.
+// still read as the engine's own identity: it must not depend on what a component may see. Only where each identity watches for itself is
+// that read as the other, too; what it may not list is not taken for nothing.
 func (e *Engine) As(id Identity) (*Engine, error) {
+	other := e.itself()
 	if id.User == "" {
-		return &Engine{connection: e.connection, dynamic: e.watching, executor: e.checking}, nil
+		return other, nil
 	}
 	impersonating := *e.client
 	impersonating.Transport = transport.NewImpersonatingRoundTripper(
 		transport.ImpersonationConfig{UserName: id.User, Groups: id.Groups}, impersonating.Transport)
-	objects, err := dynamic.NewForConfigAndClient(e.config, &impersonating)
-	if err != nil {
-		return nil, err
-	}
 	raw, err := discovery.NewDiscoveryClientForConfigAndClient(e.config, &impersonating)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{connection: e.connection, dynamic: objects, executor: e.checking.As(objects, raw.RESTClient())}, nil
+	if other.dynamic, err = dynamic.NewForConfigAndClient(e.config, &impersonating); err != nil {
+		return nil, err
+	}
+	other.executor = e.checking.As(other.dynamic, raw.RESTClient())
+	if e.reach != ReachIdentity {
+		return other, nil
+	}
+	other.viewer = observe.Viewer{Name: id.String(), Dynamic: other.dynamic}
+	if other.viewer.Metadata, err = metadata.NewForConfigAndClient(e.config, &impersonating); err != nil {
+		return nil, err
+	}
+	other.executor = other.executor.Seeing(other.dynamic)
+	other.protecting = other.executor
+	return other, nil
 }

@@ -26,7 +26,7 @@ func (e *Engine) contents(ctx context.Context, f plan.Facts, namespace string) p
 	}
 	resources = slices.DeleteFunc(resources, func(r resource) bool { return !r.namespaced || bookkeeping[r.gvr.GroupResource()] })
 	found, err := gather(resources, func(r resource) ([]inspect.Instance, error) {
-		list, err := e.metadata.Resource(r.gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		list, err := e.viewer.Metadata.Resource(r.gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
 		}

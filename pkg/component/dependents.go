@@ -64,7 +64,7 @@ func (d dependents[T]) Get(ctx context.Context, key manifests.Key) (*unstructure
 
 // dependent returns a live object: from the watch, where that keeps it whole, or from the API server.
 func (e *Engine) dependent(ctx context.Context, key manifests.Key, version string) (*unstructured.Unstructured, error) {
-	if body := e.observer.Body(key); body != nil {
+	if body := e.observer.Body(e.viewer, key); body != nil {
 		return body, nil
 	}
 	mapping, err := e.mapper.RESTMapping(key.GroupKind(), version)

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -21,6 +22,9 @@ type Engine struct {
 	// dynamic and executor act as the engine's identity.
 	dynamic  dynamic.Interface
 	executor *execute.Executor
+	// viewer is who watches, and protecting makes the reads that must see everything: as the viewer, whatever the engine's identity may see.
+	viewer     observe.Viewer
+	protecting *execute.Executor
 }
 
 // EngineOptions configure an Engine.
@@ -35,6 +39,9 @@ type EngineOptions struct {
 	Writers int
 	// CacheFull are the kinds whose dependents are kept whole in memory; see Options.CacheFull.
 	CacheFull []schema.GroupKind
+	// Observe and ObserveNamespaces are what they are in Options; of these namespaces a lost inventory is rebuilt.
+	Observe           Reach
+	ObserveNamespaces []string
 	// TracerProvider is what it is in Options.
 	TracerProvider trace.TracerProvider
 }
@@ -42,11 +49,14 @@ type EngineOptions struct {
 // NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in the cluster.
 // config is used without a rate limit on the client's side; the API server has its own.
 func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*Engine, error) {
+	if err := validateReach(o.Observe, o.ObserveNamespaces); err != nil {
+		return nil, err
+	}
 	c, err := connect(ctx, name, config, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{connection: c, dynamic: c.watching, executor: c.checking}, nil
+	return c.itself(), nil
 }
 
 // Apply brings the dependents closer to the apply set, as far as that goes without waiting.
@@ -104,7 +114,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		decided := e.plan(planner, facts)
 		facts.Inventory, facts.Repairs, fenced.record = decided.Inventory, decided.Repairs, fenced.record || decided.Record
 		if len(decided.Actions) == 0 {
-			e.observer.Keep(facts.Owner, p.kinds(decided.Inventory))
+			e.observer.Keep(facts.Owner, e.places(p, decided.Inventory))
 			e.repairs.keep(facts.Owner, p.Insist, decided.Repairs)
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			o := outcome(decided, changes)

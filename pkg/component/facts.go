@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
@@ -21,7 +19,7 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	if p.deleting && len(inventory) > 0 {
 		managed = append(managed, e.additional(ctx, p.Managed)...)
 	}
-	e.observer.Retain(ownerID, p.kinds(inventory), p.Wake)
+	e.observer.Retain(ownerID, e.viewer, e.places(p, inventory), p.Wake)
 	e.observer.RetainTypes(ownerID, kindsOf(managed))
 	if !e.observer.Synced(ownerID) {
 		return plan.Facts{}, false
@@ -34,19 +32,10 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 		Guard:   e.guards.known(ownerID, guardName(e.name, ownerID)),
 		Repairs: e.repairs.known(ownerID, p.Insist),
 		Reason:  p.reason(), Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
-		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(key), results[key]) },
+		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(e.viewer, key), results[key]) },
 	}
 	facts.Foreign = e.watchedForeign(ctx, facts, managed)
 	return facts, true
-}
-
-// kinds are the types of what is desired and recorded, each with the version to prefer.
-func (p Pass) kinds(inventory plan.Inventory) map[schema.GroupKind]string {
-	kinds := inventory.GroupKinds()
-	for _, o := range slices.Concat(p.Desired, p.PreDelete, p.PostDelete) {
-		kinds[o.Key.GroupKind()] = o.Version
-	}
-	return kinds
 }
 
 // check asks the API server, right before anything is deleted that holds other objects, what it holds, and enters it into the facts. It

@@ -37,7 +37,8 @@ func (r *Reconciler[T]) follow(name client.ObjectKey, owner manifests.Owner, t t
 				read[ref] = seen.version
 			}
 		}
-		t.side(local).lookups.Follow(follower(owner, local), owner.ID(), read, wake)
+		side := t.side(local)
+		side.lookups.Follow(follower(owner, local), observe.Reading{Self: owner.ID(), Viewer: side.viewer, Versions: read}, wake)
 	}
 	t.engine.serving.retain(owner.ID(), l.extent.digest, wake)
 }

@@ -31,7 +31,7 @@ func (e *Engine) watchedForeign(ctx context.Context, f plan.Facts, types []manag
 
 // watchedInstances asks the watch on a type. That a type is not served does not say that it has no instances; then the API server is asked.
 func (e *Engine) watchedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
-	instances, reason, message := e.observer.Instances(gk)
+	instances, reason, message := e.observer.Instances(e.viewer, gk)
 	switch reason {
 	case "":
 		return instances, nil
@@ -47,7 +47,7 @@ func (e *Engine) listedForeign(ctx context.Context, f plan.Facts, m managedType)
 }
 
 func (e *Engine) listedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
-	instances, err := e.checking.Instances(ctx, gk, m.definition)
+	instances, err := e.protecting.Instances(ctx, gk, m.definition)
 	if err != nil {
 		return nil, fmt.Errorf("its instances cannot be listed: %w", err)
 	}

@@ -3,6 +3,8 @@ package component
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -14,6 +16,11 @@ import (
 type Identity struct {
 	User   string
 	Groups []string
+}
+
+// String tells an identity from others; the order of its groups does not matter.
+func (id Identity) String() string {
+	return strings.Join(append([]string{id.User}, slices.Sorted(slices.Values(id.Groups))...), "\n")
 }
 
 // serviceAccount is the identity of a service account.

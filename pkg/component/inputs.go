@@ -105,10 +105,10 @@ func (r *Reconciler[T]) readReferences(ctx context.Context, component T, t targe
 	for _, w := range wanted {
 		watched = append(watched, watchedReference(name.Namespace, w))
 	}
-	r.inputs.Retain(name.String(), watched, func() { r.wake(name) })
+	r.inputs.Retain(name.String(), t.local.viewer, watched, func() { r.wake(name) })
 	var missing []string
 	for i, w := range wanted {
-		version, known, failure := r.inputs.Version(watched[i])
+		version, known, failure := r.inputs.Version(t.local.viewer, watched[i])
 		switch {
 		case failure != "":
 			return nil, false, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("%s %s/%s: %s", w.Kind, name.Namespace, w.Name, failure)}

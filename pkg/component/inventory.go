@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -51,7 +49,7 @@ func (r *Reconciler[T]) knownInventory(
 	if err == nil && lost == nil && !r.damaged(component) {
 		return entries, false, nil
 	}
-	found, err := e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete)
+	found, err := e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete, e.searched(component, entries))
 	if err != nil {
 		return nil, false, unreadInventory("is lost or damaged, and cannot be rebuilt from the owner labels", err)
 	}
@@ -129,77 +127,4 @@ func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner m
 		return keepProblem("find", err)
 	}
 	return nil
-}
-
-// search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted. A group that does
-// not answer is an error: its dependents would be missing in what is taken for the whole record from then on, and would leak. The delete
-// policy is that of the live manifest; where it names none only today's default is known.
-func (e *Engine) search(ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy) ([]metav1alpha1.InventoryEntry, error) {
-	resources, err := e.resources(ctx, "list", "delete")
-	if err != nil {
-		return nil, err
-	}
-	found, err := gather(resources, func(r resource) ([]metav1alpha1.InventoryEntry, error) { return e.searchResource(ctx, owner, r) })
-	for i, entry := range found {
-		found[i].DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), entry.DeletePolicy, fallback)
-	}
-	return found, err
-}
-
-// searchResource skips types that may not be listed: nothing is known of their objects, and of what nothing is known we never created.
-func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r resource) ([]metav1alpha1.InventoryEntry, error) {
-	label := e.name + "/" + manifests.LabelOwnerID
-	list, err := e.metadata.Resource(r.gvr).List(ctx, metav1.ListOptions{LabelSelector: label + "=" + owner.ID()})
-	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
-	}
-	var found []metav1alpha1.InventoryEntry
-	for i := range list.Items {
-		m := &list.Items[i]
-		// The label alone does not prove it: controllers copy labels to what they create.
-		if m.Annotations[e.name+"/"+manifests.AnnotationOwnerID] != owner.String() {
-			continue
-		}
-		entry := metav1alpha1.InventoryEntry{
-			Group: r.gvr.Group, Version: r.gvr.Version, Kind: r.kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
-			Phase:        phaseOf(m.Annotations[e.name+"/"+manifests.AnnotationPhase]),
-			DeletePolicy: metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy]),
-		}
-		// What was recorded of a guard is lost; it costs nothing to remove one that does not exist.
-		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
-		if entry.Types, err = e.definedTypes(ctx, r.gvr, m.Name); err != nil {
-			return nil, err
-		}
-		found = append(found, entry)
-	}
-	return found, nil
-}
-
-// phaseOf reads the phase that an annotation names; empty where that is none of a deletion.
-func phaseOf(annotation string) string {
-	switch phase := manifests.Phase(annotation); phase {
-	case manifests.PhasePreDelete, manifests.PhasePostDelete:
-		return annotation
-	case manifests.PhaseApply:
-	}
-	return ""
-}
-
-// definedTypes reads what a live definition defines: it is what protects its instances.
-func (e *Engine) definedTypes(ctx context.Context, gvr schema.GroupVersionResource, name string) ([]string, error) {
-	if gvr.Group != "apiextensions.k8s.io" && gvr.Group != "apiregistration.k8s.io" {
-		return nil, nil
-	}
-	obj, err := e.watching.Resource(gvr).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("get %s %s: %w", gvr.GroupResource(), name, err)
-	}
-	var types []string
-	for _, t := range manifests.ManagedTypes(obj) {
-		types = append(types, t.String())
-	}
-	return types, nil
 }

@@ -28,7 +28,7 @@ func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake fu
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		refs = append(refs, observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), Name: name})
 	}
-	e.namespaces.Retain(ownerID, refs, wake)
+	e.namespaces.Retain(ownerID, observe.Viewer{}, refs, wake)
 }
 
 // Forget ends the watches that serve an owner alone, and drops what is known of its guard and of repairs.

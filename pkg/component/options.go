@@ -46,6 +46,10 @@ type Options struct {
 	// CacheFull are the kinds whose dependents are kept whole in memory, as the API server sends them. Of all others only facts are kept. Hooks
 	// read them without a request; see DependentReader.
 	CacheFull []schema.GroupKind
+	// Observe says how far watches reach, and as whom they are made; ReachCluster by default.
+	Observe Reach
+	// ObserveNamespaces are where components are watched under ReachNamespaces.
+	ObserveNamespaces []string
 	// Incidental are objects that controllers of the cluster put into namespaces by themselves, besides those of Kubernetes, Istio and
 	// OpenShift, which are known: they hold up no deletion of a namespace that is a dependent, and go with it.
 	Incidental []Incidental

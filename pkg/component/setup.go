@@ -47,6 +47,9 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if _, err := incidentals(r.options.Incidental); err != nil {
 		return err
 	}
+	if err := validateReach(r.options.Observe, r.options.ObserveNamespaces); err != nil {
+		return err
+	}
 	prototype, err := newComponent[T]()
 	if err != nil {
 		return err
@@ -66,6 +69,9 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 	var err error
 	options := r.engineOptions()
 	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
+		return err
+	}
+	if err := r.checkReach(); err != nil {
 		return err
 	}
 	r.remotes = newRemotes(ctx, func(ctx context.Context, kubeconfig []byte) (*Engine, error) {
@@ -88,7 +94,8 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 func (r *Reconciler[T]) engineOptions() EngineOptions {
 	return EngineOptions{
 		Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers, CacheFull: r.options.CacheFull,
-		Incidental: r.options.Incidental, TracerProvider: r.options.TracerProvider,
+		Incidental: r.options.Incidental, Observe: r.options.Observe, ObserveNamespaces: r.options.ObserveNamespaces,
+		TracerProvider: r.options.TracerProvider,
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,7 +38,9 @@ func (r *Reconciler[T]) sweep(ctx context.Context) {
 	found := newSightings(func(cause string) {
 		logger.Info("does not look for Secrets that components left behind, which went while no operator ran", "cause", cause)
 	})
-	observe.FollowMarked(ctx, r.local.metadata, secretResource, r.name+"/"+labelHeld, found)
+	for _, namespace := range r.sweptNamespaces() {
+		observe.FollowMarked(ctx, r.local.metadata, secretResource, namespace, r.name+"/"+labelHeld, found)
+	}
 	for {
 		secrets, young := r.byAge(found.take(ctx))
 		if ctx.Err() != nil {
@@ -76,64 +77,6 @@ func (r *Reconciler[T]) byAge(secrets []*metav1.PartialObjectMetadata) (settled,
 	return settled, young
 }
 
-// sightings collects Secrets until somebody looks at them.
-type sightings struct {
-	refused func(message string)
-
-	mu    sync.Mutex
-	seen  map[types.NamespacedName]*metav1.PartialObjectMetadata
-	there chan struct{}
-}
-
-func newSightings(refused func(message string)) *sightings {
-	return &sightings{refused: refused, seen: map[types.NamespacedName]*metav1.PartialObjectMetadata{}, there: make(chan struct{}, 1)}
-}
-
-// See implements observe.Marks.
-func (s *sightings) See(secrets ...*metav1.PartialObjectMetadata) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, secret := range secrets {
-		s.seen[client.ObjectKeyFromObject(secret)] = secret
-	}
-	select {
-	case s.there <- struct{}{}:
-	default:
-	}
-}
-
-// Gone implements observe.Marks. Who lets a Secret go in order need not be asked after.
-func (s *sightings) Gone(secret *metav1.PartialObjectMetadata) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.seen, client.ObjectKeyFromObject(secret))
-}
-
-// Refused implements observe.Marks.
-func (s *sightings) Refused(message string) { s.refused(message) }
-
-// take returns what was collected, when there is something, and a while after that. It returns nil when ctx ends.
-func (s *sightings) take(ctx context.Context) []*metav1.PartialObjectMetadata {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-s.there:
-	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-time.After(sweepPause):
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	secrets := make([]*metav1.PartialObjectMetadata, 0, len(s.seen))
-	for _, secret := range s.seen {
-		secrets = append(secrets, secret)
-	}
-	clear(s.seen)
-	return secrets
-}
-
 // sweepThese looks at Secrets that were read before the components: whose Secret is there, and who is not there after that, is gone. The cache
 // may be older than the Secrets, or bounded to some components, so the API server is asked of those whom it does not know.
 func (r *Reconciler[T]) sweepThese(ctx context.Context, secrets []*metav1.PartialObjectMetadata) error {
@@ -150,19 +93,38 @@ func (r *Reconciler[T]) sweepThese(ctx context.Context, secrets []*metav1.Partia
 	if err != nil {
 		return err
 	}
-	living := metav1.PartialObjectMetadataList{}
-	living.SetGroupVersionKind(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
-	if err := r.reader.List(ctx, &living); err != nil {
+	owners, err := r.livingOwners(ctx, cluster)
+	if err != nil {
 		return err
-	}
-	owners := map[string]bool{}
-	for i := range living.Items {
-		owners[r.ownerIn(cluster, client.ObjectKeyFromObject(&living.Items[i])).ID()] = true
 	}
 	return errors.Join(
 		r.sweepRecords(ctx, suspicious, owners, r.ownerIn(cluster, types.NamespacedName{})),
 		r.sweepHolds(ctx, suspicious, owners),
 	)
+}
+
+// sweptNamespaces are where components, and with them the Secrets that they hold, are looked for; "" stands for all.
+func (r *Reconciler[T]) sweptNamespaces() []string {
+	if r.options.Observe != ReachNamespaces {
+		return []string{""}
+	}
+	return r.options.ObserveNamespaces
+}
+
+// livingOwners asks the API server for the components, and returns their owner ids.
+func (r *Reconciler[T]) livingOwners(ctx context.Context, cluster string) (map[string]bool, error) {
+	owners := map[string]bool{}
+	for _, namespace := range r.sweptNamespaces() {
+		living := metav1.PartialObjectMetadataList{}
+		living.SetGroupVersionKind(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
+		if err := r.reader.List(ctx, &living, client.InNamespace(namespace)); err != nil {
+			return nil, err
+		}
+		for i := range living.Items {
+			owners[r.ownerIn(cluster, client.ObjectKeyFromObject(&living.Items[i])).ID()] = true
+		}
+	}
+	return owners, nil
 }
 
 // cachedOwners returns the components in the cache by their owner ids; none where a list of them has no Go type. They are read-only.

@@ -63,8 +63,8 @@ func (r *Reconciler[T]) remoteTarget(ctx context.Context, component T, owner man
 	fill(&ref.Key, metav1alpha1.DefaultKubeConfigKey)
 	name := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}
 	watched := watchedReference(owner.Namespace, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: ref.Name})
-	r.inputs.Retain(owner.ID(), []observe.Reference{watched}, func() { r.wake(name) })
-	version, known, failure := r.inputs.Version(watched)
+	r.inputs.Retain(owner.ID(), observe.Viewer{}, []observe.Reference{watched}, func() { r.wake(name) })
+	version, known, failure := r.inputs.Version(observe.Viewer{}, watched)
 	switch {
 	case failure != "":
 		return target{}, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("Secret %s/%s: %s", owner.Namespace, ref.Name, failure)}

@@ -87,12 +87,13 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 	o.component.SkipNameValidation = true
 	scheme, err := gadget.Scheme()
 	Expect(err).NotTo(HaveOccurred())
+	watched := o.component.Cache()
+	watched.ByObject = map[client.Object]cache.ByObject{
+		&gadget.Gadget{}: {Label: labels.SelectorFromSet(labels.Set{operatorLabel: name})},
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
-		GracefulShutdownTimeout: new(5 * time.Second),
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&gadget.Gadget{}: {Label: labels.SelectorFromSet(labels.Set{operatorLabel: name})},
-		}},
+		GracefulShutdownTimeout: new(5 * time.Second), Cache: watched,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	reconciler := component.NewReconciler[*gadget.Gadget](name, o.generate, o.component).WithHooks(o.hooks)

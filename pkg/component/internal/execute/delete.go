@@ -16,6 +16,8 @@ var customResourceDefinitions = schema.GroupVersionResource{
 	Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
 }
 
+var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
 // delete deletes exactly the object that was observed. An object that has finalizers, or pods to wait for, is terminating; in all other
 // cases it is gone, whether the answer is a bare success or, for some types, the deleted object.
 func (e *Executor) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {

@@ -32,13 +32,15 @@ type Monitor interface {
 type Executor struct {
 	reconciler string
 	dynamic    dynamic.Interface
-	// watching reads, whatever the identity that writes may see, what defines types, and whether an object is gone.
+	// watching reads, whatever the identity that writes may see, what defines types.
 	watching dynamic.Interface
-	rest     rest.Interface
-	mapper   meta.RESTMapper
-	journal  Journal
-	monitor  Monitor
-	turns    *turns
+	// seeing is asked first whether an object is gone.
+	seeing  dynamic.Interface
+	rest    rest.Interface
+	mapper  meta.RESTMapper
+	journal Journal
+	monitor Monitor
+	turns   *turns
 	// seen, which may be nil, gets each object that the API server answers with.
 	seen func(*unstructured.Unstructured)
 }
@@ -60,7 +62,7 @@ type Options struct {
 // New returns an Executor.
 func New(o Options) *Executor {
 	return &Executor{
-		reconciler: o.Reconciler, dynamic: o.Dynamic, watching: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal, monitor: o.Monitor,
+		reconciler: o.Reconciler, dynamic: o.Dynamic, watching: o.Dynamic, seeing: o.Dynamic, rest: o.REST, mapper: o.Mapper, journal: o.Journal, monitor: o.Monitor,
 		turns: newTurns(max(1, o.Writers)),
 	}
 }
@@ -69,6 +71,13 @@ func New(o Options) *Executor {
 func (e *Executor) As(objects dynamic.Interface, raw rest.Interface) *Executor {
 	other := *e
 	other.dynamic, other.rest = objects, raw
+	return &other
+}
+
+// Seeing returns an Executor that asks with another client first whether an object is gone.
+func (e *Executor) Seeing(objects dynamic.Interface) *Executor {
+	other := *e
+	other.seeing = objects
 	return &other
 }
 

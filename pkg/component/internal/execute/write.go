@@ -161,13 +161,35 @@ func (e *Executor) settingsAmong(fields map[string]any) map[string]any {
 // get reads an object. Whether one is gone that is to go is asked as the identity that watches, where it may: a component whose identity
 // has lost its rights, as it does when its namespace is deleted, need not wait for what is not there any more.
 func (e *Executor) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
-	if a.Object == nil {
-		obj, err := e.getBy(ctx, a, e.watching)
-		if !apierrors.IsForbidden(err) {
-			return obj, err
-		}
+	if a.Object != nil {
+		return e.getBy(ctx, a, e.dynamic)
 	}
-	return e.getBy(ctx, a, e.dynamic)
+	obj, err := e.getBy(ctx, a, e.seeing)
+	if other := e.otherReader(); apierrors.IsForbidden(err) && other != e.seeing {
+		obj, err = e.getBy(ctx, a, other)
+	}
+	if apierrors.IsForbidden(err) && e.goesWithNamespace(ctx, a.Key.Namespace) {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}, a.Key.Name)
+	}
+	return obj, err
+}
+
+// otherReader is who may read what the one that is asked first may not.
+func (e *Executor) otherReader() dynamic.Interface {
+	if e.dynamic != e.seeing {
+		return e.dynamic
+	}
+	return e.watching
+}
+
+// goesWithNamespace says that a namespace is gone, or being deleted: nothing takes that back, and with it goes all that is in it. Rights that
+// are granted in a namespace go early, and who is left without any cannot see the rest go.
+func (e *Executor) goesWithNamespace(ctx context.Context, namespace string) bool {
+	if namespace == "" {
+		return false
+	}
+	found, err := e.watching.Resource(namespaces).Get(ctx, namespace, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && found.GetDeletionTimestamp() != nil
 }
 
 func (e *Executor) getBy(ctx context.Context, a plan.Action, reader dynamic.Interface) (*unstructured.Unstructured, error) {

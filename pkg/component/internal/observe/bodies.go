@@ -7,11 +7,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Body returns a copy of an object whose kind is kept whole, in the version that is known of it; nil where that has not arrived.
-func (o *Observer) Body(key manifests.Key) *unstructured.Unstructured {
+// Body returns a copy of an object whose kind is kept whole, in the version that a viewer knows of it; nil where that has not arrived.
+func (o *Observer) Body(viewer Viewer, key manifests.Key) *unstructured.Unstructured {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	k := o.kinds[key.GroupKind()]
+	k := o.kinds[o.PlaceOf(key)][viewer.Name]
 	if k == nil || k.reason != "" {
 		return nil
 	}

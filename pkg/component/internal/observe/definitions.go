@@ -32,7 +32,7 @@ func FollowDefinitions(ctx context.Context, m metadata.Interface, come, gone fun
 
 // watchDefinitions watches definitions as long as a type that somebody uses is not served. The caller holds the lock.
 func (o *Observer) watchDefinitions() {
-	unserved := o.retryUnserved(false)
+	unserved := len(o.unserved) > 0
 	switch {
 	case unserved && o.stopDefinitions == nil:
 		ctx, cancel := context.WithCancel(o.lifetime)
@@ -44,32 +44,26 @@ func (o *Observer) watchDefinitions() {
 	}
 }
 
-// retryUnserved says whether a type is not served that somebody uses, and, where asked, tries these again. The caller holds the lock.
-func (o *Observer) retryUnserved(now bool) (found bool) {
-	for _, k := range o.kinds {
-		if k.reason == plan.WaitNotServed {
-			found = true
-			if now {
-				k.retry()
-			}
-		}
+// retrier is a watch that failed, and may try again.
+type retrier interface{ retry() }
+
+// serves notes whether the type of a watch is served, by the reason why nothing is known of it. The caller holds the lock.
+func (o *Observer) serves(w retrier, reason string) {
+	if reason == plan.WaitNotServed {
+		o.unserved[w] = true
+	} else {
+		delete(o.unserved, w)
 	}
-	for _, t := range o.types {
-		if t.reason == plan.WaitNotServed {
-			found = true
-			if now {
-				t.retry()
-			}
-		}
-	}
-	return found
+	o.watchDefinitions()
 }
 
 // retry tries again at once what is not served, however long the pause is that its failures have earned.
 func (o *Observer) retry() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.retryUnserved(true)
+	for w := range o.unserved {
+		w.retry()
+	}
 }
 
 // failed does nothing: what is not known goes on as it was.

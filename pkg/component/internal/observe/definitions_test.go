@@ -19,8 +19,8 @@ func newObserver(t *testing.T) *Observer {
 
 func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	o := newObserver(t)
-	k := &kind{observer: o, gk: schema.GroupKind{Group: "example.com", Kind: "Widget"}, kick: make(chan struct{}, 1)}
-	o.kinds[k.gk] = k
+	k := &kind{observer: o, place: Place{Type: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, kick: make(chan struct{}, 1)}
+	o.kinds.enter("", k.place, k)
 	for _, step := range []struct {
 		reason string
 		want   bool
@@ -48,9 +48,10 @@ func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newObserver(t)
 			gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
-			k := &kind{observer: o, gk: gk, reason: c.reason, kick: make(chan struct{}, 1)}
-			i := &instances{observer: o, gk: gk, reason: c.reason, kick: make(chan struct{}, 1)}
-			o.kinds[gk], o.types[gk] = k, i
+			k := &kind{observer: o, place: Place{Type: gk}, kick: make(chan struct{}, 1)}
+			i := &instances{observer: o, gk: gk, kick: make(chan struct{}, 1)}
+			k.tell(c.reason, "")
+			i.tell(c.reason, "")
 			if err := c.event(definitions{come: o.retry, gone: func() {}}); err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func (k *kind) missed(listed map[manifests.Key]bool, resourceVersion string) {
 		}
 	}
 	for key, w := range k.observer.writing {
-		if key.GroupKind() == k.gk && !listed[key] {
+		if k.observer.PlaceOf(key) == k.place && !listed[key] {
 			w.removed = resourceVersion
 		}
 	}

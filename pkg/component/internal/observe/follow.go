@@ -38,9 +38,20 @@ func hashOf(name objectName, version string) Sum {
 	return Sum(hash.Sum64())
 }
 
-// Follow says which objects a component has read, in which versions, and how to wake it where the API server has others. self is its owner id:
-// its own dependents don't count. It replaces what the owner retained or followed before.
-func (r *References) Follow(owner, self string, read map[Reference]Version, wake func()) {
+// Reading is what a component has read.
+type Reading struct {
+	// Self is the component's owner id: its own dependents don't count.
+	Self string
+	// Viewer is as whom it is watched.
+	Viewer Viewer
+	// Versions are those that were read.
+	Versions map[Reference]Version
+}
+
+// Follow says which objects a component has read, and how to wake it where the API server has other versions. It replaces what the owner
+// retained or followed before.
+func (r *References) Follow(owner string, reading Reading, wake func()) {
+	read := reading.Versions
 	if len(read) == 0 {
 		r.Release(owner)
 		return
@@ -48,7 +59,7 @@ func (r *References) Follow(owner, self string, read map[Reference]Version, wake
 	refs := slices.SortedFunc(maps.Keys(read), func(a, b Reference) int {
 		return strings.Compare(a.Resource.String()+"/"+a.Namespace+"/"+a.Name, b.Resource.String()+"/"+b.Namespace+"/"+b.Name)
 	})
-	r.enter(owner, &referrer{refs: refs, self: self, read: maps.Clone(read), wake: wake})
+	r.enter(owner, &referrer{viewer: reading.Viewer, refs: refs, self: reading.Self, read: maps.Clone(read), wake: wake})
 }
 
 // Changed returns the followed references of which the API server has another version than the one read, and those of which no watch can
@@ -62,7 +73,7 @@ func (r *References) Changed(owner string) (changed []Reference, unwatched map[R
 	}
 	unwatched = map[Reference]string{}
 	for _, ref := range own.refs {
-		w := r.scopes[ref.scope()]
+		w := r.scopes[ref.scope(own.viewer)]
 		switch {
 		case w == nil:
 		case w.failure != "":

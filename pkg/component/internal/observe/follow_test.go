@@ -81,10 +81,10 @@ func TestFollowedObjects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, reconciler)
-			w := newReferenced(r, all.scope(), func() {})
+			w := newReferenced(r, all.scope(Viewer{}), func() {})
 			r.scopes[w.scope] = w
 			woken := 0
-			r.Follow("app", self.ID(), map[Reference]Version{c.ref: c.read}, func() { woken++ })
+			r.Follow("app", Reading{Self: self.ID(), Versions: map[Reference]Version{c.ref: c.read}}, func() { woken++ })
 			must(t, w.Replace(c.before, "5"))
 			w.watched()
 			if c.event != nil {
@@ -101,9 +101,9 @@ func TestFollowedObjects(t *testing.T) {
 
 	t.Run("what cannot be watched is told, with the reason", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, reconciler)
-		w := newReferenced(r, all.scope(), func() {})
+		w := newReferenced(r, all.scope(Viewer{}), func() {})
 		r.scopes[w.scope] = w
-		r.Follow("app", self.ID(), map[Reference]Version{db: "1"}, func() {})
+		r.Follow("app", Reading{Self: self.ID(), Versions: map[Reference]Version{db: "1"}}, func() {})
 		w.failed(listFailure{message: "forbidden", definite: true})
 		if _, unwatched := r.Changed("app"); !strings.Contains(unwatched[db], "forbidden") {
 			t.Errorf("got %v", unwatched)

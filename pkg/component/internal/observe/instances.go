@@ -29,7 +29,13 @@ type instances struct {
 	objects         map[types.UID]manifests.Key
 }
 
-// RetainTypes says of which managed types an owner must know all instances; it is woken when these come or go. It replaces what the
+// typeSight is a watch on all instances of a type, by the name of the viewer.
+type typeSight struct {
+	viewer string
+	gk     schema.GroupKind
+}
+
+// RetainTypes says of which managed types an owner must know all instances, wherever they are; it is woken when these come or go. It replaces what the
 // owner retained before.
 func (o *Observer) RetainTypes(ownerID string, gks []schema.GroupKind) {
 	o.mu.Lock()
@@ -41,23 +47,24 @@ func (o *Observer) RetainTypes(ownerID string, gks []schema.GroupKind) {
 	former := own.types
 	own.types = make(map[schema.GroupKind]bool, len(gks))
 	for _, gk := range gks {
-		t := o.types[gk]
+		s := typeSight{own.viewer.Name, gk}
+		t := o.types[s]
 		if t == nil {
-			t = o.startInstances(gk)
-			o.types[gk] = t
+			t = o.startInstances(own.viewer, gk)
+			o.types[s] = t
 		}
 		own.types[gk], t.users[ownerID] = true, true
 		t.retry()
 	}
 	for gk := range former {
 		if !own.types[gk] {
-			o.leaveType(ownerID, gk)
+			o.leaveType(ownerID, typeSight{own.viewer.Name, gk})
 		}
 	}
 	o.watchDefinitions()
 }
 
-func (o *Observer) startInstances(gk schema.GroupKind) *instances {
+func (o *Observer) startInstances(viewer Viewer, gk schema.GroupKind) *instances {
 	ctx, cancel := context.WithCancel(o.lifetime)
 	t := &instances{
 		observer: o, gk: gk, cancel: cancel, kick: make(chan struct{}, 1),
@@ -65,18 +72,18 @@ func (o *Observer) startInstances(gk schema.GroupKind) *instances {
 		objects: map[types.UID]manifests.Key{}, users: map[string]bool{},
 	}
 	go loop{
-		source: func() (*cache.ListWatch, error) { return o.source(gk, "", "", true) },
+		source: func() (*cache.ListWatch, error) { return o.source(viewer, Place{Type: gk}, "", "", true) },
 		mapper: o.mapper, store: t, kick: t.kick, name: "instances of type " + gk.String(),
 	}.run(ctx)
 	return t
 }
 
-// Instances returns all objects of a retained managed type. Where they are not known, reason and message say why; a type that is not
+// Instances returns all objects of a managed type that a viewer retains. Where they are not known, reason and message say why; a type that is not
 // served is reported with reason plan.WaitNotServed.
-func (o *Observer) Instances(gk schema.GroupKind) (found []inspect.Instance, reason, message string) {
+func (o *Observer) Instances(viewer Viewer, gk schema.GroupKind) (found []inspect.Instance, reason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	t := o.types[gk]
+	t := o.types[typeSight{viewer.Name, gk}]
 	if t == nil {
 		return nil, plan.WaitObserving, "its instances are not watched yet"
 	}
@@ -125,7 +132,7 @@ func (t *instances) tell(reason, message string) {
 	changed := t.reason != reason
 	t.reason, t.message = reason, message
 	if changed {
-		t.observer.watchDefinitions()
+		t.observer.serves(t, reason)
 		t.observer.wakeAll(t.users)
 	}
 }

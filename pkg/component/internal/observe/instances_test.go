@@ -54,7 +54,7 @@ func TestInstances(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := newObserver(t)
 			s := &instances{observer: o, gk: widgets, users: map[string]bool{"us": true}, objects: map[types.UID]manifests.Key{}, cancel: func() {}, kick: make(chan struct{}, 1)}
-			o.types[widgets] = s
+			o.types[typeSight{gk: widgets}] = s
 			woken := 0
 			o.owners["us"] = &owner{types: map[schema.GroupKind]bool{widgets: true}, wake: func() { woken++ }}
 			o.owners["bystander"] = &owner{wake: func() { t.Error("a bystander was woken") }}
@@ -63,7 +63,7 @@ func TestInstances(t *testing.T) {
 			woken = 0
 
 			must(t, c.do(s))
-			found, reason, _ := o.Instances(widgets)
+			found, reason, _ := o.Instances(Viewer{}, widgets)
 			if woken != c.woken || len(found) != c.found || reason != c.reason {
 				t.Errorf("woken %d times, found %v, reason %q", woken, found, reason)
 			}
@@ -71,7 +71,7 @@ func TestInstances(t *testing.T) {
 	}
 	t.Run("nothing is known of a type that is not retained", func(t *testing.T) {
 		o := newObserver(t)
-		if _, reason, _ := o.Instances(widgets); reason != plan.WaitObserving {
+		if _, reason, _ := o.Instances(Viewer{}, widgets); reason != plan.WaitObserving {
 			t.Errorf("got %q", reason)
 		}
 	})

@@ -97,7 +97,7 @@ func (h *history) run(foreign, lost bool) {
 	for len(h.events) > 0 {
 		h.deliver()
 	}
-	live := h.observer.Live(settings)
+	live := h.observer.Live(Viewer{}, settings)
 	if got, want := live.Presence == plan.Present, h.uid != ""; got != want || got && live.ResourceVersion != strconv.Itoa(h.version) {
 		h.t.Errorf("in the end %s in version %q is known, want version %d of %q", live.Presence, live.ResourceVersion, h.version, h.uid)
 	}
@@ -200,13 +200,13 @@ func (h *history) deliver() {
 // relist lets the watch break off, and tell all that there is.
 func (h *history) relist() {
 	h.note("relist")
-	known, before := h.observer.Live(settings), len(h.woken)
+	known, before := h.observer.Live(Viewer{}, settings), len(h.woken)
 	var list []any
 	if h.uid != "" {
 		list = append(list, at(strconv.Itoa(h.version), "us", h.uid))
 	}
 	must(h.t, h.Replace(list, strconv.Itoa(h.version)))
-	live := h.observer.Live(settings)
+	live := h.observer.Live(Viewer{}, settings)
 	news := live.Presence != known.Presence || live.ResourceVersion != known.ResourceVersion
 	for _, e := range h.events {
 		if news {

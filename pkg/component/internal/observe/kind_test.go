@@ -35,12 +35,12 @@ func newStore(t *testing.T) *store {
 	t.Helper()
 	o := newObserver(t)
 	s := &store{kind: &kind{
-		observer: o, gk: configMaps, records: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{}, cancel: func() {}, kick: make(chan struct{}, 1),
+		observer: o, place: Place{Type: configMaps}, records: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{}, cancel: func() {}, kick: make(chan struct{}, 1),
 		progress: progress{list: true, watch: true}, users: map[string]bool{"us": true, "them": true},
 	}}
-	o.kinds[configMaps] = s.kind
+	o.kinds.enter("", s.place, s.kind)
 	for _, name := range []string{"us", "them"} {
-		o.owners[name] = &owner{kinds: map[schema.GroupKind]string{configMaps: "v1"}, wake: func() { s.woken = append(s.woken, name) }}
+		o.owners[name] = &owner{places: map[Place]string{s.place: "v1"}, wake: func() { s.woken = append(s.woken, name) }}
 	}
 	return s
 }
@@ -194,7 +194,7 @@ func (s *store) expect(t *testing.T, woken, version string) {
 	if got := s.take(); got != woken {
 		t.Errorf("woken: %q, want %q", got, woken)
 	}
-	live := s.observer.Live(settings)
+	live := s.observer.Live(Viewer{}, settings)
 	if live.ResourceVersion != version || (live.Presence == plan.Present) != (version != "") {
 		t.Errorf("known: %s %q, want %q", live.Presence, live.ResourceVersion, version)
 	}
@@ -301,7 +301,7 @@ func TestAnswersKeepWhatTheWatchDoesNotTell(t *testing.T) {
 	s := newStore(t)
 	must(t, s.Add(at("5", "us", "u1")))
 	s.observer.Writing(settings)(answer("5"))
-	if got := s.observer.Live(settings).Values; got != "v" {
+	if got := s.observer.Live(Viewer{}, settings).Values; got != "v" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -320,7 +320,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			s := newStore(t)
 			must(t, s.Add(job(condition)))
 			must(t, s.Delete(job(condition)))
-			if live := s.observer.Live(settings); live.Presence != plan.Absent || live.Finished != want {
+			if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Absent || live.Finished != want {
 				t.Errorf("got %s, finished %v", live.Presence, live.Finished)
 			}
 		})
@@ -332,7 +332,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			must(t, s.Delete(job("Complete")))
 			time.Sleep(finishedLife + time.Second)
 			synctest.Wait()
-			if live := s.observer.Live(settings); live.Presence != plan.Absent || live.Finished || len(s.records) > 0 {
+			if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Absent || live.Finished || len(s.records) > 0 {
 				t.Errorf("got %s, finished %v, %d records", live.Presence, live.Finished, len(s.records))
 			}
 		})
@@ -357,10 +357,10 @@ func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
 	o := s.observer
 	var ended []string
 	s.cancel = func() { ended = append(ended, "kind") }
-	o.types[widgets] = &instances{
+	o.types[typeSight{gk: widgets}] = &instances{
 		observer: o, gk: widgets, users: map[string]bool{}, kick: make(chan struct{}, 1), cancel: func() { ended = append(ended, "type") },
 	}
-	both := map[schema.GroupKind]string{configMaps: "v1"}
+	both := map[Place]string{s.place: "v1"}
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -368,12 +368,12 @@ func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
 	}{
 		{"all use all", func() {
 			for _, name := range []string{"us", "them"} {
-				o.Retain(name, maps.Clone(both), func() {})
+				o.Retain(name, Viewer{}, maps.Clone(both), func() {})
 				o.RetainTypes(name, []schema.GroupKind{widgets})
 			}
 		}, ""},
 		{"the same again", func() {
-			o.Retain("us", maps.Clone(both), func() {})
+			o.Retain("us", Viewer{}, maps.Clone(both), func() {})
 			o.RetainTypes("us", []schema.GroupKind{widgets})
 		}, ""},
 		{"one needs neither any more", func() {
@@ -400,13 +400,13 @@ func BenchmarkRetain(b *testing.B) {
 	for _, owners := range []int{10, 10000} {
 		b.Run(strconv.Itoa(owners), func(b *testing.B) {
 			o := New(b.Context(), Options{Reconciler: reconciler})
-			o.kinds[configMaps] = &kind{observer: o, users: map[string]bool{}, cancel: func() {}}
-			kinds := map[schema.GroupKind]string{configMaps: "v1"}
+			o.kinds.enter("", Place{Type: configMaps}, &kind{observer: o, place: Place{Type: configMaps}, users: map[string]bool{}, cancel: func() {}})
+			places := map[Place]string{{Type: configMaps}: "v1"}
 			for i := range owners {
-				o.Retain(strconv.Itoa(i), kinds, func() {})
+				o.Retain(strconv.Itoa(i), Viewer{}, places, func() {})
 			}
 			for b.Loop() {
-				o.Retain("1", maps.Clone(kinds), func() {})
+				o.Retain("1", Viewer{}, maps.Clone(places), func() {})
 			}
 		})
 	}
@@ -434,7 +434,7 @@ func TestFailedLists(t *testing.T) {
 				s.unlisted(c.reason)
 			}
 			s.failed(c.failure)
-			if live := s.observer.Live(settings); live.Reason != c.want || (live.Presence == plan.Unknown) != (c.want != "") {
+			if live := s.observer.Live(Viewer{}, settings); live.Reason != c.want || (live.Presence == plan.Unknown) != (c.want != "") {
 				t.Errorf("got %s %q", live.Presence, live.Reason)
 			}
 			if got := s.take(); (got == "us") != c.woken {
@@ -460,14 +460,14 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 		if got := s.take(); got != "" {
 			t.Errorf("woken by the same refusal: %q", got)
 		}
-		if live := s.observer.Live(settings); live.Presence != plan.Unknown || live.Reason != plan.WaitUnwatched {
+		if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Unknown || live.Reason != plan.WaitUnwatched {
 			t.Errorf("got %s %q", live.Presence, live.Reason)
 		}
 	}
 	s.failed(listFailure{reason: "ListFailed"})
 	must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
 	s.failed(listFailure{reason: "ListFailed", message: "this type cannot be watched at all"})
-	if live := s.observer.Live(settings); live.Presence != plan.Present {
+	if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Present {
 		t.Errorf("it was listed, and nobody refused the watch: got %s %q", live.Presence, live.Reason)
 	}
 }
@@ -475,19 +475,19 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 func TestUnknownUntilListed(t *testing.T) {
 	s := newStore(t)
 	s.unlisted(plan.WaitObserving)
-	if s.observer.Synced("us") || s.observer.Live(settings).Presence != plan.Unknown {
+	if s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Unknown {
 		t.Error("it is known")
 	}
 	must(t, s.Replace(nil, "1"))
-	if s.observer.Synced("us") || s.observer.Live(settings).Presence != plan.Unknown {
+	if s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Unknown {
 		t.Error("it is known before it is watched")
 	}
 	s.watched()
-	if !s.observer.Synced("us") || s.observer.Live(settings).Presence != plan.Absent {
+	if !s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Absent {
 		t.Error("it is not known")
 	}
 	other := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "x"}
-	if s.observer.Live(other).Presence != plan.Unknown {
+	if s.observer.Live(Viewer{}, other).Presence != plan.Unknown {
 		t.Error("a type that nobody watches is known")
 	}
 	if s.observer.Synced("nobody") {
@@ -519,12 +519,12 @@ func TestConcurrentUse(t *testing.T) {
 	})
 	wg.Go(func() {
 		for range rounds {
-			s.observer.Live(settings)
+			s.observer.Live(Viewer{}, settings)
 			s.observer.Synced("us")
 		}
 	})
 	wg.Wait()
-	if got := s.observer.Live(settings).ResourceVersion; got != strconv.Itoa(2*rounds) {
+	if got := s.observer.Live(Viewer{}, settings).ResourceVersion; got != strconv.Itoa(2*rounds) {
 		t.Errorf("got %s", got)
 	}
 }

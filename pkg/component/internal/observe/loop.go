@@ -155,16 +155,23 @@ func classify(err error) listFailure {
 	return listFailure{"ListFailed", fmt.Sprintf("its type cannot be listed: %v", err), false}
 }
 
-// source lists and watches a type, reduced to metadata where asked.
-func (o *Observer) source(gk schema.GroupKind, version, selector string, metadataOnly bool) (*cache.ListWatch, error) {
-	mapping, err := o.mapping(gk, version)
+// source lists and watches the objects in a place, reduced to metadata where asked.
+func (o *Observer) source(viewer Viewer, p Place, version, selector string, metadataOnly bool) (*cache.ListWatch, error) {
+	mapping, err := o.mapping(p.Type, version)
 	if err != nil {
 		return nil, err
 	}
-	if metadataOnly {
-		return listWatch(o.metadata.Resource(mapping.Resource), selector), nil
+	if p.Namespace != "" && mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		// The type was defined anew: what was in a namespace went with the former definition.
+		return nil, &meta.NoKindMatchError{GroupKind: p.Type, SearchedVersions: []string{mapping.GroupVersionKind.Version}}
 	}
-	return listWatch(o.dynamic.Resource(mapping.Resource), selector), nil
+	if viewer.Name == "" {
+		viewer = o.self
+	}
+	if metadataOnly {
+		return listWatch(viewer.Metadata.Resource(mapping.Resource).Namespace(p.Namespace), selector), nil
+	}
+	return listWatch(viewer.Dynamic.Resource(mapping.Resource).Namespace(p.Namespace), selector), nil
 }
 
 // lister is what the clients for whole objects and for metadata have in common.

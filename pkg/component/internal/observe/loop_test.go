@@ -119,7 +119,7 @@ func TestMappingsAreForgotten(t *testing.T) {
 
 func TestTheVersionAskedForLastIsPreferred(t *testing.T) {
 	s := newStore(t)
-	s.observer.Retain("us", map[schema.GroupKind]string{configMaps: "v2"}, func() {})
+	s.observer.Retain("us", Viewer{}, map[Place]string{{Type: configMaps}: "v2"}, func() {})
 	if got := s.preferred(); got != "v2" {
 		t.Errorf("got %q", got)
 	}

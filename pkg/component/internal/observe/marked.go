@@ -27,12 +27,14 @@ type marked struct {
 	end context.CancelFunc
 }
 
-// FollowMarked tells of the objects of a type that carry a label, until ctx ends.
-func FollowMarked(ctx context.Context, m metadata.Interface, resource schema.GroupVersionResource, label string, to Marks) {
+// FollowMarked tells of the objects of a type that carry a label, in a namespace, or in all of them, until ctx ends.
+func FollowMarked(ctx context.Context, m metadata.Interface, resource schema.GroupVersionResource, namespace, label string, to Marks) {
 	ctx, cancel := context.WithCancel(ctx)
 	go loop{
-		source: func() (*cache.ListWatch, error) { return listWatch(m.Resource(resource), label), nil },
-		store:  marked{to: to, end: cancel}, name: resource.Resource + " with " + label,
+		source: func() (*cache.ListWatch, error) {
+			return listWatch(m.Resource(resource).Namespace(namespace), label), nil
+		},
+		store: marked{to: to, end: cancel}, name: resource.Resource + " with " + label,
 	}.run(ctx)
 }
 

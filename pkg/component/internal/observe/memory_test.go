@@ -35,8 +35,8 @@ func BenchmarkRecords(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {
 		o := New(b.Context(), Options{Reconciler: reconciler})
-		k := &kind{observer: o, gk: configMaps, records: map[manifests.Key]*plan.Observed{}, users: map[string]bool{}}
-		o.kinds[configMaps] = k
+		k := &kind{observer: o, place: Place{Type: configMaps}, records: map[manifests.Key]*plan.Observed{}, users: map[string]bool{}}
+		o.kinds.enter("", k.place, k)
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)

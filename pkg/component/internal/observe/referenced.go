@@ -82,7 +82,7 @@ func (w *referenced) wake(name objectName) {
 
 func (w *referenced) concerns(user *referrer, name objectName) bool {
 	for _, ref := range user.refs {
-		if ref.scope() == w.scope && (ref.Name == "" || ref.Name == name.name) && (user.read == nil || w.differs(user, ref)) {
+		if ref.scope(user.viewer) == w.scope && (ref.Name == "" || ref.Name == name.name) && (user.read == nil || w.differs(user, ref)) {
 			return true
 		}
 	}
@@ -100,7 +100,7 @@ func (w *referenced) wakeAll() {
 
 func (w *referenced) differsAny(user *referrer) bool {
 	for _, ref := range user.refs {
-		if ref.scope() == w.scope && w.differs(user, ref) {
+		if ref.scope(user.viewer) == w.scope && w.differs(user, ref) {
 			return true
 		}
 	}

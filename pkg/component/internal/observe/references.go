@@ -28,9 +28,10 @@ type References struct {
 	scopes map[scope]*referenced
 }
 
-// referrer is who uses objects.
+// referrer is who uses objects, and as whom they are watched.
 type referrer struct {
-	refs []Reference
+	viewer Viewer
+	refs   []Reference
 	// self is the owner id of the component whose dependents don't count, and read the versions that it has read. It is woken only where these
 	// are not what there is; a referrer without them is woken by every change.
 	self string
@@ -38,13 +39,16 @@ type referrer struct {
 	wake func()
 }
 
-// scope is a type in a namespace.
+// scope is a type in a namespace, as a viewer sees it.
 type scope struct {
+	viewer    string
 	resource  schema.GroupVersionResource
 	namespace string
 }
 
-func (ref Reference) scope() scope { return scope{ref.Resource, ref.Namespace} }
+func (ref Reference) scope(viewer Viewer) scope {
+	return scope{viewer.Name, ref.Resource, ref.Namespace}
+}
 
 // NewReferences returns References whose watches live as long as ctx. The name is the reconciler's: it tells the dependents of components from
 // other objects.
@@ -52,9 +56,10 @@ func NewReferences(ctx context.Context, m metadata.Interface, reconciler string)
 	return &References{lifetime: ctx, metadata: m, reconciler: reconciler, owners: map[string]*referrer{}, scopes: map[scope]*referenced{}}
 }
 
-// Retain says what an owner references, and how to wake it at each change. It replaces what the owner retained or followed before.
-func (r *References) Retain(owner string, refs []Reference, wake func()) {
-	r.enter(owner, &referrer{refs: refs, wake: wake})
+// Retain says what an owner references, as whom it is watched, and how to wake the owner at each change. It replaces what the owner retained
+// or followed before.
+func (r *References) Retain(owner string, viewer Viewer, refs []Reference, wake func()) {
+	r.enter(owner, &referrer{viewer: viewer, refs: refs, wake: wake})
 }
 
 // enter starts the watches that are missing, and ends those that nobody needs any more.
@@ -64,9 +69,9 @@ func (r *References) enter(owner string, own *referrer) {
 	former := r.owners[owner]
 	r.owners[owner] = own
 	for _, ref := range own.refs {
-		s := ref.scope()
+		s := ref.scope(own.viewer)
 		if r.scopes[s] == nil {
-			r.scopes[s] = r.start(s)
+			r.scopes[s] = r.start(own.viewer, s)
 		}
 		r.scopes[s].users[owner] = own
 	}
@@ -90,11 +95,11 @@ func (r *References) leave(owner string, former, current *referrer) {
 	used := map[scope]bool{}
 	if current != nil {
 		for _, ref := range current.refs {
-			used[ref.scope()] = true
+			used[ref.scope(current.viewer)] = true
 		}
 	}
 	for _, ref := range former.refs {
-		s := ref.scope()
+		s := ref.scope(former.viewer)
 		watched := r.scopes[s]
 		if used[s] || watched == nil {
 			continue
@@ -106,24 +111,28 @@ func (r *References) leave(owner string, former, current *referrer) {
 	}
 }
 
-// Version returns the resource version of a retained reference, "" where the object does not exist. known is false until its type was
-// listed; failure says why that did not work.
-func (r *References) Version(ref Reference) (version string, known bool, failure string) {
+// Version returns the resource version of a reference that a viewer retains, "" where the object does not exist. known is false until its
+// type was listed; failure says why that did not work.
+func (r *References) Version(viewer Viewer, ref Reference) (version string, known bool, failure string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.scopes[ref.scope()]
+	s := r.scopes[ref.scope(viewer)]
 	if s == nil {
 		return "", false, ""
 	}
 	return s.objects[objectName{ref.Namespace, ref.Name}].version, s.synced, s.failure
 }
 
-func (r *References) start(s scope) *referenced {
+func (r *References) start(viewer Viewer, s scope) *referenced {
 	ctx, cancel := context.WithCancel(r.lifetime)
+	reader := r.metadata
+	if viewer.Name != "" {
+		reader = viewer.Metadata
+	}
 	w := newReferenced(r, s, cancel)
 	go loop{
 		source: func() (*cache.ListWatch, error) {
-			return listWatch(r.metadata.Resource(s.resource).Namespace(s.namespace), ""), nil
+			return listWatch(reader.Resource(s.resource).Namespace(s.namespace), ""), nil
 		},
 		store: w, name: "referenced " + s.resource.Resource + " in " + s.namespace,
 	}.run(ctx)

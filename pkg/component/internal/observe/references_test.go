@@ -69,10 +69,10 @@ func TestReferences(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, "shops.example.com")
 			var woken []string
-			w := newReferenced(r, values.scope(), func() {})
+			w := newReferenced(r, values.scope(Viewer{}), func() {})
 			r.scopes[w.scope] = w
-			r.Retain("a", []Reference{values}, func() { woken = append(woken, "a") })
-			r.Retain("b", []Reference{other}, func() { woken = append(woken, "b") })
+			r.Retain("a", Viewer{}, []Reference{values}, func() { woken = append(woken, "a") })
+			r.Retain("b", Viewer{}, []Reference{other}, func() { woken = append(woken, "b") })
 			w.watched()
 			must(t, w.Replace([]any{named("values", "1"), named("other", "1")}, "5"))
 			woken = nil
@@ -82,7 +82,7 @@ func TestReferences(t *testing.T) {
 			if got := strings.Join(woken, ", "); got != c.woken {
 				t.Errorf("woken: %q, want %q", got, c.woken)
 			}
-			version, known, failure := r.Version(values)
+			version, known, failure := r.Version(Viewer{}, values)
 			if version != c.version || !known || failure != c.failure {
 				t.Errorf("got %q, %v, %q", version, known, failure)
 			}
@@ -91,20 +91,20 @@ func TestReferences(t *testing.T) {
 
 	t.Run("nothing is known before the first list, and all are woken by it", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
-		w := newReferenced(r, values.scope(), func() {})
+		w := newReferenced(r, values.scope(Viewer{}), func() {})
 		r.scopes[w.scope] = w
 		woken := 0
-		r.Retain("a", []Reference{values}, func() { woken++ })
-		if _, known, _ := r.Version(values); known {
+		r.Retain("a", Viewer{}, []Reference{values}, func() { woken++ })
+		if _, known, _ := r.Version(Viewer{}, values); known {
 			t.Error("it is known")
 		}
 		w.failed(unreachable)
-		if _, _, failure := r.Version(values); failure != "no answer" || woken != 1 {
+		if _, _, failure := r.Version(Viewer{}, values); failure != "no answer" || woken != 1 {
 			t.Errorf("got %q, woken %d times", failure, woken)
 		}
 		w.watched()
 		must(t, w.Replace(nil, "5"))
-		if _, known, failure := r.Version(values); !known || failure != "" || woken != 2 {
+		if _, known, failure := r.Version(Viewer{}, values); !known || failure != "" || woken != 2 {
 			t.Errorf("known %v, %q, woken %d times", known, failure, woken)
 		}
 	})
@@ -112,10 +112,10 @@ func TestReferences(t *testing.T) {
 	t.Run("a watch that nobody needs any more ends", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
 		ended := false
-		w := newReferenced(r, values.scope(), func() { ended = true })
+		w := newReferenced(r, values.scope(Viewer{}), func() { ended = true })
 		r.scopes[w.scope] = w
-		r.Retain("a", []Reference{values}, func() {})
-		r.Retain("b", []Reference{other}, func() {})
+		r.Retain("a", Viewer{}, []Reference{values}, func() {})
+		r.Retain("b", Viewer{}, []Reference{other}, func() {})
 		r.Release("a")
 		if ended {
 			t.Error("it ended although somebody needs it")

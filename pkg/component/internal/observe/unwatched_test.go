@@ -35,7 +35,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 			s.observer.mapper = mapper
 			s.observer.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
 			s.failed(c.refused)
-			if got := s.observer.Live(settings); got.Presence != plan.Unknown || got.Reason != c.want {
+			if got := s.observer.Live(Viewer{}, settings); got.Presence != plan.Unknown || got.Reason != c.want {
 				t.Errorf("%+v", got)
 			}
 			if diff := cmp.Diff(c.listed, s.observer.Unwatched("us")); diff != "" {

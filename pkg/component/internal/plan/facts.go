@@ -3,7 +3,6 @@ package plan
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -198,13 +197,4 @@ func NewInventory(entries []metav1alpha1.InventoryEntry) Inventory {
 		inv[KeyOf(e)] = e
 	}
 	return inv
-}
-
-// GroupKinds returns the types of the recorded dependents with the version each was written in.
-func (inv Inventory) GroupKinds() map[schema.GroupKind]string {
-	kinds := map[schema.GroupKind]string{}
-	for key, e := range inv {
-		kinds[key.GroupKind()] = e.Version
-	}
-	return kinds
 }

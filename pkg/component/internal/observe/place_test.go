@@ -1,0 +1,174 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var (
+	alice = Viewer{Name: "alice"}
+	bob   = Viewer{Name: "bob"}
+)
+
+// crowd is an Observer of namespaces, whose watches the test feeds. It notes who is woken, and whose watches end.
+type crowd struct {
+	*Observer
+	woken, ended []string
+}
+
+func newCrowd(t *testing.T) *crowd {
+	t.Helper()
+	c := &crowd{Observer: newObserver(t)}
+	c.perNamespace = true
+	return c
+}
+
+// open makes a watch that has listed nothing.
+func (c *crowd) open(viewer Viewer, namespace string) *kind {
+	k := &kind{
+		observer: c.Observer, place: Place{configMaps, namespace}, records: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{},
+		kick: make(chan struct{}, 1), progress: progress{list: true, watch: true}, users: map[string]bool{},
+		cancel: func() { c.ended = append(c.ended, viewer.Name+" "+namespace) },
+	}
+	c.kinds.enter(viewer.Name, k.place, k)
+	return k
+}
+
+// retain makes an owner use namespaces.
+func (c *crowd) retain(owner string, viewer Viewer, namespaces ...string) {
+	places := map[Place]string{}
+	for _, namespace := range namespaces {
+		places[Place{configMaps, namespace}] = "v1"
+	}
+	c.Retain(owner, viewer, places, func() { c.woken = append(c.woken, owner) })
+}
+
+func take(list *[]string) string {
+	slices.Sort(*list)
+	text := strings.Join(*list, ", ")
+	*list = nil
+	return text
+}
+
+func TestTwoWhoSeeAnObject(t *testing.T) {
+	newPair := func(t *testing.T) (c *crowd, ours, theirs *kind) {
+		t.Helper()
+		c = newCrowd(t)
+		ours, theirs = c.open(alice, "shop"), c.open(bob, "shop")
+		c.retain("us", alice, "shop")
+		c.retain("them", bob, "shop")
+		return c, ours, theirs
+	}
+	t.Run("an event wakes the owner once, by its own watch", func(t *testing.T) {
+		c, ours, theirs := newPair(t)
+		must(t, theirs.Add(at("5", "us", "u1")))
+		if got := take(&c.woken); got != "" {
+			t.Errorf("woken by the watch of another: %q", got)
+		}
+		must(t, ours.Add(at("5", "us", "u1")))
+		if got := take(&c.woken); got != "us" {
+			t.Errorf("woken: %q", got)
+		}
+	})
+	t.Run("each knows what its own watch has told", func(t *testing.T) {
+		c, ours, _ := newPair(t)
+		must(t, ours.Add(at("5", "us", "u1")))
+		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Present || other != plan.Absent {
+			t.Errorf("got %s and %s", mine, other)
+		}
+	})
+	t.Run("a write of ours is news to none of them", func(t *testing.T) {
+		c, ours, theirs := newPair(t)
+		done := c.Writing(settings)
+		must(t, theirs.Add(at("6", "us", "u1")))
+		done(answer("6"))
+		must(t, ours.Add(at("6", "us", "u1")))
+		if got := take(&c.woken); got != "" {
+			t.Errorf("woken: %q", got)
+		}
+		if got := c.Live(bob, settings).ResourceVersion; got != "6" {
+			t.Errorf("the other knows version %q", got)
+		}
+	})
+	t.Run("a foreign write during ours wakes, whichever watch tells first", func(t *testing.T) {
+		c, ours, theirs := newPair(t)
+		done := c.Writing(settings)
+		must(t, theirs.Add(at("7", "us", "u1")))
+		done(answer("6"))
+		must(t, ours.Add(at("6", "us", "u1")))
+		must(t, ours.Update(at("7", "us", "u1")))
+		if got := take(&c.woken); got != "us" {
+			t.Errorf("woken: %q", got)
+		}
+	})
+	t.Run("a type is unknown to the one who may not see it alone", func(t *testing.T) {
+		c, ours, _ := newPair(t)
+		ours.failed(listFailure{reason: plan.WaitUnwatched, message: "no", definite: true})
+		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Unknown || other != plan.Absent {
+			t.Errorf("got %s and %s", mine, other)
+		}
+		if len(c.Unwatched("us")) != 1 || len(c.Unwatched("them")) != 0 {
+			t.Errorf("got %v and %v", c.Unwatched("us"), c.Unwatched("them"))
+		}
+	})
+}
+
+func TestWhoeverMovesLeavesItsWatches(t *testing.T) {
+	c := newCrowd(t)
+	for _, viewer := range []Viewer{alice, bob} {
+		for _, namespace := range []string{"shop", "store"} {
+			c.open(viewer, namespace)
+		}
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"all are used", func() { c.retain("us", alice, "shop", "store"); c.retain("them", bob, "shop", "store") }, ""},
+		{"one leaves a namespace", func() { c.retain("us", alice, "shop") }, "alice store"},
+		{"and becomes another", func() { c.retain("us", bob, "shop") }, "alice shop"},
+		{"the other leaves what both used", func() { c.retain("them", bob, "store") }, ""},
+		{"and goes", func() { c.Release("them") }, "bob store"},
+		{"the last one goes", func() { c.Release("us") }, "bob shop"},
+	} {
+		step.do()
+		if got := take(&c.ended); got != step.want {
+			t.Errorf("%s: ended %q, want %q", step.name, got, step.want)
+		}
+	}
+	if len(c.kinds)+len(c.owners)+len(c.unserved) > 0 {
+		t.Errorf("left: %v, %v, %v", c.kinds, c.owners, c.unserved)
+	}
+}
+
+func TestNamespacesAreSeenApart(t *testing.T) {
+	c := newCrowd(t)
+	shop, store := c.open(Viewer{}, "shop"), c.open(Viewer{}, "store")
+	c.retain("us", Viewer{}, "shop", "store")
+
+	must(t, shop.Add(at("5", "us", "u1")))
+	done := c.Writing(settings)
+	must(t, store.Replace(nil, "9"))
+	done(answer("6"))
+	if got := c.Live(Viewer{}, settings); got.Presence != plan.Present || got.ResourceVersion != "6" {
+		t.Errorf("a list of another namespace ended it: %s in version %q", got.Presence, got.ResourceVersion)
+	}
+
+	take(&c.woken)
+	store.failed(listFailure{reason: plan.WaitUnwatched, message: "not there", definite: true})
+	shop.failed(listFailure{reason: plan.WaitUnwatched, message: "not here", definite: true})
+	want := []Unwatched{{configMaps, "not here; and so in other namespaces (1)"}}
+	if got := c.Unwatched("us"); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+	if !c.Synced("us") {
+		t.Error("what may not be watched holds up the rest")
+	}
+}

@@ -1,0 +1,84 @@
+package component
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Reach says how far watches reach, and as whom they are made.
+type Reach string
+
+const (
+	// ReachCluster is the default: one watch for each type of dependents in a cluster, on all namespaces, as the operator, or as the user of the
+	// kubeconfig.
+	ReachCluster Reach = "cluster"
+	// ReachNamespaces watches as the operator, each type of dependents in the namespaces alone where there are some. Components are watched in
+	// the namespaces of Options.ObserveNamespaces; see Options.Cache.
+	ReachNamespaces Reach = "namespaces"
+	// ReachIdentity watches dependents, and what else concerns a component alone, as the component's identity, each type in the namespaces
+	// where there are some. What protects objects of others is read as that identity, too: the operator need not see them.
+	ReachIdentity Reach = "identity"
+)
+
+// validateReach checks what options say of watches.
+func validateReach(reach Reach, namespaces []string) error {
+	switch reach {
+	case "", ReachCluster, ReachIdentity:
+		if len(namespaces) > 0 {
+			return fmt.Errorf("ObserveNamespaces: they need Observe to be %q", ReachNamespaces)
+		}
+		return nil
+	case ReachNamespaces:
+		return validateNamespaces(namespaces)
+	}
+	return fmt.Errorf("Observe: %q is none of %q, %q and %q", reach, ReachCluster, ReachNamespaces, ReachIdentity)
+}
+
+func validateNamespaces(namespaces []string) error {
+	if len(namespaces) == 0 {
+		return fmt.Errorf("ObserveNamespaces: name the namespaces, or let Observe be %q", ReachCluster)
+	}
+	var errs []error
+	for i, namespace := range namespaces {
+		if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
+			errs = append(errs, fmt.Errorf("ObserveNamespaces: %q is no name of a namespace: %s", namespace, strings.Join(bad, "; ")))
+		} else if slices.Contains(namespaces[:i], namespace) {
+			errs = append(errs, fmt.Errorf("ObserveNamespaces: %q is named twice", namespace))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkReach refuses to watch components in namespaces that are in none.
+func (r *Reconciler[T]) checkReach() error {
+	if r.options.Observe != ReachNamespaces {
+		return nil
+	}
+	scope, err := r.local.scopeOf(r.gvk)
+	if err == nil && scope == manifests.ScopeCluster {
+		err = fmt.Errorf("Observe: %s is in no namespace, so it cannot be watched in some of them; let Observe be %q or %q", r.gvk.Kind, ReachCluster, ReachIdentity)
+	}
+	return err
+}
+
+// places are where a pass looks for what is desired and recorded, each with the version to prefer of the type.
+func (e *Engine) places(p Pass, inventory plan.Inventory) map[observe.Place]string {
+	places := map[observe.Place]string{}
+	for key, entry := range inventory {
+		places[e.observer.PlaceOf(key)] = entry.Version
+	}
+	for _, objects := range [][]manifests.Object{p.Desired, p.PreDelete, p.PostDelete} {
+		for _, o := range objects {
+			places[e.observer.PlaceOf(o.Key)] = o.Version
+		}
+	}
+	return places
+}

@@ -1,0 +1,82 @@
+package component
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+)
+
+func TestReachIsChecked(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		reach      Reach
+		namespaces []string
+		want       string
+	}{
+		{"nothing is said", "", nil, ""},
+		{"the cluster", ReachCluster, nil, ""},
+		{"identities", ReachIdentity, nil, ""},
+		{"some namespaces", ReachNamespaces, []string{"a", "b"}, ""},
+		{"what does not exist", "all", nil, `Observe: "all" is none of "cluster", "namespaces" and "identity"`},
+		{"no namespaces", ReachNamespaces, nil, `ObserveNamespaces: name the namespaces, or let Observe be "cluster"`},
+		{"namespaces for the cluster", "", []string{"a"}, `ObserveNamespaces: they need Observe to be "namespaces"`},
+		{"namespaces for identities", ReachIdentity, []string{"a"}, `ObserveNamespaces: they need Observe to be "namespaces"`},
+		{"the empty name, which stands for all", ReachNamespaces, []string{""}, `ObserveNamespaces: "" is no name of a namespace`},
+		{"the same twice", ReachNamespaces, []string{"a", "b", "a"}, `ObserveNamespaces: "a" is named twice`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := validateReach(c.reach, c.namespaces)
+			if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestIdentitiesAreToldApart(t *testing.T) {
+	one, same := Identity{User: "u", Groups: []string{"a", "b"}}, Identity{User: "u", Groups: []string{"b", "a"}}
+	if one.String() != same.String() {
+		t.Error("the order of groups matters")
+	}
+	for _, other := range []Identity{{User: "u"}, {User: "u", Groups: []string{"a"}}, {User: "u", Groups: []string{"a b"}}, {User: "v", Groups: one.Groups}} {
+		if other.String() == one.String() {
+			t.Errorf("%+v is taken for %+v", other, one)
+		}
+	}
+}
+
+func TestAForbiddenListIsEmptyUntilOneWasAnswered(t *testing.T) {
+	forbidden, broken := apierrors.NewForbidden(schema.GroupResource{Resource: "shops"}, "", nil), errors.New("broken")
+	var answer error
+	source := patientSource(&cache.ListWatch{ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+		return &metav1.PartialObjectMetadataList{Items: make([]metav1.PartialObjectMetadata, 1)}, answer
+	}})
+	for _, step := range []struct {
+		name   string
+		answer error
+		want   error
+		items  int
+	}{
+		{"a failure is a failure", broken, broken, 0},
+		{"a refusal is none", forbidden, nil, 0},
+		{"what is allowed is seen", nil, nil, 1},
+		{"then a refusal is a failure: nothing is taken for gone", forbidden, forbidden, 0},
+	} {
+		answer = step.answer
+		list, err := source.ListWithContext(t.Context(), metav1.ListOptions{})
+		if !errors.Is(err, step.want) {
+			t.Errorf("%s: got %v", step.name, err)
+		}
+		if err == nil && meta.LenList(list) != step.items {
+			t.Errorf("%s: got %d items", step.name, meta.LenList(list))
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package component
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted. A group that does
+// not answer is an error: its dependents would be missing in what is taken for the whole record from then on, and would leak. The delete
+// policy is that of the live manifest; where it names none only today's default is known. Where watches don't reach all namespaces, those
+// are searched that are named, should listing all at once be forbidden.
+func (e *Engine) search(
+	ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, in []string,
+) ([]metav1alpha1.InventoryEntry, error) {
+	resources, err := e.resources(ctx, "list", "delete")
+	if err != nil {
+		return nil, err
+	}
+	found, err := gather(resources, func(r resource) ([]metav1alpha1.InventoryEntry, error) { return e.searchResource(ctx, owner, r, in) })
+	for i, entry := range found {
+		found[i].DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), entry.DeletePolicy, fallback)
+	}
+	return found, err
+}
+
+// searchResource finds the objects of a type.
+func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r resource, in []string) ([]metav1alpha1.InventoryEntry, error) {
+	items, err := e.owned(ctx, owner, r, in)
+	if err != nil {
+		return nil, err
+	}
+	var found []metav1alpha1.InventoryEntry
+	for i := range items {
+		m := &items[i]
+		// The label alone does not prove it: controllers copy labels to what they create.
+		if m.Annotations[e.name+"/"+manifests.AnnotationOwnerID] != owner.String() {
+			continue
+		}
+		entry := metav1alpha1.InventoryEntry{
+			Group: r.gvr.Group, Version: r.gvr.Version, Kind: r.kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
+			Phase:        phaseOf(m.Annotations[e.name+"/"+manifests.AnnotationPhase]),
+			DeletePolicy: metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy]),
+		}
+		// What was recorded of a guard is lost; it costs nothing to remove one that does not exist.
+		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
+		if entry.Types, err = e.definedTypes(ctx, r.gvr, m.Name); err != nil {
+			return nil, err
+		}
+		found = append(found, entry)
+	}
+	return found, nil
+}
+
+// searched are the namespaces where dependents of a component may be, as far as anything still tells.
+func (e *Engine) searched(component Component, recorded []metav1alpha1.InventoryEntry) []string {
+	if e.reach == ReachCluster {
+		return nil
+	}
+	namespaces := append([]string{component.GetNamespace(), component.GetStatus().TargetNamespace}, e.observed...)
+	if p, ok := component.(Placer); ok {
+		namespace, _ := p.Placement()
+		namespaces = append(namespaces, namespace)
+	}
+	for _, entry := range recorded {
+		namespaces = append(namespaces, entry.Namespace)
+	}
+	slices.Sort(namespaces)
+	return slices.DeleteFunc(slices.Compact(namespaces), func(namespace string) bool { return namespace == "" })
+}
+
+// owned lists the objects of a type with an owner's label, in all namespaces, or in those where that is allowed. Types that may not be
+// listed are skipped: nothing is known of their objects, and of what nothing is known we never created.
+func (e *Engine) owned(ctx context.Context, owner manifests.Owner, r resource, in []string) ([]metav1.PartialObjectMetadata, error) {
+	selector := metav1.ListOptions{LabelSelector: e.name + "/" + manifests.LabelOwnerID + "=" + owner.ID()}
+	list, err := e.viewer.Metadata.Resource(r.gvr).List(ctx, selector)
+	switch {
+	case err == nil:
+		return list.Items, nil
+	case apierrors.IsMethodNotSupported(err), apierrors.IsForbidden(err) && !r.namespaced:
+		return nil, nil
+	case !apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
+	}
+	var found []metav1.PartialObjectMetadata
+	for _, namespace := range in {
+		list, err := e.viewer.Metadata.Resource(r.gvr).Namespace(namespace).List(ctx, selector)
+		switch {
+		case err == nil:
+			found = append(found, list.Items...)
+		case !apierrors.IsForbidden(err):
+			return nil, fmt.Errorf("list %s in %s: %w", r.gvr.GroupResource(), namespace, err)
+		}
+	}
+	return found, nil
+}
+
+// phaseOf reads the phase that an annotation names; empty where that is none of a deletion.
+func phaseOf(annotation string) string {
+	switch phase := manifests.Phase(annotation); phase {
+	case manifests.PhasePreDelete, manifests.PhasePostDelete:
+		return annotation
+	case manifests.PhaseApply:
+	}
+	return ""
+}
+
+// definedTypes reads what a live definition defines: it is what protects its instances.
+func (e *Engine) definedTypes(ctx context.Context, gvr schema.GroupVersionResource, name string) ([]string, error) {
+	if gvr.Group != "apiextensions.k8s.io" && gvr.Group != "apiregistration.k8s.io" {
+		return nil, nil
+	}
+	obj, err := e.viewer.Dynamic.Resource(gvr).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get %s %s: %w", gvr.GroupResource(), name, err)
+	}
+	var types []string
+	for _, t := range manifests.ManagedTypes(obj) {
+		types = append(types, t.String())
+	}
+	return types, nil
+}

@@ -1,0 +1,181 @@
+package conformance_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+var _ = Describe("An operator that observes some namespaces", func() {
+	var operator, here, there string
+	var user *rest.Config
+	BeforeEach(func(ctx SpecContext) {
+		operator, here, there = newOperatorName(), newNamespace(ctx), newNamespace(ctx)
+		user = newUser(ctx, operator)
+		permit(ctx, "", operator, operator, append(rightsAnywhere, rightsToRelease)...)
+	})
+	admit := func(ctx context.Context, namespaces ...string) {
+		GinkgoHelper()
+		for _, namespace := range namespaces {
+			permit(ctx, namespace, "operator", operator, rightsToServe, rightsToReport, rightsOnSecrets, rightsOnConfigs)
+		}
+	}
+	options := func() operatorOptions {
+		return operatorOptions{user: user, component: component.Options{Observe: component.ReachNamespaces, ObserveNamespaces: []string{here, there}}}
+	}
+	valueOf := func(ctx context.Context, namespace, name string) func() any {
+		return func() any { return content(ctx, "ConfigMap", namespace, name)["value"] }
+	}
+	requests := func(ctx context.Context, mark auditMark) testcluster.Events {
+		GinkgoHelper()
+		return auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
+			return e.Resource != "" && e.Resource != "leases" && e.Resource != "events"
+		})
+	}
+
+	It("needs no right to list or watch beyond them, and repairs, prunes and deletes as ever", func(ctx SpecContext) {
+		admit(ctx, here, there)
+		elsewhere := newNamespace(ctx)
+		mark := markAudit(ctx)
+		runOperator(operator, options())
+		g := newGadget(ctx, here, "app", together(configMap("kept", "a"), configMap("pruned", "a"), configMapIn(there, "far", "a")), servedBy(operator))
+		ignored := newGadget(ctx, elsewhere, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		for _, namespace := range []string{here, there} {
+			name := map[string]string{here: "kept", there: "far"}[namespace]
+			patch(ctx, newConfigMap(namespace, name), `{"data":{"value":"drifted"}}`)
+			Eventually(ctx, valueOf(ctx, namespace, name)).Should(Equal("a"))
+		}
+		changeManifests(ctx, g, together(configMap("kept", "b"), configMapIn(there, "far", "a")))
+		Eventually(ctx, valueOf(ctx, here, "kept")).Should(Equal("b"))
+		expectReady(ctx, g)
+		Expect(countConfigMaps(ctx, here)).To(Equal(1))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, here) + countConfigMaps(ctx, there)).To(BeZero())
+
+		made := requests(ctx, mark)
+		Expect(verbs(made.Code(403))).To(BeEmpty())
+		Expect(verbs(made.Verb("list", "watch").Resource("gadgets", "configmaps", "secrets").Where(func(e testcluster.Event) bool {
+			return e.Namespace != here && e.Namespace != there
+		}))).To(BeEmpty())
+		Expect(watchesOf(made, "configmaps")).To(ConsistOf(here, there))
+		Expect(current(ctx, ignored).Status.Conditions).To(BeEmpty())
+	})
+
+	It("reads dependents elsewhere at the retry interval, as the component's identity, which the status says", func(ctx SpecContext) {
+		admit(ctx, here, there)
+		elsewhere := newNamespace(ctx)
+		permit(ctx, here, "act", operator, rightToAct)
+		account := serviceAccountUser(here, "deployer")
+		for _, namespace := range []string{here, elsewhere} {
+			permit(ctx, namespace, "deployer", account, rightsOnConfigs)
+		}
+		runOperator(operator, options())
+		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(elsewhere, "far", "a")),
+			servedBy(operator), asServiceAccount("deployer"), retrySoon)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("True Ready: 2 dependents are ready; read at the retry interval"),
+			ContainSubstring(`User "`+operator+`" cannot list resource "configmaps" in API group "" in the namespace "`+elsewhere+`"`)))
+		patch(ctx, newConfigMap(elsewhere, "far"), `{"data":{"value":"drifted"}}`)
+		Eventually(ctx, valueOf(ctx, elsewhere, "far")).Should(Equal("a"))
+		By("watching there once that is allowed")
+		permit(ctx, elsewhere, "watch", operator, "'' | configmaps | list, watch")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("2 dependents are ready"))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, elsewhere)).To(BeZero())
+	})
+
+	It("lists and watches each kind once in each namespace after a restart, and asks for no dependent", func(ctx SpecContext) {
+		admit(ctx, here, there)
+		stop := runOperator(operator, options())
+		g := newGadget(ctx, here, "app", together(configMaps("cm", 5, "a"), configMapIn(there, "far", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		stop()
+		mark, before := markAudit(ctx), passes(operator)
+		runOperator(operator, options())
+		Eventually(ctx, func() int { return passes(operator) - before }).Should(BeNumerically(">=", 1))
+		settle(ctx, operator)
+		made := requests(ctx, mark)
+		Expect(watchesOf(made, "configmaps")).To(ConsistOf(here, there))
+		Expect(verbs(made.Where(func(e testcluster.Event) bool { return e.Verb != "list" && e.Verb != "watch" }))).To(BeEmpty())
+	})
+
+	It("finds its dependents when the status was emptied", func(ctx SpecContext) {
+		admit(ctx, here, there)
+		stop := runOperator(operator, options())
+		g := newGadget(ctx, here, "app", together(configMaps("cm", 3, "a"), configMapIn(there, "far", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+		emptied := current(ctx, g)
+		emptied.Status = gadget.GadgetStatus{}
+		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+		changeManifests(ctx, g, configMap("new", "a"))
+		runOperator(operator, options())
+		expectReady(ctx, g)
+		Eventually(ctx, func() int { return countConfigMaps(ctx, here) + countConfigMaps(ctx, there) }).Should(Equal(1))
+	})
+
+	It("lets a component go with its namespace, although its rights there go as well", func(ctx SpecContext) {
+		admit(ctx, here, there)
+		cutter := &scissors{}
+		o := options()
+		o.transport = cutter.wrap
+		runOperator(operator, o)
+		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(there, "far", "a")), servedBy(operator), retrySoon)
+		other := newGadget(ctx, there, "other", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		expectReady(ctx, other)
+		// What the namespace controller may do first.
+		withdraw(ctx, here, "operator")
+		remove(ctx, g)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", here))
+		cutter.cut()
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})
+		Expect(countConfigMaps(ctx, there)).To(Equal(1), "what was in another namespace is deleted, and what others have there stays")
+
+		By("serving the namespace when it comes back")
+		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})).To(Succeed())
+		admit(ctx, here)
+		expectReady(ctx, newGadget(ctx, here, "app", configMap("near", "a"), servedBy(operator)))
+	})
+
+	It("starts without a namespace that it may not see, and serves it as soon as it may", func(ctx SpecContext) {
+		admit(ctx, here)
+		runOperator(operator, options())
+		expectReady(ctx, newGadget(ctx, here, "app", configMap("settings", "a"), servedBy(operator)))
+		late := newGadget(ctx, there, "app", configMap("settings", "a"), servedBy(operator))
+		admit(ctx, there)
+		expectReady(ctx, late)
+	})
+
+	It("reads dependents when its rights are taken, and watches them when they come back", func(ctx SpecContext) {
+		permit(ctx, here, "act", operator, rightsToServe, rightsToReport, rightToAct)
+		permit(ctx, here, "watch", operator, "'' | configmaps | list, watch")
+		permit(ctx, here, "deployer", serviceAccountUser(here, "deployer"), rightsOnConfigs)
+		cutter := &scissors{}
+		o := options()
+		o.transport = cutter.wrap
+		runOperator(operator, o)
+		g := newGadget(ctx, here, "app", configMap("settings", "a"), servedBy(operator), asServiceAccount("deployer"), retrySoon)
+		expectReady(ctx, g)
+		withdraw(ctx, here, "watch")
+		cutter.cut()
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("True Ready: "), ContainSubstring("allow list and watch")))
+		patch(ctx, newConfigMap(here, "settings"), `{"data":{"value":"drifted"}}`)
+		Eventually(ctx, valueOf(ctx, here, "settings")).Should(Equal("a"))
+		permit(ctx, here, "again", operator, "'' | configmaps | list, watch")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("1 dependent is ready"))
+	})
+})
