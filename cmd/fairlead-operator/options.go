@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -29,6 +30,7 @@ type options struct {
 	defaultServiceAccount   string
 	observe                 component.Reach
 	observeNamespaces       []string
+	ownDeployment           string
 	fetch                   fetch.Options
 	componentMetrics        bool
 	tracing                 tracingOptions
@@ -64,6 +66,8 @@ func newFlagSet(o *options) *flag.FlagSet {
 		o.observeNamespaces = strings.Split(names, ",")
 		return nil
 	})
+	flags.StringVar(&o.ownDeployment, "own-deployment", "",
+		"Deployment that this program runs in, as namespace/name: the component that holds it is not deleted, which nobody would be left to finish")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "size of the largest archive that is fetched")
 	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "have metrics of single components, four series each")
@@ -128,6 +132,8 @@ func (o options) validateNames() error {
 		return fmt.Errorf("--tracing-endpoint=%s: %w", o.tracing.endpoint, o.tracing.validate())
 	case o.defaultServiceAccount != "" && len(validation.IsDNS1123Subdomain(o.defaultServiceAccount)) > 0:
 		return fmt.Errorf("--default-service-account=%s: want the name of a service account", o.defaultServiceAccount)
+	case o.ownDeployment != "" && !isNamespacedName(o.ownDeployment):
+		return fmt.Errorf("--own-deployment=%s: want namespace/name", o.ownDeployment)
 	case o.metrics.validate() != nil:
 		return fmt.Errorf("--metrics-cert-path=%s: %w", o.metrics.certificates, o.metrics.validate())
 	case o.leaderElectionNamespace != "" && !o.leaderElect:
@@ -157,6 +163,17 @@ func (o options) validateObserve() error {
 		}
 	}
 	return nil
+}
+
+func isNamespacedName(text string) bool {
+	namespace, name, found := strings.Cut(text, "/")
+	return found && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
+}
+
+// self is the Deployment that this program runs in, if that is known.
+func (o options) self() types.NamespacedName {
+	namespace, name, _ := strings.Cut(o.ownDeployment, "/")
+	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 func printUsage(out io.Writer) {

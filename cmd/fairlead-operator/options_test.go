@@ -35,6 +35,7 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		{[]string{"--observe=namespaces"}, "fairlead-operator: --observe=namespaces: name them by --observe-namespaces; --help lists the flags\n"},
 		{[]string{"--observe=identity", "--observe-namespaces=a,b"}, "fairlead-operator: --observe-namespaces=a,b: it needs --observe=namespaces; --help lists the flags\n"},
 		{[]string{"--observe=namespaces", "--observe-namespaces=a, b"}, "fairlead-operator: --observe-namespaces=a, b: \" b\" is no name of a namespace; --help lists the flags\n"},
+		{[]string{"--own-deployment=operator"}, "fairlead-operator: --own-deployment=operator: want namespace/name; --help lists the flags\n"},
 		{[]string{"--tracing-endpoint=collector:4318"}, "fairlead-operator: --tracing-endpoint=collector:4318: want a URL such as http://collector:4318; --help lists the flags\n"},
 		{[]string{"--tracing-sampling-ratio=2"}, "fairlead-operator: --tracing-sampling-ratio=2: want a number from 0 to 1; --help lists the flags\n"},
 		{[]string{"--metrics-cert-path=/nowhere"}, "fairlead-operator: --metrics-cert-path=/nowhere: want a folder with tls.crt and tls.key: open /nowhere/tls.crt: no such file or directory; --help lists the flags\n"},
@@ -96,7 +97,7 @@ func TestTheChartPassesFlagsThatTheOperatorKnows(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 
 	// All else is as without flags: what the chart says of defaults is what they are.
-	want, err := parseOptions([]string{"--leader-elect", "--leader-election-namespace=" + operatorNamespace, "--default-service-account=fairlead"})
+	want, err := parseOptions([]string{"--leader-elect", "--leader-election-namespace=" + operatorNamespace, "--default-service-account=fairlead", "--own-deployment=fairlead-system/fairlead-operator"})
 	g.Expect(err).NotTo(HaveOccurred())
 	got.zap, want.zap = zap.Options{}, zap.Options{}
 	g.Expect(got).To(Equal(want))

@@ -50,7 +50,7 @@ func serve(ctx context.Context, o options) error {
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
 		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory, DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
 		Observe: o.observe, ObserveNamespaces: o.observeNamespaces,
-		TracerProvider: traces, SkipComponentMetrics: !o.componentMetrics,
+		TracerProvider: traces, OwnDeployment: o.self(), SkipComponentMetrics: !o.componentMetrics,
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
 		return fmt.Errorf("set up the reconciler: %w", err)

@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -40,6 +41,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
+	// OwnDeployment is what the program runs in; the component that holds it is not deleted. It is empty where that is not known.
+	OwnDeployment types.NamespacedName
 	// SkipNameValidation allows several operators in a process, for tests.
 	SkipNameValidation bool
 }
@@ -50,7 +53,11 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("generator of components: %w", err)
 	}
-	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler()).SetupWithManager(mgr)
+	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler())
+	if o.OwnDeployment.Name != "" {
+		reconciler.WithHooks(component.Hooks[*v1alpha1.Component]{PostRead: refuseOwnEnd(mgr.GetAPIReader(), o.OwnDeployment)})
+	}
+	return reconciler.SetupWithManager(mgr)
 }
 
 func (o Options) forReconciler() component.Options {

@@ -31,6 +31,20 @@ func (e *retryError) Error() string             { return e.cause.Error() }
 func (e *retryError) Unwrap() error             { return e.cause }
 func (e *retryError) RetryAfter() time.Duration { return e.after }
 
+// RefuseDeletion makes an error of a hook the reason why a component must not be deleted: it is DeletionBlocked, with reason DeletionRefused,
+// and nothing of it is touched. The hook is asked again at the retry interval, and at every event.
+func RefuseDeletion(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &refusal{err}
+}
+
+type refusal struct{ cause error }
+
+func (e *refusal) Error() string { return e.cause.Error() }
+func (e *refusal) Unwrap() error { return e.cause }
+
 // problem is why a pass ended early; it becomes the component's conditions.
 type problem struct {
 	reason, message string
@@ -59,6 +73,11 @@ func problemOf(err error) *problem {
 // authored returns the problem that an error of an author's code is. The error itself may say whether it goes away, or an API server that is
 // at the bottom of it; if neither does, terminal says so. A terminal problem has the given reason.
 func authored(err error, reason string, terminal bool) *problem {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return &problem{
+			reason: metav1alpha1.ReasonDeletionRefused, message: "deletion is refused: " + refused.Error(), terminal: true, state: metav1alpha1.StateDeletionBlocked,
+		}
+	}
 	var retry interface{ RetryAfter() time.Duration }
 	if errors.As(err, &retry) {
 		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: max(0, retry.RetryAfter())}

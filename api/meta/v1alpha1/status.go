@@ -93,6 +93,8 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonForeignInstances: deletion is refused while foreign instances of managed types exist.
 	ReasonForeignInstances = "ForeignInstances"
+	// ReasonDeletionRefused: the operator does not delete the component, and the message says why; that it holds the operator itself, say.
+	ReasonDeletionRefused = "DeletionRefused"
 	// ReasonWarning: the gravest of the generator's results is a warning.
 	ReasonWarning = "Warning"
 	// ReasonInformation: none of the generator's results is a warning.

@@ -2,6 +2,7 @@
 {{- define "operator.args" -}}
 - --leader-elect
 - --leader-election-namespace={{ .Release.Namespace }}
+- --own-deployment={{ .Release.Namespace }}/{{ include "operator.fullname" . }}
 - --health-probe-bind-address=:8081
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:{{ .Values.metrics.port }}

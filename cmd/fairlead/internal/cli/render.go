@@ -60,18 +60,24 @@ func (a *app) newRender() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	changed = flags.Changed
+	o.addRenderFlags(cmd)
+	flags.StringVar(&o.name, "name", "release-name", "name of the component, which is the release name")
+	flags.BoolVar(&o.includeCRDs, "include-crds", false, "print the folders crds of charts, too: with --raw only when this says so, without it unless this is false")
+	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
+	flags.BoolVar(&o.raw, "raw", false, "print what the generator prints on its own")
+	return cmd
+}
+
+// addRenderFlags adds the flags of all commands that render a source without a cluster.
+func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
 	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
-	flags.StringVar(&o.name, "name", "release-name", "name of the component, which is the release name")
 	flags.StringVar(&o.path, "path", "", "folder inside the source that is rendered")
 	flags.StringVar(&o.generator, "generator", "", "what renders the source: "+strings.Join(generators, ", ")+"; detected by default")
 	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "APIs that are served besides those of Kubernetes itself, such as monitoring.coreos.com/v1")
-	flags.BoolVar(&o.includeCRDs, "include-crds", false, "print the folders crds of charts, too: with --raw only when this says so, without it unless this is false")
-	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
-	flags.BoolVar(&o.raw, "raw", false, "print what the generator prints on its own")
 	complete(cmd, "generator", generators...)
-	return cmd
 }
 
 // completeSource completes a folder or an archive.

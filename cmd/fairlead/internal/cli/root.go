@@ -101,7 +101,7 @@ func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newDelete(),
-		a.newList(), a.newStatus(), a.newTree(), a.newNotes(), a.newHistory(), a.newEvents(), a.newLogs(),
+		a.newList(), a.newStatus(), a.newTree(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(), a.newLogs(),
 		a.newReconcile(), a.newSuspend(), a.newResume(),
 		a.newScaffold(), a.newVersion(), newExitCodes(),
 	}

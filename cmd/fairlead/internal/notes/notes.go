@@ -32,21 +32,31 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 	if err != nil {
 		return "", err
 	}
+	req, err := Request(ctx, c, about, component)
+	if err != nil {
+		return "", err
+	}
+	return generator.NotesOf(ctx, g, req)
+}
+
+// Request returns what a component of the ready-made operator is rendered with, as far as whoever asks may read it.
+func Request(ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component) (generator.Request, error) {
+	var err error
 	req := generator.Request{Component: component, Revision: revisionOf(component)}
 	req.Namespace, req.Name = component.Placement()
 	if req.References, err = read(ctx, c, component); err != nil {
-		return "", err
+		return req, err
 	}
 	if req.Source, err = fetched(ctx, component); err != nil {
-		return "", err
+		return req, err
 	}
 	if component.KubeConfig() == nil {
 		if req.Capabilities, err = capabilities(about); err != nil {
-			return "", err
+			return req, err
 		}
 		req.Target = lookup{c}
 	}
-	return generator.NotesOf(ctx, g, req)
+	return req, nil
 }
 
 // revisionOf returns the revision that a component has, or is about to have.

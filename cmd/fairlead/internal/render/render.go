@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +38,8 @@ type Request struct {
 	Upgrade bool
 	// SkipCRDs leaves out the folders crds of charts.
 	SkipCRDs bool
+	// Target answers look-ups; without it nothing is looked up.
+	Target generator.Lookup
 }
 
 // Raw returns what the engine renders, in its own order: what the command line of the engine prints.
@@ -50,12 +53,7 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := manifests.Normalise(generated, manifests.NormaliseOptions{
-		Reconciler: operator.ReconcilerName, Namespace: req.Namespace, ScopeOf: scopeOf,
-		Owner: manifests.Owner{
-			Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: req.Namespace, Name: req.Name,
-		},
-	})
+	objects, err := normalise(generated, req.Namespace, req.Name, scopeOf)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +62,45 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 		return slices.Index(phases, a.Settings.Phase) - slices.Index(phases, b.Settings.Phase)
 	})
 	return objects, nil
+}
+
+// Live returns the dependents of a component that a cluster has, rendered with what it is rendered with there.
+func Live(ctx context.Context, req generator.Request, scopes meta.RESTMapper) ([]manifests.Object, error) {
+	g, err := operator.NewGenerator(operator.RenderOptions{})
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := g.Generate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := asData(rendered)
+	if err != nil {
+		return nil, err
+	}
+	return normalise(objects, req.Namespace, req.Name, func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+		mapping, err := scopes.RESTMapping(gvk.GroupKind(), gvk.Version)
+		switch {
+		case meta.IsNoMatchError(err):
+			return scopeOf(gvk)
+		case err != nil:
+			return manifests.ScopeUnknown, err
+		case mapping.Scope.Name() == meta.RESTScopeNameRoot:
+			return manifests.ScopeCluster, nil
+		}
+		return manifests.ScopeNamespaced, nil
+	})
+}
+
+func normalise(
+	objects []*unstructured.Unstructured, namespace, name string, scopeOf func(schema.GroupVersionKind) (manifests.Scope, error),
+) ([]manifests.Object, error) {
+	return manifests.Normalise(objects, manifests.NormaliseOptions{
+		Reconciler: operator.ReconcilerName, Namespace: namespace, ScopeOf: scopeOf,
+		Owner: manifests.Owner{
+			Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: namespace, Name: name,
+		},
+	})
 }
 
 func generate(ctx context.Context, req Request, options operator.RenderOptions) ([]*unstructured.Unstructured, error) {
@@ -80,7 +117,7 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 		revision = 2
 	}
 	rendered, err := g.Generate(ctx, generator.Request{
-		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
+		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities, Target: req.Target,
 		Component: &v1alpha1.Component{
 			ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
 			Spec: v1alpha1.ComponentSpec{

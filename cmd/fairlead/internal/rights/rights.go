@@ -1,0 +1,131 @@
+// Package rights says what a component needs to be allowed: what the account that it acts as must be granted, and what the operator must be
+// granted to watch besides. It follows from the requests that the engine makes about dependents, and asks nobody.
+package rights
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Needs are what the rights of a component follow from.
+type Needs struct {
+	// Namespace is the component's own.
+	Namespace string
+	// Policies are those of dependents that name none.
+	Policies metav1alpha1.Policies
+	Objects  []manifests.Object
+	// References are the Secrets and ConfigMaps that the component reads, in its namespace.
+	References []metav1alpha1.Reference
+	// Lookups are what its rendering looks up.
+	Lookups []Lookup
+	// Resource names the resource that serves a type.
+	Resource func(schema.GroupVersionKind) string
+}
+
+// Lookup is what a rendering looks up: an object, or without a name all objects of a type; without a namespace, everywhere.
+type Lookup struct {
+	schema.GroupVersionKind
+	Namespace, Name string
+}
+
+// Grant is a rule in a namespace, or in the whole cluster where that is empty.
+type Grant struct {
+	Namespace string
+	Rule      rbacv1.PolicyRule
+}
+
+// OfAccount returns what the account of a component must be granted: to write its dependents, hand out the rights in them, and read what it
+// is rendered with. The grants are sorted, and say nothing twice.
+func (n Needs) OfAccount() []Grant {
+	return merged(slices.Concat(n.toWrite(), n.toHandOut(), n.toRead()))
+}
+
+// toWrite returns a grant for each type: in a namespace where all dependents of the type are in it, and otherwise in the whole cluster.
+func (n Needs) toWrite() []Grant {
+	type usage struct {
+		namespaces, verbs map[string]bool
+	}
+	types := map[schema.GroupResource]usage{}
+	for _, o := range n.Objects {
+		resource := n.resource(o.GroupVersionKind())
+		if types[resource].verbs == nil {
+			types[resource] = usage{map[string]bool{}, map[string]bool{}}
+		}
+		types[resource].namespaces[o.Key.Namespace] = true
+		for _, verb := range verbs(o, n.Policies) {
+			types[resource].verbs[verb] = true
+		}
+	}
+	var grants []Grant
+	for resource, used := range types {
+		g := Grant{Rule: rule(resource, slices.Collect(maps.Keys(used.verbs)))}
+		if len(used.namespaces) == 1 {
+			g.Namespace = slices.Collect(maps.Keys(used.namespaces))[0]
+		}
+		grants = append(grants, g)
+	}
+	return grants
+}
+
+// toRead returns grants for references and look-ups.
+func (n Needs) toRead() []Grant {
+	var grants []Grant
+	for _, ref := range n.References {
+		resource := schema.GroupResource{Resource: strings.ToLower(string(ref.Kind)) + "s"}
+		grants = append(grants, Grant{n.Namespace, rule(resource, []string{"get"}, ref.Name)})
+	}
+	for _, l := range n.Lookups {
+		if l.Name == "" {
+			grants = append(grants, Grant{l.Namespace, rule(n.resource(l.GroupVersionKind), []string{"list"})})
+			continue
+		}
+		grants = append(grants, Grant{l.Namespace, rule(n.resource(l.GroupVersionKind), []string{"get"}, l.Name)})
+	}
+	return grants
+}
+
+func (n Needs) resource(gvk schema.GroupVersionKind) schema.GroupResource {
+	return schema.GroupResource{Group: gvk.Group, Resource: n.Resource(gvk)}
+}
+
+func rule(resource schema.GroupResource, verbs []string, names ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, Verbs: verbs, ResourceNames: names}
+}
+
+// merged puts what needs the same verbs into one rule: the resources of a group, and the names of a resource.
+func merged(grants []Grant) []Grant {
+	byRights := map[string]*Grant{}
+	for _, g := range grants {
+		slices.SortFunc(g.Rule.Verbs, func(a, b string) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
+		key := g.Namespace + "|" + g.Rule.APIGroups[0] + "|" + strings.Join(g.Rule.Verbs, ",")
+		if len(g.Rule.ResourceNames) > 0 {
+			key += "|" + g.Rule.Resources[0]
+		}
+		if byRights[key] == nil {
+			byRights[key] = &g
+			continue
+		}
+		r := &byRights[key].Rule
+		r.Resources, r.ResourceNames = append(r.Resources, g.Rule.Resources...), append(r.ResourceNames, g.Rule.ResourceNames...)
+	}
+	found := make([]Grant, 0, len(byRights))
+	for _, key := range slices.Sorted(maps.Keys(byRights)) {
+		g := *byRights[key]
+		g.Rule.Resources, g.Rule.ResourceNames = sorted(g.Rule.Resources), sorted(g.Rule.ResourceNames)
+		found = append(found, g)
+	}
+	return found
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
