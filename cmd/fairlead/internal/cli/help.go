@@ -17,8 +17,9 @@ const exitCodes = `The exit code tells what became of a command:
      of components not installed
 
 Without --wait, commands that change something answer 0 once the API server has accepted the change. Status answers 0 where the
-component is Ready, and 1 where it is not; all others that show something answer 0 whatever they show. What follows (--watch, logs
---follow) ends with an interruption: status answers by the last state then, the others answer 0.`
+component is Ready, and 1 where it is not; diff answers 0 where nothing differs, and 1 where something does. All others that show
+something answer 0 whatever they show. What follows (--watch, logs --follow) ends with an interruption: status answers by the last
+state then, the others answer 0.`
 
 // newExitCodes is a help topic: a command that cannot be run.
 func newExitCodes() *cobra.Command {

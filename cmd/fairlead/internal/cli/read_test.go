@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -140,7 +141,31 @@ var _ = Describe("completion", onCluster(func() {
 		}
 		Expect(complete("tree", "s")).To(HavePrefix("shop\nstore\n:4\n"))
 		Expect(complete("delete", "comp/sh")).To(HavePrefix("comp/shop\n:4\n"))
+		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"), "the name follows without a blank")
+		Expect(complete("list", "")).To(HavePrefix("components.fairlead.io\n:4\n"))
+		Expect(complete("tree", "--namespace", namespace)).To(HavePrefix(namespace + "\n"))
+		Expect(complete("tree", "--context", "")).To(MatchRegexp(`^\S+\n:4\n`))
+		Expect(complete("events", "shop", "--types", "")).To(HavePrefix("Normal\nWarning\n"))
 		Expect(complete("apply", "shop", "")).To(HavePrefix(":16\n"))
 		Expect(complete("apply", "shop", ".", "--generator", "")).To(HavePrefix("Helm\nKustomize\nGoTemplate\n"))
+
+		report(ctx, shopIn(ctx, namespace), withWorkloads(namespace))
+		Expect(complete("logs", "shop", "dep")).To(HavePrefix("deployment/web\n:4\n"))
+		Expect(complete("logs", "store", "dep")).To(HavePrefix(":4\n"), "nobody has seen it")
+		plugin := append([]string{"/usr/bin/kubectl_complete-fairlead"}, flags[1:]...)
+		Expect(run(ctx, append(plugin, "tree", "sh")...).Out).To(HavePrefix("shop\n:4\n"), "for kubectl fairlead")
+	})
+
+	It("gives up where no cluster answers", SpecTimeout(20*time.Second), func(ctx SpecContext) {
+		r := run(ctx, "fairlead", "__complete", "--server=https://192.0.2.1", "tree", "")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix(":4\n"))))
+		Expect(ctx.Err()).NotTo(HaveOccurred())
 	})
 }))
+
+// withWorkloads reports dependents of which one has pods.
+func withWorkloads(namespace string) metav1alpha1.Status {
+	status := allReady()
+	status.Inventory = []string{"apps/v1/Deployment/" + namespace + "/web u=1", "/v1/ConfigMap/" + namespace + "/settings u=1"}
+	return status
+}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestReferenceOfCommands(t *testing.T) {
-	root := newRoot("fairlead", genericiooptions.IOStreams{})
+	root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
 	root.InitDefaultCompletionCmd()
 	pages := map[string]string{"README.md": indexOf(root)}
 	for _, command := range visible(root) {

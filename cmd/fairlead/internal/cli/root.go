@@ -14,15 +14,21 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
 // pluginName is the file name under which kubectl finds the program, as "kubectl fairlead".
 const pluginName = "kubectl-fairlead"
 
+// completionName is the file name under which kubectl finds what completes the plugin's command line: the same program again.
+const completionName = "kubectl_complete-fairlead"
+
 // app is what all commands share.
 type app struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
+	// busy tells what a command is at that has said nothing for a while.
+	busy *progress.Busy
 	// noColor says that a person wants no colours even on a terminal.
 	noColor bool
 }
@@ -30,9 +36,14 @@ type app struct {
 // Run executes a command line, of which the first element is the program, and returns the exit code. A cancelled context interrupts
 // the command.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	root := newRoot(args[0], streams)
+	a := newApp(streams)
+	root := a.newRoot(args[0])
 	root.SetArgs(args[1:])
+	if programOf(args[0]) == completionName {
+		root.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
+	}
 	command, err := root.ExecuteContextC(ctx)
+	a.busy.End()
 	if err == nil {
 		return int(exit.Yes)
 	}
@@ -74,9 +85,18 @@ func work(do func(ctx context.Context, args []string) error) func(*cobra.Command
 	}
 }
 
-func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
-	a := &app{IOStreams: streams}
-	a.flags = cluster.Configure(genericclioptions.NewConfigFlags(true).WithWarningPrinter(streams))
+func newApp(streams genericiooptions.IOStreams) *app {
+	busy := progress.NewBusy(streams.ErrOut)
+	a := &app{IOStreams: streams, busy: busy}
+	a.Out, a.ErrOut = busy.Before(streams.Out), busy.Before(streams.ErrOut)
+	a.flags = cluster.Configure(genericclioptions.NewConfigFlags(true).WithWarningPrinter(a.IOStreams))
+	return a
+}
+
+// programOf returns the name under which the program was started.
+func programOf(argv0 string) string { return strings.TrimSuffix(filepath.Base(argv0), ".exe") }
+
+func (a *app) newRoot(argv0 string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fairlead",
 		Short:         "Guide objects into a cluster in order",
@@ -84,16 +104,22 @@ func newRoot(argv0 string, streams genericiooptions.IOStreams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	if strings.TrimSuffix(filepath.Base(argv0), ".exe") == pluginName {
+	if name := programOf(argv0); name == pluginName || name == completionName {
 		root.Use = pluginName
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl fairlead"}
 	}
-	root.SetIn(streams.In)
-	root.SetOut(streams.Out)
-	root.SetErr(streams.ErrOut)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; there are none anyway where stdout is no terminal, or NO_COLOR is set")
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if cmd.Name() != cobra.ShellCompRequestCmd && cmd.Name() != cobra.ShellCompNoDescRequestCmd {
+			a.busy.Begin(cmd.CommandPath() + " is at it")
+		}
+	}
 	root.AddCommand(a.commands()...)
+	a.completeConnection(root)
 	return root
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -50,6 +51,7 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 		return err
 	}
 	inventory, unreadable := component.Inventory(ctx, c, &status)
+	a.busy.Begin(fmt.Sprintf("reading the dependents, %d", len(inventory)))
 	nodes, err := component.Tree(ctx, c, inventory)
 	if err != nil {
 		return err

@@ -2,11 +2,15 @@ package cluster
 
 import (
 	"context"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -66,9 +70,18 @@ func (c *Cluster) Names(ctx context.Context, kind string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.names(ctx, target.Mapping.GroupVersionKind, target.Namespace)
+}
+
+// Namespaces returns the names of all namespaces.
+func (c *Cluster) Namespaces(ctx context.Context) ([]string, error) {
+	return c.names(ctx, corev1.SchemeGroupVersion.WithKind("Namespace"), "")
+}
+
+func (c *Cluster) names(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]string, error) {
 	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(target.Mapping.GroupVersionKind)
-	if err := c.Client.List(ctx, list, client.InNamespace(target.Namespace)); err != nil {
+	list.SetGroupVersionKind(gvk)
+	if err := c.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
 	names := make([]string, 0, len(list.Items))
@@ -76,4 +89,30 @@ func (c *Cluster) Names(ctx context.Context, kind string) ([]string, error) {
 		names = append(names, item.Name)
 	}
 	return names, nil
+}
+
+// category is what types of components say that they belong to, as kubectl get has it.
+const category = "fairlead"
+
+// Types returns the types of components that a cluster serves, with their groups, as far as they say so by their category.
+func Types(about discovery.DiscoveryInterface) ([]string, error) {
+	// What is broken elsewhere hides no type.
+	lists, err := about.ServerPreferredResources()
+	if len(lists) == 0 {
+		return nil, err
+	}
+	var types []string
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if slices.Contains(r.Categories, category) {
+				types = append(types, schema.GroupResource{Group: gv.Group, Resource: r.Name}.String())
+			}
+		}
+	}
+	slices.Sort(types)
+	return types, nil
 }

@@ -12,8 +12,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal returns the file descriptor of the terminal that is written to, if it is one that can move its cursor.
+// Terminal returns the file descriptor of the terminal that is written to, if it is one that can move its cursor. A writer that has a method
+// Unwrap writes to what that returns.
 func Terminal(out io.Writer) (fd int, ok bool) {
+	for {
+		wrapped, isWrapped := out.(interface{ Unwrap() io.Writer })
+		if !isWrapped {
+			break
+		}
+		out = wrapped.Unwrap()
+	}
 	file, isFile := out.(*os.File)
 	if !isFile || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
 		return 0, false
