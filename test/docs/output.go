@@ -37,12 +37,13 @@ func Commands(b Block) []Command {
 	return commands
 }
 
-// Matches compares what a command printed with what the page says that it prints. White space at the end of lines does not count.
+// Matches compares what a command printed with what the page says that it prints. White space at the end of lines does not count, and any
+// number of spaces is one: columns are as wide as their longest word.
 func Matches(want, got string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`^`)
 	for line := range strings.Lines(want) {
-		line = strings.TrimRight(line, " \n")
+		line = squeeze(line)
 		if line == ellipsis {
 			pattern.WriteString(`(.*\n)*`)
 			continue
@@ -55,14 +56,15 @@ func Matches(want, got string) bool {
 	}
 	pattern.WriteString(`$`)
 	expression, err := regexp.Compile(pattern.String())
-	return err == nil && expression.MatchString(trimLines(got))
+	var squeezed strings.Builder
+	for line := range strings.Lines(got) {
+		squeezed.WriteString(squeeze(line) + "\n")
+	}
+	return err == nil && expression.MatchString(squeezed.String())
 }
 
-// trimLines takes white space off the ends of lines, and ends each of them.
-func trimLines(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		out.WriteString(strings.TrimRight(line, " \t\r\n") + "\n")
-	}
-	return out.String()
+var spaces = regexp.MustCompile(` +`)
+
+func squeeze(line string) string {
+	return spaces.ReplaceAllString(strings.TrimRight(line, " \t\r\n"), " ")
 }

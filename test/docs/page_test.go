@@ -118,6 +118,8 @@ func TestMatches(t *testing.T) {
 		{"a\nb\n", "a\nb\n", true},
 		{"a\n", "a  \n", true},
 		{"a\n", "a", true},
+		{"a  b\n", "a     b\n", true},
+		{"  a\n", "a\n", false},
 		{"a\n", "a\nb\n", false},
 		{"a.c\n", "abc\n", false},
 		{"a … c\n", "a b b c\n", true},

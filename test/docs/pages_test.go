@@ -7,9 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/test/docs"
 )
@@ -33,6 +37,7 @@ func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")
 	}
+	ctrllog.SetLogger(logr.Discard())
 	// Operators end with the thread that started them.
 	runtime.LockOSThread()
 	stage := &stage{root: absolute(t, root)}
@@ -60,10 +65,12 @@ func play(t *testing.T, page *docs.Page, session *docs.Session) {
 	}
 }
 
-// only bounds the test to some pages: go test ./test/docs -run TestPages -page docs/cli.md
-var only = flag.String("page", "", "path of the only page whose commands are run")
+// only bounds the test to some pages: go test ./test/docs -run TestPages -page docs/cli.md,docs/how-to
+var only = flag.String("page", "", "paths, or their beginnings, of the only pages whose commands are run")
 
-func wanted(page *docs.Page) bool { return *only == "" || *only == page.Path }
+func wanted(page *docs.Page) bool {
+	return slices.ContainsFunc(strings.Split(*only, ","), func(path string) bool { return strings.HasPrefix(page.Path, path) })
+}
 
 func absolute(t *testing.T, path string) string {
 	t.Helper()
