@@ -139,6 +139,8 @@ func TestForeign(t *testing.T) {
 		{"what is not recorded is not", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
 		{"one whose UID a crash kept from the record is", inspect.Instance{Key: key("crashed"), UID: "u2"}, 0},
 		{"the component itself is, in a way", inspect.Instance{Key: key("itself"), UID: "u4"}, 0},
+		{"one that was created anew, whose UID a crash kept from the record is", inspect.Instance{Key: key("ours"), UID: "u2"}, 0},
+		{"what carries our mark under another name is not", inspect.Instance{Key: key("copy"), UID: "u2"}, 1},
 		{"one that somebody else created under that name is not", inspect.Instance{Key: key("crashed"), UID: "u3"}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

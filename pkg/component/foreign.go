@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -83,25 +84,24 @@ func (e *Engine) foreignOf(
 	return foreign(f, all)
 }
 
-// foreign counts the instances that are neither dependents of this component nor itself: by key and UID, never by label, which copies carry
-// along.
+// foreign counts the instances that are neither dependents of this component nor itself: by key, and by UID or by our mark. A mark alone
+// proves nothing, for copies carry it along.
 func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	var names []string
 	for _, i := range instances {
 		entry, recorded := f.Inventory[i.Key]
-		uid := entry.UID
-		if recorded && uid == "" {
-			// It was created, but a crash kept its UID from being recorded.
-			if live := f.Live(i.Key); live.Owner == f.Owner {
-				uid = live.UID
-			}
-		}
-		if i.Key != f.Component && (!recorded || uid != i.UID) {
+		if i.Key != f.Component && (!recorded || entry.UID != i.UID && !isOurs(f.Live(i.Key), f.Owner, i.UID)) {
 			names = append(names, i.Key.String())
 		}
 	}
 	slices.Sort(names)
 	return plan.ForeignInstances{Count: len(names), Names: names[:min(len(names), maxForeignNames)]}
+}
+
+// isOurs says of an object with a recorded key that it is the one with a UID, and carries our mark: we created it, or created it anew, and a
+// crash or a deletion kept its UID from being recorded.
+func isOurs(live plan.Observed, owner string, uid types.UID) bool {
+	return live.Presence == plan.Present && live.Owner == owner && live.UID == uid
 }
 
 // unchecked returns the records of the definitions and namespaces that a plan deletes and that are not checked yet, and notes them: what

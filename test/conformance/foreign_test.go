@@ -181,3 +181,23 @@ var _ = Describe("Foreign instances of a type that a component brings", func() {
 		expectGone(ctx, g)
 	})
 })
+
+var _ = Describe("An instance that was deleted, and created anew by an operator that crashed before it recorded that", func() {
+	It("is no foreign one: the component and its definition are deleted with it", func(ctx SpecContext) {
+		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		stop()
+		former := mustGet(ctx, group+"/v1", "Widget", namespace, "own")
+		remove(ctx, former)
+		runUntilCrash(ctx, operator, operatorOptions{}, &crash{counts: writesTo(namespace, "gadgets")})
+		Expect(mustGet(ctx, group+"/v1", "Widget", namespace, "own").GetUID()).NotTo(Equal(former.GetUID()))
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectGone(ctx, g)
+		_, err := get(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
+		Expect(err).To(MatchError(ContainSubstring("not found")))
+	})
+})
