@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -52,7 +54,8 @@ type service struct {
 	token string
 }
 
-func newService(handler http.Handler) *service {
+// newService starts one. Certificates of its callers are asked for as the configuration says, if there is one.
+func newService(handler http.Handler, callers *tls.Config) *service {
 	GinkgoHelper()
 	s := &service{token: "first"}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,6 +76,7 @@ func newService(handler http.Handler) *service {
 		handler.ServeHTTP(w, r)
 	}))
 	s.Config.ErrorLog = log.New(GinkgoWriter, "", 0)
+	s.TLS = callers
 	s.StartTLS()
 	DeferCleanup(s.Close)
 	return s
@@ -100,7 +104,7 @@ var _ = Describe("A function", func() {
 	BeforeEach(func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		answer(function.Handler(generator.GeneratorFunc(renderer), function.HandlerOptions{}).ServeHTTP)
-		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*answering.Load())(w, r) }))
+		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*answering.Load())(w, r) }), nil)
 		Expect(administrator.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trusted"}, Data: map[string]string{"ca.crt": string(server.ca())},
 		})).To(Succeed())
@@ -213,6 +217,67 @@ var _ = Describe("A function", func() {
 		Entry("gets no token that the component may not read", func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccountName = "nobody" },
 			"Stalled Forbidden: read "),
 	)
+
+	It("that another CA vouches for is called when the CA is mended, without anybody's help", func(ctx SpecContext) {
+		others, _, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+		Expect(err).NotTo(HaveOccurred())
+		authority := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "others"}, Data: map[string]string{"ca.crt": string(others)},
+		}
+		Expect(administrator.Create(ctx, authority)).To(Succeed())
+		with := spec()
+		with.Function.CARef.Name = authority.Name
+		component := createComponent(ctx, namespace, "shop", with)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(
+			"Stalled GenerateFailed: spec.function: " + server.URL + ": its certificate is not trusted: tls: failed to verify certificate: x509: "))
+		Expect(server.calls.Load()).To(BeZero(), "it is told nothing")
+		authority.Data["ca.crt"] = string(server.ca())
+		Expect(administrator.Update(ctx, authority)).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+	}, SpecTimeout(time.Minute))
+
+	It("that asks for a certificate gets that of a Secret, and the next one when it is renewed", func(ctx SpecContext) {
+		var callers sync.Map
+		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			callers.Store(r.TLS.PeerCertificates[0].Subject.CommonName, true)
+			(*answering.Load())(w, r)
+		}), &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12})
+		Expect(administrator.Update(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trusted"}, Data: map[string]string{"ca.crt": string(server.ca())},
+		})).To(Succeed())
+		secret := func(caller string) *corev1.Secret {
+			certificate, key, err := cert.GenerateSelfSignedCertKey(caller, nil, nil)
+			Expect(err).NotTo(HaveOccurred())
+			return &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"}, Type: corev1.SecretTypeTLS,
+				Data: map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
+			}
+		}
+		called := func(caller string) func() bool {
+			return func() bool {
+				found := false
+				callers.Range(func(name, _ any) bool {
+					found = found || strings.HasPrefix(fmt.Sprint(name), caller+"@")
+					return true
+				})
+				return found
+			}
+		}
+		component := createComponent(ctx, namespace, "shop", spec())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled GenerateFailed: spec.function: " + server.URL + ": "))
+		Expect(server.calls.Load()).To(BeZero(), "who shows none does not get in")
+
+		Expect(administrator.Create(ctx, secret("first"))).To(Succeed())
+		named := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"function":{"clientCertificateRef":{"name":"caller"}}}}`))
+		Expect(administrator.Patch(ctx, component, named)).To(Succeed())
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
+		Expect(called("first")()).To(BeTrue())
+
+		Expect(administrator.Update(ctx, secret("second"))).To(Succeed())
+		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
+		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
+		Eventually(called("second")).WithTimeout(soon).Should(BeTrue())
+	}, SpecTimeout(time.Minute))
 
 	It("that was down is called again when it is back, without anybody's help", func(ctx SpecContext) {
 		answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })

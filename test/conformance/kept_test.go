@@ -74,6 +74,36 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 	})
 })
 
+var _ = Describe("A record of values that is lost", func() {
+	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
+	const settings = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: east}}`
+	var namespace, operator string
+	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
+
+	It("leaves what was applied, is told of, and is followed by another one for what is gone", func(ctx SpecContext) {
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))
+		expectReady(ctx, g)
+		made, record := content(ctx, "Secret", namespace, "login"), keptSets(ctx, namespace)[0]
+		stop()
+		letGo(ctx, &record)
+		remove(ctx, &record)
+
+		runOperator(operator, operatorOptions{generate: &chart{}})
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(ContainElement(
+			And(HavePrefix("it is rendered again; what was applied stays"), ContainSubstring(record.Name))))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
+		remove(ctx, mustGet(ctx, "v1", "Secret", namespace, "login"))
+		Eventually(ctx, func() bool {
+			login, err := get(ctx, "v1", "Secret", namespace, "login")
+			return err == nil && login.GetDeletionTimestamp() == nil
+		}).Should(BeTrue())
+		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "nobody knows the value any more")
+	})
+})
+
 var _ = Describe("A record of values that nobody names", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	var namespace, operator string

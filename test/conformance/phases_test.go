@@ -415,12 +415,17 @@ var _ = Describe("An operator that crashes over phases", func() {
 })
 
 // lostPhases returns what events tell of records of phases that are lost.
-func lostPhases(ctx context.Context, namespace string) (notes []string) {
+func lostPhases(ctx context.Context, namespace string) []string {
+	return notesOf(ctx, namespace, "PhasesLost")
+}
+
+// notesOf returns what the events with a reason tell.
+func notesOf(ctx context.Context, namespace, reason string) (notes []string) {
 	GinkgoHelper()
 	events := &eventsv1.EventList{}
 	Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
 	for _, e := range events.Items {
-		if e.Reason == "PhasesLost" {
+		if e.Reason == reason {
 			notes = append(notes, e.Note)
 		}
 	}
