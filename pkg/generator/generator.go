@@ -61,6 +61,8 @@ type Request struct {
 	Now time.Time
 	// Report takes what the generator has to say besides the objects; see Tell. It is nil where nobody wants to know, and safe for concurrent use.
 	Report func(Result)
+	// Locate takes which file each object is from; see Located. It is nil where nobody wants to know, and must not change what is rendered.
+	Locate func(Origin)
 }
 
 // Lookup reads single objects for a generator. A missing object, and a kind that is not served, are reported as an error for which

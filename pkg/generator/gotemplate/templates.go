@@ -72,6 +72,7 @@ func (p *parsedTemplates) render(ctx context.Context, req generator.Request, lim
 	for _, file := range rendered {
 		decoded, err := decoder.Decode(file.Name+" (rendered)", file.Data)
 		errs = append(errs, err)
+		req.Located(file.Name, decoded...)
 		objects = append(objects, decoded...)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -37,9 +37,9 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 	var definitions []*unstructured.Unstructured
 	var failed error
 	if !options.SkipCRDs {
-		definitions, failed = decodeDefinitions(working, decoder)
+		definitions, failed = decodeDefinitions(working, decoder, req)
 	}
-	objects, hooks, err := decodeRendered(rendered, decoder, options.Raw)
+	objects, hooks, err := decodeRendered(rendered, decoder, req, options.Raw)
 	if err := errors.Join(failed, err); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,9 @@ func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits g
 }
 
 // decodeRendered parts the objects from the hooks, both in the order of their files. Raw objects may be hooks.
-func decodeRendered(rendered []rendering.File, decoder *manifests.Decoder, raw bool) (objects []*unstructured.Unstructured, hooks []hook, err error) {
+func decodeRendered(
+	rendered []rendering.File, decoder *manifests.Decoder, req generator.Request, raw bool,
+) (objects []*unstructured.Unstructured, hooks []hook, err error) {
 	var errs []error
 	slices.SortFunc(rendered, func(a, b rendering.File) int { return strings.Compare(a.Name, b.Name) })
 	for _, file := range rendered {
@@ -83,6 +85,7 @@ func decodeRendered(rendered []rendering.File, decoder *manifests.Decoder, raw b
 		}
 		decoded, err := decoder.Decode(file.Name+" (rendered)", file.Data)
 		errs = append(errs, err)
+		req.Located(file.Name, decoded...)
 		for _, object := range decoded {
 			switch h, isHook, known := hookOf(object, file.Name); {
 			case !known:
@@ -97,12 +100,13 @@ func decodeRendered(rendered []rendering.File, decoder *manifests.Decoder, raw b
 }
 
 // decodeDefinitions returns what the folders crds hold. They are no templates.
-func decodeDefinitions(c *chart.Chart, decoder *manifests.Decoder) ([]*unstructured.Unstructured, error) {
+func decodeDefinitions(c *chart.Chart, decoder *manifests.Decoder, req generator.Request) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, definition := range c.CRDObjects() {
 		decoded, err := decoder.Decode(definition.Filename, definition.File.Data)
 		errs = append(errs, err)
+		req.Located(definition.Filename, decoded...)
 		objects = append(objects, decoded...)
 	}
 	return objects, errors.Join(errs...)

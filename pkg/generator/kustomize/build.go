@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -19,10 +20,10 @@ import (
 var building = make(chan struct{}, 1)
 
 // build returns the objects of a source.
-func build(ctx context.Context, t *tree, found checked) ([]*unstructured.Unstructured, error) {
+func build(ctx context.Context, t *tree, found checked, req generator.Request) ([]*unstructured.Unstructured, error) {
 	decoder := &manifests.Decoder{MaxObjects: t.limits.Objects, MaxAliasBytes: t.limits.AliasBytes}
 	if found.isPlain {
-		return decodePlain(found.plain, decoder)
+		return decodePlain(found.plain, decoder, req)
 	}
 	select {
 	case <-ctx.Done():
@@ -32,6 +33,9 @@ func build(ctx context.Context, t *tree, found checked) ([]*unstructured.Unstruc
 	defer func() { <-building }()
 
 	files := newBuildFiles(ctx, t)
+	if req.Locate != nil {
+		files.traced = found.entry
+	}
 	resources, err := run(files, found)
 	if files.err != nil {
 		return nil, files.err
@@ -42,7 +46,11 @@ func build(ctx context.Context, t *tree, found checked) ([]*unstructured.Unstruc
 	if resources.Size() > t.limits.Objects {
 		return nil, fmt.Errorf("the kustomization gives %d objects, and the limit is %d", resources.Size(), t.limits.Objects)
 	}
-	return decodeResources(ctx, resources, decoder)
+	objects, err := decodeResources(ctx, resources, decoder)
+	if req.Locate != nil {
+		locate(objects, found.entry, req)
+	}
+	return objects, err
 }
 
 // run runs kustomize, and takes back what it changed globally.
@@ -80,12 +88,13 @@ func decodeResources(ctx context.Context, resources resmap.ResMap, decoder *mani
 }
 
 // decodePlain returns the manifests of a source without kustomization.
-func decodePlain(files []rendering.File, decoder *manifests.Decoder) ([]*unstructured.Unstructured, error) {
+func decodePlain(files []rendering.File, decoder *manifests.Decoder, req generator.Request) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, file := range files {
 		decoded, err := decoder.Decode(file.Name, file.Data)
 		errs = append(errs, err)
+		req.Located(file.Name, decoded...)
 		objects = append(objects, decoded...)
 	}
 	return objects, errors.Join(errs...)

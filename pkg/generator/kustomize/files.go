@@ -20,6 +20,8 @@ type buildFiles struct {
 	tree *tree
 	// bytes is what was read so far.
 	bytes int
+	// traced is the folder whose kustomization is made to tell which file each object is from; empty where nobody wants to know.
+	traced string
 	// err is why the build was ended. What kustomize makes of it is hidden among guesses of its own.
 	err error
 }
@@ -74,7 +76,7 @@ func (f *buildFiles) ReadFile(name string) ([]byte, error) {
 		f.err = err
 		return nil, err
 	}
-	return append([]byte(nil), content...), nil
+	return f.tracing(relative, append([]byte(nil), content...)), nil
 }
 
 func (f *buildFiles) spend(name string, bytes int) error {

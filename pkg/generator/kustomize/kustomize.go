@@ -50,7 +50,7 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 		if err != nil {
 			return nil, err
 		}
-		objects, err := build(ctx, source, found)
+		objects, err := build(ctx, source, found, req)
 		if err != nil {
 			return nil, err
 		}

@@ -134,7 +134,7 @@ func buildWith(ctx context.Context, kustomization types.Kustomization, stream []
 		return nil, err
 	}
 	files := map[string][]byte{"kustomization.yaml": text, objectsFile: stream}
-	return build(ctx, newTree(files, generator.Limits{}.WithDefaults()), checked{})
+	return build(ctx, newTree(files, generator.Limits{}.WithDefaults()), checked{}, generator.Request{})
 }
 
 // streamOf returns objects as a stream of documents.

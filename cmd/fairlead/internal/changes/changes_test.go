@@ -137,3 +137,73 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		t.Error("who owns nothing applied something")
 	}
 }
+
+func TestPathsLeadToWhatFieldsNames(t *testing.T) {
+	obj := object(t, "{spec: {containers: [{name: a}, {name: web, image: i}], args: [x, z]}, metadata: {labels: {example.com/team: t}}}")
+	for text, want := range map[string]any{
+		"spec.containers[web].image": "i", ".spec.containers[1].image": "i", "spec.containers.web.image": "i", "spec.args[1]": "z",
+		"metadata.labels[example.com/team]": "t", `metadata.labels["example.com/team"]`: "t",
+		"spec.containers[none].image": nil, "spec.args[2]": nil, "spec.args[-1]": nil, "spec.nothing": nil, "spec.args[0].deeper": nil,
+	} {
+		path, err := changes.ParsePath(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, found := path.At(obj); got != want || found != (want != nil) {
+			t.Errorf("%s leads to %v", text, got)
+		}
+	}
+	for _, text := range []string{"", ".", "a[", "a..b", "a[]", "[x"} {
+		if path, err := changes.ParsePath(text); err == nil {
+			t.Errorf("%q was taken for %v", text, path)
+		}
+	}
+}
+
+func FuzzParsePath(f *testing.F) {
+	f.Add("spec.containers[web].image")
+	f.Add("a[b.c/d][0]")
+	f.Fuzz(func(t *testing.T, text string) {
+		path, err := changes.ParsePath(text)
+		if err != nil {
+			return
+		}
+		for _, step := range path {
+			if step == "" {
+				t.Fatalf("%q has an empty step: %q", text, path)
+			}
+		}
+	})
+}
+
+func TestManagersAreThoseOfAFieldOrAroundIt(t *testing.T) {
+	live := object(t, `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  managedFields:
+    - {manager: whole, operation: Apply, time: "2026-01-01T00:00:00Z", fieldsV1: {"f:spec": {"f:selector": {}}}}
+    - {manager: item, operation: Update, time: "2026-01-02T00:00:00Z", subresource: status,
+        fieldsV1: {"f:spec": {"f:containers": {'k:{"name":"web"}': {".": {}, "f:image": {}}}}}}
+    - {manager: other, operation: Update, fieldsV1: {"f:spec": {"f:containers": {'k:{"name":"a"}': {"f:image": {}}}}}}
+spec: {selector: {app: web}, containers: [{name: a, image: x}, {name: web, image: y, pull: Always}]}
+`)
+	for text, want := range map[string][]string{
+		"spec.selector.app": {"whole Apply"}, "spec.containers[web].image": {"item Update status"}, "spec.containers[a].image": {"other Update"},
+		"spec.containers[web].pull": nil, "spec": {"item Update status", "whole Apply", "other Update"},
+	} {
+		path, err := changes.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range changes.Managers(live, path) {
+			got = append(got, strings.TrimSpace(m.Name+" "+m.Operation+" "+m.Subresource))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}

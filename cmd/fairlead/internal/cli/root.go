@@ -126,8 +126,8 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 // commands are those of the program; help orders them by name.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newDelete(),
-		a.newList(), a.newStatus(), a.newTree(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(), a.newLogs(),
+		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newExport(), a.newDelete(),
+		a.newList(), a.newStatus(), a.newTree(), a.newWhy(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(), a.newLogs(),
 		a.newReconcile(), a.newSuspend(), a.newResume(),
 		a.newScaffold(), a.newVersion(), newExitCodes(),
 	}

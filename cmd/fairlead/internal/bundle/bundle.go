@@ -1,0 +1,114 @@
+// Package bundle collects what a component is made of, so that it can be brought into another cluster.
+package bundle
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// Bundle is a component with what it refers to.
+type Bundle struct {
+	// Objects are in an order in which they can be created; the component is the last one.
+	Objects []*unstructured.Unstructured
+	// Missing are sentences on what is not in it, and has to be there.
+	Missing []string
+	// Secrets says that it holds Secrets.
+	Secrets bool
+}
+
+// Reader reads objects.
+type Reader interface {
+	Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
+}
+
+// Collect reads what a component of the ready-made operator refers to. Secrets are left out unless they are wanted.
+func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured, withSecrets bool) (Bundle, error) {
+	component := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
+		return Bundle{}, err
+	}
+	var b Bundle
+	for _, ref := range references(component) {
+		if err := b.add(ctx, reader, component.Namespace, ref, withSecrets); err != nil {
+			return Bundle{}, err
+		}
+	}
+	if account := component.Spec.ServiceAccountName; account != "" {
+		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s is not in it, nor are its roles", component.Namespace, account))
+	}
+	b.Objects = append(b.Objects, Portable(obj))
+	return b, nil
+}
+
+// references are those of the rendering, and the kubeconfig of the target.
+func references(component *v1alpha1.Component) []metav1alpha1.Reference {
+	refs := component.References()
+	if kubeconfig := component.KubeConfig(); kubeconfig != nil {
+		refs = append(refs, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: kubeconfig.Name, Credential: true})
+	}
+	return refs
+}
+
+func (b *Bundle) add(ctx context.Context, reader Reader, namespace string, ref metav1alpha1.Reference, withSecrets bool) error {
+	name := fmt.Sprintf("%s %s/%s", ref.Kind, namespace, ref.Name)
+	if ref.Kind == metav1alpha1.SecretReference && !withSecrets {
+		b.Missing = append(b.Missing, name+" is not in it; create it there, or export with --with-secrets")
+		return nil
+	}
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(ref.Kind)))
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, obj)
+	if apierrors.IsNotFound(err) {
+		if !ref.Optional {
+			b.Missing = append(b.Missing, name+" does not exist here either")
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	b.Secrets = b.Secrets || ref.Kind == metav1alpha1.SecretReference
+	b.Objects = append(b.Objects, Portable(obj))
+	return nil
+}
+
+// passing are the annotations that tell of what was done to an object in its cluster.
+var passing = []string{"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at"}
+
+// Portable returns what a person has said of an object: without its status, and without what belongs to this cluster.
+func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	portable := &unstructured.Unstructured{Object: map[string]any{}}
+	for field, value := range obj.DeepCopy().Object {
+		if field != "metadata" && field != "status" {
+			portable.Object[field] = value
+		}
+	}
+	portable.SetNamespace(obj.GetNamespace())
+	portable.SetName(obj.GetName())
+	if labels := obj.GetLabels(); len(labels) > 0 {
+		portable.SetLabels(labels)
+	}
+	annotations := obj.GetAnnotations()
+	for _, key := range passing {
+		delete(annotations, key)
+	}
+	if len(annotations) > 0 {
+		portable.SetAnnotations(annotations)
+	}
+	return portable
+}
+
+// FileName is how a file with an object is called.
+func FileName(obj *unstructured.Unstructured) string {
+	return strings.ToLower(obj.GetKind()) + "-" + obj.GetName() + ".yaml"
+}

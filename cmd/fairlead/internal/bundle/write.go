@@ -1,0 +1,87 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Stream writes a bundle as a stream of YAML documents.
+func (b Bundle) Stream(out io.Writer) error {
+	text, err := stream(b.Objects)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// Save writes a bundle to a place that is a folder if it is one already, or ends in a slash, and a file otherwise. It returns the files. A file
+// that exists is not overwritten.
+func (b Bundle) Save(place string) ([]string, error) {
+	info, err := os.Stat(place)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err == nil && info.IsDir() || strings.HasSuffix(place, "/") {
+		return b.saveFolder(place)
+	}
+	return b.saveFile(place, b.Objects)
+}
+
+func (b Bundle) saveFolder(folder string) ([]string, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, obj := range b.Objects {
+		saved, err := b.saveFile(filepath.Join(folder, FileName(obj)), []*unstructured.Unstructured{obj})
+		if err != nil {
+			return files, err
+		}
+		files = append(files, saved...)
+	}
+	return files, nil
+}
+
+// saveFile makes a file that only its owner reads where there are Secrets.
+func (b Bundle) saveFile(name string, objects []*unstructured.Unstructured) ([]string, error) {
+	text, err := stream(objects)
+	if err != nil {
+		return nil, err
+	}
+	mode := os.FileMode(0o644)
+	if b.Secrets {
+		mode = 0o600
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%q exists; remove it, or choose another place", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(text)
+	return []string{name}, errors.Join(err, file.Close())
+}
+
+func stream(objects []*unstructured.Unstructured) ([]byte, error) {
+	var text bytes.Buffer
+	for _, obj := range objects {
+		document, err := yaml.Marshal(obj.Object)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", obj.GetKind(), obj.GetName(), err)
+		}
+		text.WriteString("---\n")
+		text.Write(document)
+	}
+	return text.Bytes(), nil
+}

@@ -1,0 +1,68 @@
+package changes
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Manager is somebody who manages a field, according to the managed fields.
+type Manager struct {
+	Name string `json:"name"`
+	// Operation is Apply or Update; Subresource is that through which it was done, if any.
+	Operation   string    `json:"operation"`
+	Subresource string    `json:"subresource,omitempty"`
+	Time        time.Time `json:"time,omitzero"`
+}
+
+// Managers returns who manages a field, or something in it, the last one first. A field that nobody manages is one that the API server filled in.
+func Managers(live *unstructured.Unstructured, path Path) []Manager {
+	var found []Manager
+	for _, e := range live.GetManagedFields() {
+		var fields map[string]any
+		if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil || !manages(fields, live.Object, path) {
+			continue
+		}
+		m := Manager{Name: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource}
+		if e.Time != nil {
+			m.Time = e.Time.UTC()
+		}
+		found = append(found, m)
+	}
+	slices.SortStableFunc(found, func(a, b Manager) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) })
+	return found
+}
+
+// manages says whether fields, in the form of FieldsV1, name the place of a value, or something around it that is managed as a whole.
+func manages(fields map[string]any, value any, path Path) bool {
+	for i, step := range path {
+		if i > 0 && len(without(fields, ".")) == 0 {
+			return true
+		}
+		node, ok := nodeBelow(fields, value, step)
+		if !ok {
+			return false
+		}
+		fields = node
+		if value, ok = below(value, step); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func nodeBelow(fields map[string]any, value any, step string) (map[string]any, bool) {
+	items, isList := value.([]any)
+	if !isList {
+		node, ok := fields["f:"+step].(map[string]any)
+		return node, ok
+	}
+	i := itemAt(items, step)
+	if i < 0 {
+		return nil, false
+	}
+	return nodeOf(items[i], fields)
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/bundle"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+)
+
+const exportHelp = `Print the component NAME with what it is rendered from, such that kubectl apply -f brings it into another cluster: its source, where
+that is a ConfigMap, and the ConfigMaps that it takes values from. Everything that belongs to this cluster is left out.
+
+Secrets are left out as well, and named on stderr, unless there is --with-secrets. Their values are in plain sight then.
+
+With -o it is written to a file, or, where that is a folder or ends in a slash, to a file for each object. No file is overwritten.`
+
+func (a *app) newExport() *cobra.Command {
+	var place string
+	var withSecrets bool
+	cmd := &cobra.Command{
+		Use:   "export NAME | TYPE/NAME",
+		Short: "Print a component with its source, for another cluster",
+		Long:  exportHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			return a.export(ctx, args[0], place, withSecrets)
+		}),
+		ValidArgsFunction: a.completeOne,
+	}
+	cmd.Flags().StringVarP(&place, "output", "o", "", "file or folder to write to; stdout by default")
+	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false, "include the Secrets that the component refers to, with their values")
+	return cmd
+}
+
+func (a *app) export(ctx context.Context, name, place string, withSecrets bool) error {
+	c, target, err := a.connect(name)
+	if err != nil {
+		return err
+	}
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return err
+	}
+	b, err := collect(ctx, c, target, obj, withSecrets)
+	if err != nil {
+		return err
+	}
+	for _, missing := range b.Missing {
+		a.warn(errors.New(missing))
+	}
+	if b.Secrets {
+		a.warn(errors.New("it holds Secrets; keep it as you keep those"))
+	}
+	if place == "" {
+		return b.Stream(a.Out)
+	}
+	files, err := b.Save(place)
+	for _, file := range files {
+		a.println(file)
+	}
+	if err != nil {
+		return exit.BadInput("%w", err)
+	}
+	return nil
+}
+
+// collect returns what a component is made of. What those of other operators refer to is not known.
+func collect(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured, withSecrets bool) (bundle.Bundle, error) {
+	if target.IsReadyMade() {
+		return bundle.Collect(ctx, c, obj, withSecrets)
+	}
+	if _, err := cluster.StatusIfAny(target, obj); err != nil {
+		return bundle.Bundle{}, err
+	}
+	return bundle.Bundle{
+		Objects: []*unstructured.Unstructured{bundle.Portable(obj)},
+		Missing: []string{"what " + target.String() + " refers to is not in it: only its operator knows"},
+	}, nil
+}

@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"regexp"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// times are those of managed fields.
+var times = regexp.MustCompile(`at \d{4}-\d\d-\d\dT[0-9:]+Z`)
+
+var _ = Describe("why", onCluster(func() {
+	It("tells whose an object is, its place, file and values, and who manages a field", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		applied(ctx, namespace, folder(shopTemplates()...), "--set", "color=blue")
+		why := func(file string, args ...string) {
+			GinkgoHelper()
+			r := fairlead(ctx, namespace, append([]string{"why"}, args...)...)
+			Expect(r.Err).To(BeEmpty())
+			Expect(r.Code).To(Equal(0))
+			expectGolden("why/"+file, namespace, times.ReplaceAllString(r.Out, "at TIME"))
+		}
+		settings := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
+		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": {"theirs": "too"}}`)), client.FieldOwner("person"))).To(Succeed())
+
+		why("object.txt", "configmap/settings")
+		why("field.txt", "configmap/settings", "--field", "data.color")
+		why("constant.txt", "cm/settings", "--field", "data.size")
+		why("theirs.txt", "cm/settings", "--field", "data.theirs")
+		why("secret.txt", "secret/login", "--field", "data.password")
+		why("existence.txt", "cm/extra")
+		why("wave.yaml", "sa/shop", "-o", "yaml")
+	})
+
+	It("answers no where there is nothing to tell", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "own"}})).To(Succeed())
+		for want, args := range map[string][]string{
+			"is no dependent of a component": {"why", "cm/own"},
+			"does not exist":                 {"why", "cm/none"},
+			"has no field data.a":            {"why", "cm/own", "--field", "data.a"},
+		} {
+			r := fairlead(ctx, namespace, args...)
+			Expect(r.Code).To(Equal(1))
+			Expect(r.Err).To(ContainSubstring(want))
+		}
+		Expect(fairlead(ctx, namespace, "why", "own").Code).To(Equal(2))
+		Expect(fairlead(ctx, namespace, "why", "cm/own", "--field", "a[").Code).To(Equal(2))
+	})
+}))

@@ -1,0 +1,220 @@
+package operator
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Provenance says where an object, or a field of it, comes from in the rendering of a Component.
+type Provenance struct {
+	// Rendered is the object as it is rendered; nil where it is not.
+	Rendered *unstructured.Unstructured
+	// File is the template or manifest; empty where the engine does not tell.
+	File string
+	// Values are those that have a part in it.
+	Values []ValueOrigin
+	// Unknown says why Values may not be all; empty where they are.
+	Unknown string
+}
+
+// ValueOrigin is a value that something rendered depends on.
+type ValueOrigin struct {
+	// Path of the value, such as image.tag.
+	Path string `json:"path"`
+	// From says where it is set.
+	From string `json:"from"`
+}
+
+// Wanted is what a provenance is asked for.
+type Wanted struct {
+	Key manifests.Key
+	// At returns the field of the rendered object, and whether it is there; nil means all of the object.
+	At func(*unstructured.Unstructured) (any, bool)
+}
+
+// Bounds of finding out which values matter: each is changed, and all is rendered again.
+const (
+	maxTracedValues = 300
+	maxTracing      = 15 * time.Second
+)
+
+// Trace renders the Component of a request, and again with each of its values changed, and compares what becomes of what is wanted.
+func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenance, error) {
+	g, err := NewGenerator(RenderOptions{})
+	if err != nil {
+		return Provenance{}, err
+	}
+	component, ok := req.Component.(*v1alpha1.Component)
+	if !ok {
+		return Provenance{}, fmt.Errorf("%T is not a Component", req.Component)
+	}
+	t := tracing{generator: g, request: req, wanted: wanted, component: component}
+	p, err := t.locate(ctx)
+	if err != nil || p.Rendered == nil {
+		return p, err
+	}
+	if t.values, err = t.visibleValues(); err != nil {
+		return p, err
+	}
+	p.Values, p.Unknown = t.influences(ctx, t.look(p.Rendered))
+	return p, nil
+}
+
+type tracing struct {
+	generator generator.Generator
+	request   generator.Request
+	wanted    Wanted
+	component *v1alpha1.Component
+	// values are what the templates see.
+	values map[string]any
+}
+
+// locate renders as the operator does.
+func (t tracing) locate(ctx context.Context) (Provenance, error) {
+	var origins []generator.Origin
+	req := t.request
+	req.Locate = func(o generator.Origin) { origins = append(origins, o) }
+	objects, err := t.render(ctx, req)
+	if err != nil {
+		return Provenance{}, err
+	}
+	p := Provenance{Rendered: t.find(objects)}
+	for _, o := range origins {
+		if p.Rendered != nil && t.isWanted(o.APIVersion, o.Kind, o.Namespace, o.Name) {
+			p.File = o.File
+		}
+	}
+	return p, nil
+}
+
+func (t tracing) render(ctx context.Context, req generator.Request) ([]*unstructured.Unstructured, error) {
+	generated, err := t.generator.Generate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(generated))
+	for _, o := range generated {
+		data, err := manifests.ToUnstructured(o, gvkOf)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, asStored(data))
+	}
+	return objects, nil
+}
+
+// asStored returns a Secret as the API server keeps it, so that its fields are those of the live one; other objects as they are.
+func asStored(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	texts, found, err := unstructured.NestedStringMap(obj.Object, "stringData")
+	if !found || err != nil || obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
+		return obj
+	}
+	stored := obj.DeepCopy()
+	data, _, err := unstructured.NestedMap(stored.Object, "data")
+	if err != nil {
+		return obj
+	}
+	if data == nil {
+		data = map[string]any{}
+	}
+	for key, text := range texts {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	stored.Object["data"] = data
+	delete(stored.Object, "stringData")
+	return stored
+}
+
+func (t tracing) find(objects []*unstructured.Unstructured) *unstructured.Unstructured {
+	for _, o := range objects {
+		if t.isWanted(o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName()) {
+			return o
+		}
+	}
+	return nil
+}
+
+// isWanted compares identities. What is rendered without a namespace may get one.
+func (t tracing) isWanted(apiVersion, kind, namespace, name string) bool {
+	key := t.wanted.Key
+	return groupOf(apiVersion) == key.Group && kind == key.Kind && name == key.Name && (namespace == "" || namespace == key.Namespace)
+}
+
+// look returns what is compared.
+func (t tracing) look(rendered *unstructured.Unstructured) any {
+	if rendered == nil {
+		return nil
+	}
+	if t.wanted.At == nil {
+		return rendered.Object
+	}
+	value, _ := t.wanted.At(rendered)
+	return value
+}
+
+// influences changes one value after the other. unknown says why others may have a part, too.
+func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin, unknown string) {
+	ctx, cancel := context.WithTimeout(ctx, maxTracing)
+	defer cancel()
+	if again, err := t.with(ctx, t.values); err != nil || !reflect.DeepEqual(again, want) {
+		return nil, "it is rendered differently each time, or not only from the values"
+	}
+	leaves := leavesOf(t.values)
+	sortByLikelihood(leaves, want)
+	refused := 0
+	for i, leaf := range leaves {
+		if i == maxTracedValues || ctx.Err() != nil {
+			return found, fmt.Sprintf("only %d of %d values were tried", i, len(leaves))
+		}
+		got, err := t.with(ctx, leaf.changedIn(t.values))
+		switch {
+		case err != nil && ctx.Err() == nil:
+			refused++
+		case err == nil && !reflect.DeepEqual(got, want):
+			found = append(found, ValueOrigin{Path: leaf.String(), From: t.setIn(leaf)})
+		}
+	}
+	if refused > 0 {
+		unknown = fmt.Sprintf("of %d values others than the present one do not render", refused)
+	}
+	return found, unknown
+}
+
+// with renders with other values, and returns what is wanted of that.
+func (t tracing) with(ctx context.Context, values map[string]any) (any, error) {
+	data, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	changed := t.component.DeepCopy()
+	changed.Spec.Values = &runtime.RawExtension{Raw: data}
+	req := t.request
+	req.Component = changed
+	objects, err := t.render(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return t.look(t.find(objects)), nil
+}
+
+func gvkOf(o runtime.Object) (schema.GroupVersionKind, error) {
+	return apiutil.GVKForObject(o, clientgoscheme.Scheme)
+}
+
+func groupOf(apiVersion string) string {
+	return schema.FromAPIVersionAndKind(apiVersion, "").Group
+}

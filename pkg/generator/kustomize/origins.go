@@ -1,0 +1,56 @@
+package kustomize
+
+import (
+	"bytes"
+	"path"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// originAnnotation is where kustomize tells of an object which file it is from, if a kustomization wants that.
+const originAnnotation = "config.kubernetes.io/origin"
+
+// tracing adds to the kustomization that is built the wish for origins, unless it has wishes of that kind of its own.
+func (f *buildFiles) tracing(name string, content []byte) []byte {
+	isEntry := f.traced != "" && path.Dir(name) == path.Clean(f.traced) && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
+	if !isEntry || bytes.Contains(content, []byte("buildMetadata")) {
+		return content
+	}
+	return append(content, "\nbuildMetadata: [originAnnotations]\n"...)
+}
+
+// origin is the content of the annotation.
+type origin struct {
+	// Path is that of a resource, and ConfiguredIn that of what generated it, from the folder that is built.
+	Path         string `json:"path"`
+	ConfiguredIn string `json:"configuredIn"`
+}
+
+// locate tells which file each object is from, and takes the annotation off that was added for that.
+func locate(objects []*unstructured.Unstructured, entry string, req generator.Request) {
+	for _, o := range objects {
+		annotations := o.GetAnnotations()
+		text, told := annotations[originAnnotation]
+		if !told {
+			continue
+		}
+		delete(annotations, originAnnotation)
+		if len(annotations) == 0 {
+			annotations = nil
+		}
+		o.SetAnnotations(annotations)
+		var from origin
+		if err := yaml.Unmarshal([]byte(text), &from); err != nil {
+			continue
+		}
+		if from.Path == "" {
+			from.Path = from.ConfiguredIn
+		}
+		req.Located(path.Join(entry, from.Path), o)
+	}
+}
