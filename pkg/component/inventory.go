@@ -78,6 +78,7 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, unreadInventory("is lost or damaged, and what is left of it cannot be found", err)
 	}
+	restoreTypes(component)
 	inventory, status := sortedEntries(rebuilt), component.GetStatus()
 	recorded := markOf(status)
 	if err := r.enterRebuilt(ctx, component, inventory, len(strays) > 0); err != nil {

@@ -31,11 +31,17 @@ func declaredTypes(component Component) ([]manifests.ManagedType, error) {
 	return slices.Compact(types), errors.Join(errs...)
 }
 
-// managedTypes returns the additional managed types as last applied. Where the record is lost, it is what the component declares now.
-func (r *Reconciler[T]) managedTypes(component T) ([]manifests.ManagedType, error) {
-	if r.damaged(component) && len(component.GetStatus().ManagedTypes) == 0 {
-		return declaredTypes(component)
+// restoreTypes enters what a component declares now into a status that does not say any more what was last applied. What cannot be understood
+// was never applied.
+func restoreTypes(component Component) {
+	status := component.GetStatus()
+	if declared, err := declaredTypes(component); err == nil && len(status.ManagedTypes) == 0 {
+		status.ManagedTypes = typeTexts(declared)
 	}
+}
+
+// managedTypes returns the additional managed types as last applied.
+func (r *Reconciler[T]) managedTypes(component T) ([]manifests.ManagedType, error) {
 	var types []manifests.ManagedType
 	var errs []error
 	for _, text := range component.GetStatus().ManagedTypes {

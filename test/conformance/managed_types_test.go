@@ -87,6 +87,25 @@ var _ = Describe("An additional managed type", func() {
 		expectGone(ctx, g)
 	})
 
+	It("counts as the spec says it where the status was emptied before the deletion", func(ctx SpecContext) {
+		operator := newOperatorName()
+		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing(group, "Gizmo"), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		stop()
+		emptied := current(ctx, g)
+		emptied.Status = gadget.GadgetStatus{}
+		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("theirs"))
+		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
+		remove(ctx, foreign[0])
+		expectGone(ctx, g)
+	})
+
 	It("need not be served", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("nobody.example.org", "Nothing"))
 		expectReady(ctx, g)
