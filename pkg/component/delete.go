@@ -105,6 +105,19 @@ func (r *Reconciler[T]) settle(ctx context.Context, component T) error {
 	return r.writeStatus(ctx, component, recorded)
 }
 
+// releaseDone lets a component go whose deletion came to its end with this pass, which failed by failure, if at all.
+func (r *Reconciler[T]) releaseDone(ctx context.Context, component T, o Outcome, failure error) (released bool, err error) {
+	if failure != nil || component.GetDeletionTimestamp().IsZero() || !o.Done() {
+		return false, failure
+	}
+	if err := r.release(ctx, component); err != nil {
+		return false, err
+	}
+	r.vitals.passed(ctx, outcomeDeleted, nil)
+	logGone(ctx, o.Changes)
+	return true, nil
+}
+
 // release lets the component go: its dependents are gone.
 func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	owner, err := r.owner(ctx, component)

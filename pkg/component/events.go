@@ -1,6 +1,7 @@
 package component
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -33,6 +34,13 @@ func (r *Reconciler[T]) emit(component T, changes []Change, v verdict, before *m
 		notes = append(notes, v.message)
 	}
 	r.recorder.Eventf(component, nil, kind, v.reason, "Reconcile", "%s", truncate(strings.Join(notes, "; "), maxNote))
+}
+
+// tellChanges tells of a pass that changed dependents, and whose status was not written.
+func (r *Reconciler[T]) tellChanges(ctx context.Context, component T, o Outcome) {
+	status := component.GetStatus()
+	r.emit(component, o.Changes, verdict{state: metav1alpha1.StateProgressing, reason: metav1alpha1.ReasonDependentsNotReady}, status)
+	logPass(ctx, o.Changes, status, status)
 }
 
 // appears says that a condition is present in a status, and was not in the one before.

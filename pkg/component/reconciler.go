@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -124,17 +123,12 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	loaded := component.GetStatus().DeepCopy()
 	outcome, err := r.pass(ctx, component)
 	r.noteBelongings(component)
-	if gone := err == nil && !component.GetDeletionTimestamp().IsZero() && outcome.Done(); gone {
-		err = r.release(ctx, component)
-		if err == nil {
-			r.vitals.passed(ctx, outcomeDeleted, nil)
-			logGone(ctx, outcome.Changes)
-			return reconcile.Result{}, nil
-		}
+	released, err := r.releaseDone(ctx, component, outcome, err)
+	if released {
+		return reconcile.Result{}, nil
 	}
 	if flight.interrupted(err) {
-		r.vitals.passed(ctx, outcomeInterrupted, err)
-		return r.interrupted(req, component, flight, outcome), nil
+		return r.interrupted(ctx, req, component, flight, outcome), nil
 	}
 	if outcome.Observing && err == nil {
 		if result, inTime := r.observing(req.NamespacedName, component); inTime {
@@ -143,6 +137,9 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		}
 	}
 	after, err := r.report(ctx, req, component, loaded, outcome, err)
+	if interrupted(err) {
+		return r.interrupted(ctx, req, component, flight, outcome), nil
+	}
 	return r.ended(req.NamespacedName, after), err
 }
 
@@ -153,12 +150,13 @@ func interrupted(err error) bool {
 // interrupted ends a pass because somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is
 // there then, at once where it is known that something else is wanted. What was created is remembered, and what was changed is told: no
 // other pass will.
-func (r *Reconciler[T]) interrupted(req reconcile.Request, component T, f *flight, o Outcome) reconcile.Result {
+func (r *Reconciler[T]) interrupted(ctx context.Context, req reconcile.Request, component T, f *flight, o Outcome) reconcile.Result {
+	r.vitals.passed(ctx, outcomeInterrupted, nil)
 	r.suspect(req.NamespacedName, o)
+	r.tellChanges(ctx, component, o)
 	if !f.isOver() {
 		return r.ended(req.NamespacedName, r.backoff.When(req))
 	}
-	r.emit(component, o.Changes, verdict{state: metav1alpha1.StateProgressing, reason: metav1alpha1.ReasonDependentsNotReady}, component.GetStatus())
 	r.backoff.Forget(req)
 	r.wake(req.NamespacedName)
 	return r.ended(req.NamespacedName, 0)

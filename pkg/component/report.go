@@ -8,13 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 )
 
-// report ends a pass: it writes the status where it differs, tells of changes in one event, and says when to come back.
+// report ends a pass: it writes the status where it differs, tells of changes in one event, and says when to come back. After a conflict the
+// changes are still to be told.
 func (r *Reconciler[T]) report(
 	ctx context.Context, req reconcile.Request, component T, loaded *metav1alpha1.Status, o Outcome, failure error,
 ) (after time.Duration, err error) {
@@ -22,8 +24,7 @@ func (r *Reconciler[T]) report(
 	r.suspect(req.NamespacedName, o)
 	counted := r.enterOutcome(ctx, component, loaded, o)
 	if interrupted(counted) {
-		r.vitals.passed(ctx, outcomeInterrupted, counted)
-		return r.backoff.When(req), nil
+		return 0, counted
 	}
 	if failure == nil {
 		failure = counted
@@ -38,12 +39,7 @@ func (r *Reconciler[T]) report(
 	acknowledge(component, r.name)
 	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, status) {
 		if err := r.writeTimed(ctx, component, markOf(before)); err != nil {
-			if interrupted(err) || apierrors.IsNotFound(err) {
-				r.vitals.passed(ctx, outcomeInterrupted, err)
-				return r.backoff.When(req), nil
-			}
-			r.vitals.passed(ctx, outcomeFailed, err)
-			return 0, err
+			return 0, r.untold(ctx, component, o, err)
 		}
 		r.acquit(req.NamespacedName)
 	}
@@ -70,6 +66,18 @@ func (r *Reconciler[T]) enterOutcome(ctx context.Context, component T, loaded *m
 func (r *Reconciler[T]) writeTimed(ctx context.Context, component T, recorded mark) error {
 	defer r.vitals.meter.Time(metrics.StepStatus)()
 	return r.writeStatus(ctx, component, recorded)
+}
+
+// untold ends a pass whose status could not be written. That the component is gone is a conflict.
+func (r *Reconciler[T]) untold(ctx context.Context, component T, o Outcome, cause error) error {
+	if apierrors.IsNotFound(cause) {
+		return r.conflict(client.ObjectKeyFromObject(component), "it does not exist any more")
+	}
+	if !interrupted(cause) {
+		r.vitals.passed(ctx, outcomeFailed, cause)
+		r.tellChanges(ctx, component, o)
+	}
+	return cause
 }
 
 // inTime turns progress that takes too long into Stalled. The clock starts with new inputs, or when what was ready is no more.

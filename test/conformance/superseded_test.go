@@ -2,11 +2,16 @@ package conformance_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -83,3 +88,41 @@ var _ = Describe("A pass that applies many dependents", func() {
 		Expect(applies(ctx, operator, g.Namespace, "old")).To(HaveLen(200))
 	})
 })
+
+var _ = Describe("A pass whose component changes before its status is written", func() {
+	It("tells what it changed all the same, and is no failure", func(ctx SpecContext) {
+		namespace, operator, exporter := newNamespace(ctx), newOperatorName(), tracetest.NewInMemoryExporter()
+		late := &intruder{method: http.MethodPut, path: "/gadgets/app/status"}
+		runOperator(operator, operatorOptions{transport: late.wrap, component: component.Options{
+			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)),
+		}})
+		g := newGadget(ctx, namespace, "app", together(configMap("one", "a"), configMap("two", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		late.arm(0, func() {
+			changeManifests(ctx, &gadget.Gadget{ObjectMeta: g.ObjectMeta}, together(configMap("one", "b"), configMap("two", "b")))
+		})
+		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = together(configMap("one", "b"), configMap("two", "a")) })
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace) }).Should(ContainElements(
+			ContainSubstring("apply ConfigMap "+namespace+"/one"), ContainSubstring("apply ConfigMap "+namespace+"/two")))
+		expectReady(ctx, g)
+		outcomes := map[string]codes.Code{}
+		for _, span := range exporter.GetSpans() {
+			if span.Name == "pass" {
+				outcomes[attributeOf(span, "fairlead.outcome")] = span.Status.Code
+			}
+		}
+		Expect(outcomes).To(And(HaveKeyWithValue("Interrupted", codes.Unset), HaveKeyWithValue("Ready", codes.Unset)))
+	})
+})
+
+// notesOf returns what events in a namespace say.
+func notesOf(ctx context.Context, namespace string) (notes []string) {
+	GinkgoHelper()
+	events := &eventsv1.EventList{}
+	Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
+	for _, e := range events.Items {
+		notes = append(notes, e.Note)
+	}
+	return notes
+}
