@@ -117,7 +117,7 @@ func (r *Reconciler[T]) live(ctx context.Context, name types.NamespacedName) (T,
 
 // superseded returns a conflict where a newer version of a component differs from that of a pass in what the pass works with: identity,
 // spec, deletion, our finalizer, or the record, of which recorded is what was persisted when the pass began. All else (other metadata, an
-// author's part of the status) may change at any time.
+// author's part of the status) may change at any time, and so may the spec where the pass insists.
 func (r *Reconciler[T]) superseded(component, newer T, recorded mark) error {
 	name := client.ObjectKeyFromObject(component)
 	switch {
@@ -125,7 +125,7 @@ func (r *Reconciler[T]) superseded(component, newer T, recorded mark) error {
 		return r.conflict(name, "it was created anew")
 	case newer.GetDeletionTimestamp().IsZero() != component.GetDeletionTimestamp().IsZero():
 		return r.conflict(name, "it is being deleted")
-	case newer.GetGeneration() != component.GetGeneration():
+	case newer.GetGeneration() != component.GetGeneration() && !r.flights.insists(name):
 		return r.conflict(name, "its spec changed")
 	case controllerutil.ContainsFinalizer(component, r.Finalizer()) && !controllerutil.ContainsFinalizer(newer, r.Finalizer()):
 		return r.conflict(name, "its finalizer was removed")

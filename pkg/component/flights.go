@@ -17,10 +17,16 @@ import (
 // written before, and no write is cut off.
 var errSuperseded = errors.New("the component has changed since the pass began")
 
+// maxInterrupted is how many passes in a row come to nothing because something else is wanted: the next one goes on to its end for a spec that is
+// not the newest any more, or a component whose spec changes faster than it can be applied would never get anywhere.
+const maxInterrupted = 10
+
 // flights are the passes under way, of which a component has one at the most. A watch tells them what their components want by now.
 type flights struct {
 	mu       sync.Mutex
 	underway map[types.NamespacedName]*flight
+	// interrupted counts the passes that came to nothing since one came to its end.
+	interrupted map[types.NamespacedName]int
 }
 
 // flight is a pass under way.
@@ -29,6 +35,8 @@ type flight struct {
 	works, newest *wanted
 	superseded    chan struct{}
 	over          bool
+	// insists says that only a deletion ends the pass.
+	insists bool
 }
 
 // wanted is what of a component decides whether a pass works for what is wanted.
@@ -45,26 +53,34 @@ func wantedOf(obj client.Object) *wanted {
 	}
 }
 
-// supersedes says that a pass for other need not go on. What the watch shows may be older than what the pass works with.
-func (w *wanted) supersedes(other *wanted) bool {
-	if !inspect.Newer(w.resourceVersion, other.resourceVersion) {
+// supersedes says that a pass need not go on. What the watch shows may be older than what the pass works with.
+func (w *wanted) supersedes(f *flight) bool {
+	if !inspect.Newer(w.resourceVersion, f.works.resourceVersion) {
 		return false
 	}
-	return !w.same(other)
+	if f.insists {
+		return !w.lives(f.works)
+	}
+	return !w.same(f.works)
 }
 
 // same says that a component wants the same.
-func (w *wanted) same(other *wanted) bool {
-	return w.uid == other.uid && w.generation == other.generation && w.deleting == other.deleting && w.gone == other.gone
+func (w *wanted) same(other *wanted) bool { return w.lives(other) && w.generation == other.generation }
+
+// lives says that it is the same component, which is deleted by now no more than it was.
+func (w *wanted) lives(other *wanted) bool {
+	return w.uid == other.uid && w.deleting == other.deleting && w.gone == other.gone
 }
 
-func newFlights() *flights { return &flights{underway: map[types.NamespacedName]*flight{}} }
+func newFlights() *flights {
+	return &flights{underway: map[types.NamespacedName]*flight{}, interrupted: map[types.NamespacedName]int{}}
+}
 
 // begin notes a pass before its component is loaded, so that it misses nothing.
 func (f *flights) begin(name types.NamespacedName) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	begun := &flight{superseded: make(chan struct{})}
+	begun := &flight{superseded: make(chan struct{}), insists: f.interrupted[name] >= maxInterrupted}
 	f.underway[name] = begun
 	return begun
 }
@@ -73,6 +89,25 @@ func (f *flights) end(name types.NamespacedName) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.underway, name)
+}
+
+// cameTo notes whether a pass came to an end of its own, and forgets what was noted of those before where it did.
+func (f *flights) cameTo(name types.NamespacedName, anEnd bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if anEnd {
+		delete(f.interrupted, name)
+		return
+	}
+	f.interrupted[name]++
+}
+
+// insists says that a new spec does not end the pass over a component.
+func (f *flights) insists(name types.NamespacedName) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	under := f.underway[name]
+	return under != nil && under.insists
 }
 
 // loaded tells what the pass over a component works with.
@@ -115,7 +150,7 @@ func (f *flights) seen(obj any, gone bool) {
 
 // judge ends the pass where something else is wanted. The caller holds the lock.
 func (f *flight) judge() {
-	if f.over || f.works == nil || f.newest == nil || !f.newest.supersedes(f.works) {
+	if f.over || f.works == nil || f.newest == nil || !f.newest.supersedes(f) {
 		return
 	}
 	f.over = true

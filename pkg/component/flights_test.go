@@ -1,6 +1,7 @@
 package component
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,5 +79,47 @@ func TestWatchesTellOfPassesThatAreOverAlready(t *testing.T) {
 	f.seen(object("4", 6), false)
 	if f.begin(name).isOver() {
 		t.Error("what came before a pass ended it")
+	}
+}
+
+func TestAPassInsistsAfterManyThatCameToNothing(t *testing.T) {
+	name := types.NamespacedName{Name: "app"}
+	object := func(resourceVersion string, generation int64, deleting bool) *metav1.PartialObjectMetadata {
+		o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "app", UID: "u1", ResourceVersion: resourceVersion, Generation: generation}}
+		if deleting {
+			o.DeletionTimestamp = new(metav1.Now())
+		}
+		return o
+	}
+	anew := object("6", 1, false)
+	anew.UID = "u2"
+	for _, c := range []struct {
+		name         string
+		came         []bool
+		shown        client.Object
+		gone         bool
+		insists, end bool
+	}{
+		{name: "not before that", came: slices.Repeat([]bool{false}, maxInterrupted-1), shown: object("6", 2, false), end: true},
+		{name: "and no other spec ends it", came: slices.Repeat([]bool{false}, maxInterrupted), shown: object("6", 2, false), insists: true},
+		{name: "but a deletion does", came: slices.Repeat([]bool{false}, maxInterrupted), shown: object("6", 2, true), insists: true, end: true},
+		{name: "but that it is gone does", came: slices.Repeat([]bool{false}, maxInterrupted), shown: object("6", 1, false), gone: true, insists: true, end: true},
+		{name: "but a successor does", came: slices.Repeat([]bool{false}, maxInterrupted), shown: anew, insists: true, end: true},
+		{name: "once, until there are as many again", came: append(slices.Repeat([]bool{false}, maxInterrupted), true), shown: object("6", 2, false), end: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFlights()
+			for _, anEnd := range c.came {
+				f.begin(name)
+				f.cameTo(name, anEnd)
+				f.end(name)
+			}
+			flight := f.begin(name)
+			f.loaded(name, object("5", 1, false))
+			f.seen(c.shown, c.gone)
+			if f.insists(name) != c.insists || flight.isOver() != c.end {
+				t.Errorf("it insists: %t, and is over: %t", f.insists(name), flight.isOver())
+			}
+		})
 	}
 }

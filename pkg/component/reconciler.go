@@ -140,6 +140,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if interrupted(err) {
 		return r.interrupted(ctx, req, component, flight, outcome), nil
 	}
+	r.flights.cameTo(req.NamespacedName, true)
 	return r.ended(req.NamespacedName, after), err
 }
 
@@ -152,6 +153,7 @@ func interrupted(err error) bool {
 // other pass will.
 func (r *Reconciler[T]) interrupted(ctx context.Context, req reconcile.Request, component T, f *flight, o Outcome) reconcile.Result {
 	r.vitals.passed(ctx, outcomeInterrupted, nil)
+	r.flights.cameTo(req.NamespacedName, false)
 	r.suspect(req.NamespacedName, o)
 	r.tellChanges(ctx, component, o)
 	if !f.isOver() {
@@ -198,6 +200,7 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	owner := r.forgetState(name)
 	r.vitals.forget(name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
+	r.flights.cameTo(name, true)
 	r.inputs.Release(name.String())
 	r.forgetSource(name)
 	r.disown(owner)

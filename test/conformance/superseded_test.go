@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -12,9 +13,11 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
@@ -86,6 +89,37 @@ var _ = Describe("A pass that applies many dependents", func() {
 			func(o client.Object) bool { return o.GetLabels()["example.com/tier"] == "one" })
 		expectReady(ctx, g)
 		Expect(applies(ctx, operator, g.Namespace, "old")).To(HaveLen(200))
+	})
+})
+
+var _ = Describe("A component whose spec changes with each write to a dependent", func() {
+	It("has all dependents in the end, and says so, and is up to date when it comes to rest", func(ctx SpecContext) {
+		const dependents = 12
+		namespace, operator, shown, resting := newNamespace(ctx), newOperatorName(), &atomic.Int64{}, &atomic.Bool{}
+		watch := component.Watch{Object: &gadget.Gadget{}, Map: func(_ context.Context, o client.Object) []reconcile.Request {
+			if o.GetNamespace() == namespace {
+				shown.Store(o.GetGeneration())
+			}
+			return nil
+		}}
+		isWrite := writesTo(namespace, "configmaps")
+		restless := func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if isWrite(r) && !resting.Load() {
+					defer GinkgoRecover()
+					edited := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}}
+					changeManifests(ctx, edited, configMaps("cm", dependents, fmt.Sprint(sequence.Add(1))))
+					Eventually(ctx, shown.Load).Should(BeNumerically(">=", edited.Generation))
+				}
+				return next.RoundTrip(r)
+			})
+		}
+		g := newGadget(ctx, namespace, "app", configMaps("cm", dependents, "first"), servedBy(operator))
+		runOperator(operator, operatorOptions{component: component.Options{Writers: 1, Watches: []component.Watch{watch}}, transport: restless})
+		Eventually(ctx, func() metav1alpha1.State { return current(ctx, g).Status.State }).Should(Equal(metav1alpha1.StateReady))
+		Expect(ownedConfigMaps(ctx, operator, namespace)).To(HaveLen(dependents))
+		resting.Store(true)
+		expectReady(ctx, g)
 	})
 })
 
