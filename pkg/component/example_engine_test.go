@@ -1,0 +1,92 @@
+package component_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// An engine for a controller of one's own: it keeps the inventory, and calls Apply whenever it is woken.
+func ExampleNewEngine() {
+	apply := func(ctx context.Context, config *rest.Config, owner manifests.Owner, desired []manifests.Object,
+		load func() []metav1alpha1.InventoryEntry, save func(context.Context, []metav1alpha1.InventoryEntry) error, wake func(),
+	) error {
+		engine, err := component.NewEngine(ctx, owner.Reconciler, config, component.EngineOptions{
+			Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		})
+		if err != nil {
+			return err
+		}
+		outcome, err := engine.Apply(ctx, component.Pass{
+			Owner: owner, Desired: desired, Revision: 1,
+			Inventory: load(), Record: save, Wake: wake, Now: time.Now(),
+		})
+		if err != nil {
+			return err
+		}
+		for _, w := range outcome.Waiting {
+			fmt.Println("waiting for", w)
+		}
+		return save(ctx, outcome.Inventory)
+	}
+	_ = apply
+}
+
+// What a component consists of, as it is in the cluster.
+func ExampleTree() {
+	show := func(ctx context.Context, reader client.Reader, status *metav1alpha1.Status) error {
+		inventory, err := component.Inventory(ctx, reader, status)
+		if err != nil {
+			return err
+		}
+		nodes, err := component.Tree(ctx, reader, inventory)
+		if err != nil {
+			return err
+		}
+		for _, node := range component.AddUnrecorded(nodes, status.Waiting) {
+			fmt.Println(node.Wave, node.Key, node.State)
+		}
+		return nil
+	}
+	_ = show
+}
+
+// The status of a component holds its inventory, unless that is large.
+func ExampleInventory() {
+	status := &metav1alpha1.Status{Inventory: []string{"apps/v1/Deployment/shop/web u=8f0c d=5b0e o=1"}}
+	inventory, err := component.Inventory(context.Background(), nil, status)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(inventory[0].Kind, inventory[0].Name, "in wave", inventory[0].Order)
+	// Output: Deployment web in wave 1
+}
+
+// A dependent of a type that nobody serves is in no inventory; the status names it.
+func ExampleAddUnrecorded() {
+	nodes := component.AddUnrecorded(nil, []metav1alpha1.DependentReport{
+		{Dependent: "Boat.example.com one", Wave: 2, Reason: "KindNotServed", Message: "no matches for kind"},
+	})
+	fmt.Println(nodes[0].Wave, nodes[0].Key, nodes[0].Reason)
+	// Output: 2 Boat.example.com one KindNotServed
+}
+
+// A hook that keeps a component from being deleted while somebody needs it.
+func ExampleRefuseDeletion() {
+	hooks := component.Hooks[*gadget.Gadget]{
+		PreDelete: func(context.Context, *gadget.Gadget, component.DependentReader) error {
+			return component.RefuseDeletion(errors.New("orders are open; close them first"))
+		},
+	}
+	_ = hooks
+}

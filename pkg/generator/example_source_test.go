@@ -1,0 +1,35 @@
+package generator_test
+
+import (
+	"context"
+	"fmt"
+	"testing/fstest"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+func ExampleDetect() {
+	for _, file := range []string{"Chart.yaml", "kustomization.yaml", "configmap.yaml"} {
+		fmt.Println(generator.Detect(fstest.MapFS{file: {Data: []byte("{}")}}))
+	}
+	// Output:
+	// Helm <nil>
+	// Kustomize <nil>
+	// GoTemplate <nil>
+}
+
+// noting is a generator that has something to say to the person who applied it.
+type noting struct{}
+
+func (noting) Generate(context.Context, generator.Request) ([]client.Object, error) { return nil, nil }
+
+func (noting) Notes(_ context.Context, req generator.Request) (string, error) {
+	return req.Name + " is at http://" + req.Name + ".example.com", nil
+}
+
+func ExampleNotesOf() {
+	fmt.Println(generator.NotesOf(context.Background(), noting{}, generator.Request{Name: "shop"}))
+	// Output: shop is at http://shop.example.com <nil>
+}

@@ -1,0 +1,31 @@
+package kustomize_test
+
+import (
+	"context"
+	"fmt"
+	"testing/fstest"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
+)
+
+// An overlay that builds on what is next to it.
+func ExampleAt() {
+	source := fstest.MapFS{
+		"base/kustomization.yaml":    {Data: []byte("resources: [configmap.yaml]")},
+		"base/configmap.yaml":        {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: greeting}}")},
+		"overlay/kustomization.yaml": {Data: []byte("namePrefix: demo-\nresources: [../base]")},
+	}
+	g, err := kustomize.New(kustomize.At(source, "overlay"), kustomize.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	objects, err := g.Generate(context.Background(), generator.Request{Name: "demo", Namespace: "default"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(objects[0].GetName())
+	// Output: demo-greeting
+}

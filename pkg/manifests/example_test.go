@@ -1,0 +1,152 @@
+package manifests_test
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const twoObjects = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations: {shop.example.com/order: "1"}
+spec: {replicas: 2}
+`
+
+// mustDecode is for manifests that the example itself holds.
+func mustDecode(text string) []*unstructured.Unstructured {
+	objects, err := manifests.Decode("objects.yaml", []byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return objects
+}
+
+// Lists are replaced by their items, and every mistake is told with its line.
+func ExampleDecode() {
+	objects, err := manifests.Decode("objects.yaml", []byte(twoObjects))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, o := range objects {
+		fmt.Println(o.GetKind(), o.GetName())
+	}
+	_, err = manifests.Decode("bad.yaml", []byte("kind: ConfigMap\nmetadata: {name: settings}\n"))
+	if mistake, ok := errors.AsType[*manifests.FileError](err); ok {
+		fmt.Println(mistake.File, mistake.Line)
+	}
+	// Output:
+	// Namespace shop
+	// Deployment web
+	// bad.yaml 1
+}
+
+// From what a generator returned to what is applied: with namespace, owner, settings, stage and digest, in order.
+func ExampleNormalise() {
+	owner := manifests.Owner{
+		Cluster: "4fdf…", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop",
+	}
+	desired, err := manifests.Normalise(mustDecode(twoObjects), manifests.NormaliseOptions{
+		Reconciler: owner.Reconciler,
+		Namespace:  "shop",
+		Owner:      owner,
+		ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+			if gvk.Kind == "Namespace" {
+				return manifests.ScopeCluster, nil
+			}
+			return manifests.ScopeNamespaced, nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, o := range desired {
+		fmt.Println(o.Key, "in wave", o.Settings.Order)
+	}
+	// Output:
+	// Namespace shop in wave 0
+	// Deployment.apps shop/web in wave 1
+}
+
+func ExampleParseSettings() {
+	settings, err := manifests.ParseSettings("shop.example.com", map[string]string{
+		"shop.example.com/order":         "-1",
+		"shop.example.com/delete-policy": "orphan",
+		"example.com/of-somebody-else":   "is not looked at",
+	})
+	fmt.Println(settings.Order, settings.DeletePolicy, err)
+	_, err = manifests.ParseSettings("shop.example.com", map[string]string{"shop.example.com/order": "first"})
+	fmt.Println(err)
+	// Output:
+	// -1 orphan <nil>
+	// annotation shop.example.com/order: "first" is not a whole number from -32768 to 32767
+}
+
+func ExampleParseStatusHints() {
+	hints, err := manifests.ParseStatusHints("has-observed-generation,conditions=Synced;Healthy")
+	fmt.Println(hints.HasObservedGeneration, hints.HasReadyCondition, hints.Conditions, err)
+	// Output: true false [Synced Healthy] <nil>
+}
+
+func ExampleParseKey() {
+	key := manifests.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	parsed, ok := manifests.ParseKey(key.String())
+	fmt.Println(key, parsed == key, ok)
+	// Output: Deployment.apps shop/web true true
+}
+
+func ExampleParseOwner() {
+	owner := manifests.Owner{Cluster: "4fdf", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop"}
+	parsed, ok := manifests.ParseOwner(owner.String())
+	fmt.Println(parsed.Component(), parsed == owner, ok)
+	// Output: Shop.example.com apps/shop true true
+}
+
+func ExampleOwnerOf() {
+	owner := manifests.Owner{Cluster: "4fdf", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop"}
+	labels := map[string]string{"shop.example.com/owner-id": owner.ID()}
+	annotations := map[string]string{"shop.example.com/owner-id": owner.String()}
+	id, name := manifests.OwnerOf(labels, annotations, "another.example.com", "")
+	fmt.Println(id == owner.ID(), name == owner.String())
+	// Output: true true
+}
+
+func ExampleIsMark() {
+	fmt.Println(manifests.IsMark("shop.example.com", "shop.example.com/order"), manifests.IsMark("shop.example.com", "example.com/order"))
+	// Output: true false
+}
+
+// Typed or not, with whatever fields: the result is data.
+func ExampleToUnstructured() {
+	gvkOf := func(runtime.Object) (schema.GroupVersionKind, error) {
+		return corev1.SchemeGroupVersion.WithKind("ConfigMap"), nil
+	}
+	o, err := manifests.ToUnstructured(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}}, gvkOf)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(o.GetAPIVersion(), o.GetKind(), o.GetName())
+	// Output: v1 ConfigMap settings
+}
+
+func ExampleCheckAliases() {
+	bomb := "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
+	fmt.Println(manifests.CheckAliases([]byte(bomb), 1<<20), manifests.CheckAliases([]byte(bomb), 10) != nil)
+	// Output: <nil> true
+}

@@ -1,0 +1,133 @@
+package manifests_test
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  names: {kind: Boat, plural: boats}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true}]
+`
+
+func ExampleManagedTypes() {
+	fmt.Println(manifests.ManagedTypes(mustDecode(definition)[0]))
+	// Output: [Boat.example.com]
+}
+
+func ExampleNewManagedType() {
+	all, err := manifests.NewManagedType("*.example.com", "*")
+	fmt.Println(all.Matches(schema.GroupKind{Group: "ships.example.com", Kind: "Tug"}), err)
+	_, err = manifests.NewManagedType("", "")
+	fmt.Println(err != nil)
+	// Output:
+	// true <nil>
+	// true
+}
+
+func ExampleParseManagedType() {
+	boats, err := manifests.ParseManagedType("Boat.example.com")
+	fmt.Println(boats.Matches(schema.GroupKind{Group: "example.com", Kind: "Boat"}), err)
+	// Output: true <nil>
+}
+
+func ExampleNewTypeSet() {
+	types := manifests.NewTypeSet(manifests.ManagedTypes(mustDecode(definition)[0]))
+	fmt.Println(types.Has(schema.GroupKind{Group: "example.com", Kind: "Boat"}), types.Has(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	// Output: true false
+}
+
+// An instance of a type that the set defines goes last in its wave.
+func ExampleStageOf() {
+	managed := manifests.ManagedTypes(mustDecode(definition)[0])
+	for _, gk := range []schema.GroupKind{{Kind: "Namespace"}, {Kind: "ConfigMap"}, {Group: "apps", Kind: "Deployment"}, {Group: "example.com", Kind: "Boat"}} {
+		fmt.Println(gk.Kind, manifests.StageOf(gk, managed) == manifests.StageInstances)
+	}
+	// Output:
+	// Namespace false
+	// ConfigMap false
+	// Deployment false
+	// Boat true
+}
+
+func ExampleHasStatus() {
+	fmt.Println(manifests.HasStatus(schema.GroupKind{Kind: "ConfigMap"}), manifests.HasStatus(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	// Output: false true
+}
+
+func ExampleIsBuiltIn() {
+	fmt.Println(manifests.IsBuiltIn("apps"), manifests.IsBuiltIn("example.com"))
+	// Output: true false
+}
+
+func ExampleRunsOnce() {
+	fmt.Println(manifests.RunsOnce(schema.GroupKind{Group: "batch", Kind: "Job"}), manifests.RunsOnce(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	// Output: true false
+}
+
+func ExampleIsEphemeral() {
+	job := mustDecode("apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {ttlSecondsAfterFinished: 60}\n")[0]
+	fmt.Println(manifests.IsEphemeral(job))
+	// Output: true
+}
+
+func ExampleDigest() {
+	a, errA := manifests.Digest(map[string]any{"a": int64(1), "b": int64(2)})
+	b, errB := manifests.Digest(map[string]any{"b": int64(2), "a": int64(1)})
+	fmt.Println(a == b, errA, errB)
+	// Output: true <nil> <nil>
+}
+
+func ExampleSameContent() {
+	fmt.Println(manifests.SameContent("content.one", "content.other"), manifests.SameContent("content.one", "changed.one"))
+	// Output: true false
+}
+
+func ExamplePack() {
+	packed, err := manifests.Pack(mustDecode(twoObjects))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	body, err := packed[1].Unpack()
+	fmt.Println(body.GetName(), err)
+	// Output: web <nil>
+}
+
+func ExampleUnpackAll() {
+	packed, err := manifests.Pack(mustDecode(twoObjects))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bodies, err := manifests.UnpackAll(packed)
+	fmt.Println(len(bodies), err)
+	// Output: 2 <nil>
+}
+
+func ExamplePackedSize() {
+	packed, err := manifests.Pack(mustDecode(twoObjects))
+	fmt.Println(manifests.PackedSize(packed) < len(twoObjects)*4, err)
+	// Output: true <nil>
+}
+
+// What is normalised stays readable without its body: key, settings, digest.
+func ExamplePackObjects() {
+	objects, err := manifests.PackObjects([]manifests.Object{{Key: manifests.Key{Kind: "Namespace", Name: "shop"}, Body: mustDecode(twoObjects)[0]}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	whole, err := objects[0].Whole()
+	fmt.Println(objects[0].Body == nil, whole.Body.GetName(), err)
+	// Output: true shop <nil>
+}
