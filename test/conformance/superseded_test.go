@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -137,8 +136,8 @@ var _ = Describe("A pass whose component changes before its status is written", 
 			changeManifests(ctx, &gadget.Gadget{ObjectMeta: g.ObjectMeta}, together(configMap("one", "b"), configMap("two", "b")))
 		})
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = together(configMap("one", "b"), configMap("two", "a")) })
-		Eventually(ctx, func() []string { return notesOf(ctx, namespace) }).Should(ContainElements(
-			ContainSubstring("apply ConfigMap "+namespace+"/one"), ContainSubstring("apply ConfigMap "+namespace+"/two")))
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, metav1alpha1.ReasonDependentsNotReady) }).Should(
+			ContainElement(ContainSubstring("apply ConfigMap " + namespace + "/one")))
 		expectReady(ctx, g)
 		outcomes := map[string]codes.Code{}
 		for _, span := range exporter.GetSpans() {
@@ -149,14 +148,3 @@ var _ = Describe("A pass whose component changes before its status is written", 
 		Expect(outcomes).To(And(HaveKeyWithValue("Interrupted", codes.Unset), HaveKeyWithValue("Ready", codes.Unset)))
 	})
 })
-
-// notesOf returns what events in a namespace say.
-func notesOf(ctx context.Context, namespace string) (notes []string) {
-	GinkgoHelper()
-	events := &eventsv1.EventList{}
-	Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
-	for _, e := range events.Items {
-		notes = append(notes, e.Note)
-	}
-	return notes
-}
