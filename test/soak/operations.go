@@ -83,22 +83,18 @@ func (w *world) perform(ctx context.Context, o operation) error {
 
 // killOperator lets the operator notice nothing, and stopOperator lets it end in order; another one starts a while later.
 func (w *world) killOperator(ctx context.Context) error {
-	if err := w.operator.kill(); err != nil {
-		return err
-	}
-	return w.succeed(ctx)
+	return w.succeed(ctx, (*operator).kill)
 }
 
 func (w *world) stopOperator(ctx context.Context) error {
-	if err := w.operator.stop(); err != nil {
-		return err
-	}
-	return w.succeed(ctx)
+	return w.succeed(ctx, (*operator).stop)
 }
 
-// succeed starts the next operator after a while.
-func (w *world) succeed(ctx context.Context) error {
-	w.operator = nil
+// succeed ends the operator, and starts the next one after a while.
+func (w *world) succeed(ctx context.Context, end func(*operator) error) error {
+	if err := w.endOperator(end); err != nil {
+		return err
+	}
 	if err := w.meanwhile(ctx); err != nil {
 		return err
 	}

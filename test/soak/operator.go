@@ -42,6 +42,17 @@ func (w *world) startOperator() error {
 	return nil
 }
 
+// endOperator ends the operator. Of one that does not end as it should, the last lines of its log are shown.
+func (w *world) endOperator(end func(*operator) error) error {
+	ended := w.operator
+	w.operator = nil // It is ended once, whatever comes of that.
+	err := end(ended)
+	if err != nil {
+		program.Tail(w.log, w.out)
+	}
+	return err
+}
+
 func (o *operator) stop() error {
 	o.wanted.Store(true)
 	return o.process.Stop()

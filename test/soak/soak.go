@@ -101,7 +101,7 @@ func (w *world) settleResidents(ctx context.Context) error {
 	if err := w.quiesce(ctx); err != nil {
 		return err
 	}
-	if err := w.operator.stop(); err != nil {
+	if err := w.endOperator((*operator).stop); err != nil {
 		return err
 	}
 	if err := w.startOperator(); err != nil {
