@@ -28,13 +28,6 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// The exit codes besides 0.
-const (
-	exitFailed      = 1
-	exitBadUsage    = 2
-	exitInterrupted = 130 // as shells have it
-)
-
 // The operator is told to end with the thread that started it. The main thread lasts as long as the program.
 func init() { runtime.LockOSThread() }
 
@@ -53,7 +46,7 @@ func run() int {
 	numbers, err := parseNumbers(*scenario)
 	if err != nil || flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "bench: %v; want no arguments but flags, -help lists them\n", errors.Join(err, unexpected(flag.Args())))
-		return exitBadUsage
+		return program.ExitBadUsage
 	}
 	if *list {
 		printScenarios()
@@ -78,17 +71,12 @@ func run() int {
 }
 
 func exitCode(r report, err error, strict bool) int {
-	switch {
-	case errors.Is(err, program.ErrInterrupted):
-		fmt.Fprintln(os.Stderr, "Interrupted; nothing is left running.")
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		return exitFailed
+	if err != nil {
+		return program.ExitCode("bench", err)
 	}
 	for _, result := range r.Results {
 		if strict && !result.met() {
-			return exitFailed
+			return program.ExitFailed
 		}
 	}
 	return 0

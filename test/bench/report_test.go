@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/test/program"
 )
 
 func sampleReport() report {
@@ -65,7 +67,7 @@ func TestExitCodeTellsOfMissedBudgetsOnDemandAlone(t *testing.T) {
 	if got := exitCode(r, nil, false); got != 0 {
 		t.Errorf("not strict: %d", got)
 	}
-	if got := exitCode(r, nil, true); got != exitFailed {
+	if got := exitCode(r, nil, true); got != program.ExitFailed {
 		t.Errorf("strict: %d", got)
 	}
 	r.Results = nil

@@ -9,14 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/test/program"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -57,32 +53,21 @@ func newStage(ctx context.Context, profiles string) (*stage, error) {
 }
 
 func (s *stage) furnish(ctx context.Context) error {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return err
-	}
-	var err error
-	if s.admin, err = client.New(s.as(stageAgent), client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	if s.foreign, err = dynamic.NewForConfig(s.as(foreignAgent)); err != nil {
-		return err
-	}
-	if err := config.Install(ctx, s.admin); err != nil {
-		return err
-	}
-	identity, err := program.OperatorIdentity(ctx, s.cluster)
+	admin, identity, err := program.Furnish(ctx, s.cluster, stageAgent)
 	if err != nil {
 		return err
 	}
-	s.kubeconfig = identity.Kubeconfig
+	s.admin, s.kubeconfig = admin, identity.Kubeconfig
+	if s.foreign, err = dynamic.NewForConfig(s.as(foreignAgent)); err != nil {
+		return err
+	}
 	// The bare client is authorized as the operator is: that takes the API server time, too.
 	bare := rest.CopyConfig(identity.Config)
 	bare.UserAgent = floorAgent
 	if s.bare, err = dynamic.NewForConfig(bare); err != nil {
 		return err
 	}
-	if s.components, err = track(ctx, s.as(stageAgent), scheme); err != nil {
+	if s.components, err = track(ctx, s.as(stageAgent), s.admin.Scheme()); err != nil {
 		return err
 	}
 	return s.startOperator(ctx)

@@ -1,4 +1,4 @@
-// Package program is what the programs for people under test share: how they end, and how they run the operator.
+// Package program is what the programs for people under test share: how they furnish a cluster, run the operator, and end.
 package program
 
 import (

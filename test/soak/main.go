@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,13 +19,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fairlead-io/fairlead/test/program"
-)
-
-// The exit codes besides 0.
-const (
-	exitFailed      = 1
-	exitBadUsage    = 2
-	exitInterrupted = 130 // as shells have it
 )
 
 // The operator is told to end with the thread that started it. The main thread lasts as long as the program.
@@ -44,23 +36,13 @@ func run() int {
 	flag.Parse()
 	if flag.NArg() > 0 || s.duration <= 0 {
 		fmt.Fprintln(os.Stderr, "soak: want a duration above zero, and no arguments but flags; -help lists them")
-		return exitBadUsage
+		return program.ExitBadUsage
 	}
 	if _, err := os.Stat(s.executable); err != nil {
-		fmt.Fprintf(os.Stderr, "soak: %v; run 'make build', and this from the project's root\n", err)
-		return exitFailed
+		return program.ExitCode("soak", fmt.Errorf("%w; run 'make build', and this from the project's root", err))
 	}
 	ctrl.SetLogger(logr.Discard()) // What its client libraries log is nothing for people.
 	ctx, cancel := program.Interruptible(context.Background())
 	defer cancel(nil)
-	err := soak(ctx, s)
-	switch {
-	case errors.Is(err, program.ErrInterrupted):
-		fmt.Fprintln(os.Stderr, "Interrupted; nothing is left running.")
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "soak: %v\n", err)
-		return exitFailed
-	}
-	return 0
+	return program.ExitCode("soak", soak(ctx, s))
 }

@@ -10,12 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/test/program"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -82,24 +78,11 @@ func newWorld(ctx context.Context, of settings) (*world, error) {
 }
 
 func (w *world) furnish(ctx context.Context) error {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return err
-	}
-	var err error
-	c := w.cluster.Config()
-	c.UserAgent = "soak"
-	if w.admin, err = client.New(c, client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	if err := config.Install(ctx, w.admin); err != nil {
-		return err
-	}
-	identity, err := program.OperatorIdentity(ctx, w.cluster)
+	admin, identity, err := program.Furnish(ctx, w.cluster, "soak")
 	if err != nil {
 		return err
 	}
-	w.kubeconfig = identity.Kubeconfig
+	w.admin, w.kubeconfig = admin, identity.Kubeconfig
 	content, err := os.ReadFile(identity.Kubeconfig)
 	if err != nil {
 		return err

@@ -15,12 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// The exit codes besides 0.
-const (
-	exitFailed      = 1
-	exitInterrupted = 130 // as shells have it
-)
-
 // The operator is told to end with the thread that started it. The main thread lasts as long as the program.
 func init() { runtime.LockOSThread() }
 
@@ -43,10 +37,10 @@ func run(dev bool) int {
 	switch {
 	case errors.Is(err, program.ErrInterrupted):
 		n.say("Interrupted; nothing is left running.")
-		return exitInterrupted
+		return program.ExitInterrupted
 	case err != nil:
 		n.failed(err)
-		return exitFailed
+		return program.ExitFailed
 	case dev:
 		n.say("Ended; nothing is left running.")
 	}
