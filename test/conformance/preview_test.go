@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,9 +150,114 @@ var _ = Describe("A preview", func() {
 	)
 })
 
+var _ = Describe("A preview of trouble", func() {
+	It("names an owner, what is refused and what nobody serves, and holds up what follows", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		other := newGadget(ctx, namespace, "other", configMap("taken", "1"))
+		expectReady(ctx, other)
+		text := together(configMap("free", "1"), configMap("taken", "2"), "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 100000}]}",
+			"apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: of}", configMap("later", "1", order(1)))
+		g := newGadget(ctx, namespace, "app", configMap("gone", "1"))
+		expectReady(ctx, g)
+		forecast, err := foresee(ctx, current(ctx, g), text)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(effects(forecast)).To(Equal([]string{"Create free", "Create later (held)", "Prune gone (held)"}))
+		Expect(forecast.Stuck()).To(BeTrue())
+		Expect(forecast.Unchanged).To(BeZero())
+
+		changeManifests(ctx, g, text)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(forecast.Waiting[0].Message))
+		Expect(forecast.Waiting).To(ContainElements(
+			HaveField("Reason", metav1alpha1.ReasonOwnershipConflict), HaveField("Reason", "Invalid"), HaveField("Reason", "KindNotServed")))
+		_, err = get(ctx, "v1", "ConfigMap", namespace, "gone")
+		Expect(err).NotTo(HaveOccurred(), "what is held up is not pruned")
+	})
+
+	It("is refused with the operator's words where nothing would be applied", func(ctx SpecContext) {
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("a", "1"))
+		expectReady(ctx, g)
+		for _, text := range []string{"", together(configMap("a", "1"), configMap("a", "2")), configMap("a", "1", setting("order", "much"))} {
+			_, err := foresee(ctx, current(ctx, g), text)
+			var refused *component.RefusedError
+			Expect(errors.As(err, &refused)).To(BeTrue(), "%v", err)
+			Expect(refused.Terminal).To(BeTrue())
+			changeManifests(ctx, g, text)
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True "+refused.Reason+": "+refused.Message)
+		}
+	})
+
+	It("tells of a field that cannot change", func(ctx SpecContext) {
+		g := newGadget(ctx, newNamespace(ctx), "app", job("migrate", "1"))
+		expectReady(ctx, g)
+		forecast, err := foresee(ctx, current(ctx, g), job("migrate", "2"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.Steps).To(BeEmpty())
+		Expect(forecast.Waiting).To(HaveExactElements(HaveField("Reason", "Immutable")))
+	})
+
+	It("tells what is adopted, and what is repaired, while the operator is away", func(ctx SpecContext) {
+		operator := newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", configMap("a", "1"), servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "a"), `{"data": {"value": "theirs"}}`)
+		create(ctx, within(namespace, configMap("b", "theirs")))
+		changed := current(ctx, g)
+		changed.Spec.Manifests = together(configMap("a", "1"), configMap("b", "1"))
+		changed.Generation++
+		forecast, err := previewOf(operator).Apply(ctx, changed)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(effects(forecast)).To(ConsistOf("Update a", "Adopt b"))
+		changeManifests(ctx, g, changed.Spec.Manifests)
+		runOperator(operator, operatorOptions{})
+		expectReady(ctx, g)
+		for _, s := range forecast.Steps {
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, s.Key.Name).Object["data"]).To(Equal(s.After.Object["data"]))
+		}
+	})
+})
+
+var _ = Describe("A preview of a deletion", func() {
+	It("says in which order what goes, phases included", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := newGadget(ctx, namespace, "app", together(configMap("first", "1"), configMap("second", "1", order(1)), configMap("kept", "1", deletePolicy("orphan")),
+			oneJob("clean", preDelete(operatorName))))
+		expectReady(ctx, g)
+		settle(ctx, operatorName)
+		mark := markAudit(ctx)
+		forecast, err := previewOf(operatorName).Delete(ctx, current(ctx, g))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.Stuck()).To(BeFalse())
+		remove(ctx, g)
+		expectGone(ctx, g)
+		expectTold(doneTo(requestsSince(ctx, mark, operatorName), namespace, forecast), turns(forecast))
+	})
+
+	It("names what stands in the way", func(ctx SpecContext) {
+		namespace, group := newNamespace(ctx), newGroup()
+		g := newGadget(ctx, namespace, "app", together(configMap("a", "1"), widgetDefinition(group)), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/theirs"} })
+		expectReady(ctx, g)
+		foreign := create(ctx, strings.Replace(widget(group, "theirs"), "{name:", "{namespace: "+namespace+", name:", 1))
+		forecast, err := previewOf(operatorName).Delete(ctx, current(ctx, g))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(forecast.Steps).To(BeEmpty())
+		Expect(forecast.Blocked).To(HaveExactElements(HaveField("Names", HaveExactElements(ContainSubstring("theirs")))))
+		Expect(forecast.Finalizers).To(Equal([]string{"example.com/theirs"}))
+
+		remove(ctx, foreign[0])
+		forecast, err = previewOf(operatorName).Delete(ctx, current(ctx, g))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(effects(forecast)).To(Equal([]string{"Delete a", "Delete widgets." + group}))
+		patch(ctx, g, `{"metadata": {"finalizers": ["`+operatorName+`/finalizer"]}}`)
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})
+
 // always is what does not depend on the namespace.
 func always(text string) func(string) string { return func(string) string { return text } }
-
 
 func elements(texts []string) []any {
 	found := make([]any, 0, len(texts))

@@ -36,6 +36,9 @@ func (a *app) foresee(ctx context.Context, args []string, o planOptions) (forese
 	if err != nil {
 		return foreseen{}, err
 	}
+	if !target.IsReadyMade() && o.deletion {
+		return foreseeDeletion(ctx, c, target)
+	}
 	if !target.IsReadyMade() {
 		return foreseen{}, exit.BadUsage("%s: %w", target, errNoPreview)
 	}

@@ -9,8 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
 const shopChart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
@@ -79,6 +81,34 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(r.Code).To(Equal(0))
 		expectGolden("plan/conflicts.txt", namespace, r.Out)
 		leftAlone(ctx, namespace)
+	})
+
+	It("tells of the deletion of any operator's component", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}
+		Expect(k8s.Create(ctx, g)).To(Succeed())
+		r := fairlead(ctx, namespace, "plan", "gadget/g", "--delete")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring("no operator has seen this one yet"))
+
+		owner := manifests.Owner{Cluster: "c", Reconciler: "gadgets.example.com", Group: "gadgets.example.com", Kind: "Gadget", Namespace: namespace, Name: "g"}
+		ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "ours",
+			Labels:      map[string]string{"gadgets.example.com/owner-id": owner.ID()},
+			Annotations: map[string]string{"gadgets.example.com/owner-id": owner.String()},
+		}}
+		Expect(k8s.Create(ctx, ours)).To(Succeed())
+		line := "/v1/ConfigMap/" + namespace + "/ours u=" + string(ours.UID)
+		digest, err := manifests.Digest([]string{line})
+		Expect(err).NotTo(HaveOccurred())
+		g.Status.Status = metav1alpha1.Status{
+			Reconciler: "gadgets.example.com", State: "Ready", Inventory: []string{line}, InventoryDigest: digest, Identity: "c/" + string(g.UID),
+		}
+		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		r = fairlead(ctx, namespace, "plan", "gadget/g", "--delete")
+		Expect(r.Err).To(BeEmpty())
+		Expect(r.Out).To(And(MatchRegexp(`1 +0 +delete +ConfigMap +%s/ours`, namespace), HaveSuffix("1 to delete.\n")))
+		Expect(fairlead(ctx, namespace, "plan", "gadget/g").Err).To(ContainSubstring("only that knows how"))
 	})
 
 	DescribeTable("refuses", func(ctx SpecContext, args func(dir string) []string, code int, want string) {
