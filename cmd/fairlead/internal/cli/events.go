@@ -112,14 +112,15 @@ func concerned(ctx context.Context, c *cluster.Cluster, target cluster.Target, d
 	if err != nil {
 		return nil, err
 	}
+	// Of other types only what is a component: a person may have mistaken the type.
+	status, err := cluster.StatusIfAny(target, obj)
+	if err != nil {
+		return nil, err
+	}
 	gvk := target.Mapping.GroupVersionKind
 	keys := []manifests.Key{{Group: gvk.Group, Kind: gvk.Kind, Namespace: target.Namespace, Name: target.Name}}
 	if !dependents {
 		return keys, nil
-	}
-	status, err := cluster.StatusIfAny(target, obj)
-	if err != nil {
-		return nil, err
 	}
 	if status.TargetCluster != "" {
 		return nil, exit.Refuse("%s: its dependents are in another cluster, whose events are not here; leave out --dependents", target)

@@ -56,6 +56,7 @@ var _ = Describe("events", onCluster(func() {
 		Expect(events.Items).To(HaveExactElements(HaveField("Reason", "GenerateFailed"), And(
 			HaveField("Reason", "BackOff"), HaveField("Object.Name", "web-a"), HaveField("Reporter", "fairlead.io"))))
 		Expect(fairlead(ctx, namespace, "events", "shop", "--types=Error")).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("Normal, Warning"))))
+		Expect(fairlead(ctx, namespace, "events", "namespace/default")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("is not a type of components"))))
 	})
 
 	It("goes on with what happens, each event once", func(ctx SpecContext) {
