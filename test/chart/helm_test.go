@@ -1,0 +1,144 @@
+package chart_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
+	helmgenerator "github.com/fairlead-io/fairlead/pkg/generator/helm"
+)
+
+var chart = filepath.Join(root, "config", "chart")
+
+// formerChart is a copy of the chart as it was before components could be suspended.
+func formerChart() string {
+	GinkgoHelper()
+	folder := GinkgoT().TempDir()
+	Expect(os.CopyFS(folder, os.DirFS(chart))).To(Succeed())
+	path := filepath.Join(folder, "files", "crd.yaml")
+	content, err := os.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	former := strings.ReplaceAll(string(content), "suspend:", "halt:")
+	Expect(former).NotTo(Equal(string(content)))
+	Expect(os.WriteFile(path, []byte(former), 0o600)).To(Succeed())
+	return folder
+}
+
+// suspendable says whether the API server keeps the field.
+func suspendable(ctx context.Context) func() (bool, error) {
+	return func() (bool, error) {
+		c := &v1alpha1.Component{
+			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "probe"},
+			Spec:       v1alpha1.ComponentSpec{Suspend: true, Source: inline(settings)},
+		}
+		err := admin.Create(ctx, c, client.DryRunAll)
+		return c.Spec.Suspend, err
+	}
+}
+
+func inline(templates string) v1alpha1.Source {
+	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": templates}}}
+}
+
+const settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"
+
+func gone(ctx context.Context, o client.Object) func() bool {
+	return func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(o), o)) }
+}
+
+var _ = Describe("Helm", Ordered, func() {
+	AfterAll(func(ctx SpecContext) {
+		_, _ = run(ctx, filepath.Join(root, "bin", "helm"), "uninstall", release, "--namespace", system)
+	}, NodeTimeout(time.Minute))
+
+	It("is let in by the API server whatever the values are", func(ctx SpecContext) {
+		cases, err := filepath.Glob(filepath.Join(root, "config", "testdata", "chart", "*", "expected.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(len(cases)).To(BeNumerically(">", 4))
+		for _, namespace := range []string{"platform-system", "shop", "warehouse"} {
+			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: restricted}})).To(Succeed())
+		}
+		generator, err := helmgenerator.New(os.DirFS(chart), helmgenerator.Options{AnnotationPrefix: "fairlead.io"})
+		Expect(err).NotTo(HaveOccurred())
+		for _, expected := range cases {
+			request, err := generatortest.ReadRequest(filepath.Join(filepath.Dir(expected), "request.yaml"))
+			Expect(err).NotTo(HaveOccurred())
+			asked := request.Generator()
+			asked.Capabilities.Version = version.Info{GitVersion: "v1.36.3"}
+			objects, err := generator.Generate(ctx, asked)
+			Expect(err).NotTo(HaveOccurred())
+			for _, object := range objects {
+				expectAdmitted(ctx, expected, object)
+			}
+		}
+	}, SpecTimeout(2*time.Minute))
+
+	It("installs the operator into a namespace that enforces restricted pods", func(ctx SpecContext) {
+		notes := install(ctx, formerChart(), "--set", "replicas=2")
+		Expect(notes).To(ContainSubstring("Components act as the service account fairlead of their own namespace."))
+		Eventually(func() (int32, error) {
+			deployment := &appsv1.Deployment{}
+			err := admin.Get(ctx, client.ObjectKey{Namespace: system, Name: release}, deployment)
+			return deployment.Status.AvailableReplicas, err
+		}).Should(Equal(int32(2)))
+		Eventually(suspendable(ctx)).Should(BeFalse(), "the definition is an old one")
+	}, SpecTimeout(time.Minute))
+
+	It("upgrades the definition of components with the operator", func(ctx SpecContext) {
+		helm(ctx, "upgrade", release, chart)
+		Eventually(suspendable(ctx)).Should(BeTrue())
+	}, SpecTimeout(time.Minute))
+
+	It("leaves the definition and the components when it uninstalls the operator, and takes them over again", func(ctx SpecContext) {
+		kept := &v1alpha1.Component{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kept"}, Spec: v1alpha1.ComponentSpec{Source: inline(settings)},
+		}
+		Expect(admin.Create(ctx, kept)).To(Succeed())
+		helm(ctx, "uninstall", release, "--wait")
+		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(BeTrue())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(kept), kept)).To(Succeed())
+
+		helm(ctx, "install", release, chart) // by its own release, nothing needs to be told
+		Expect(admin.Delete(ctx, kept)).To(Succeed())
+	}, SpecTimeout(2*time.Minute))
+})
+
+// expectAdmitted sends an object as a dry run, and the pod of a Deployment, too. What the Prometheus operator defines is left out.
+func expectAdmitted(ctx context.Context, from string, object client.Object) {
+	GinkgoHelper()
+	data, ok := object.(*unstructured.Unstructured)
+	Expect(ok).To(BeTrue())
+	if data.GroupVersionKind().Group == "monitoring.coreos.com" {
+		return
+	}
+	about := from + ": " + data.GetKind() + " " + data.GetName()
+	err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(data), client.DryRunAll, client.ForceOwnership, client.FieldOwner("test"))
+	Expect(err).NotTo(HaveOccurred(), about)
+	template, found, err := unstructured.NestedMap(data.Object, "spec", "template")
+	Expect(err).NotTo(HaveOccurred())
+	if !found {
+		return
+	}
+	pod := &unstructured.Unstructured{Object: template}
+	pod.SetAPIVersion("v1")
+	pod.SetKind("Pod")
+	pod.SetNamespace(data.GetNamespace())
+	pod.SetName("probe")
+	// The account of the pod is made by the chart, or by somebody else, and is not there yet.
+	Expect(unstructured.SetNestedField(pod.Object, "default", "spec", "serviceAccountName")).To(Succeed())
+	Expect(admin.Create(ctx, pod, client.DryRunAll)).To(Succeed(), about)
+}

@@ -1,0 +1,54 @@
+package chart_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+)
+
+var _ = Describe("Fairlead", Ordered, func() {
+	It("installs the operator, which takes over, repairs itself, and does not delete itself", func(ctx SpecContext) {
+		By("applying the chart by an operator of an administrator")
+		Expect(config.Install(ctx, admin)).To(Succeed())
+		first := launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+		// What config/rbac brought is not the chart's, and has no owner.
+		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--wait")
+		Expect(status(ctx, system, release)()).To(HavePrefix("Ready Ready: "))
+
+		By("handing over to the one that it installed")
+		start(ctx, credentials(ctx, system, release))
+		first()
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		deployment.Spec.Replicas = new(int32(5))
+		Expect(admin.Update(ctx, deployment)).To(Succeed())
+		Eventually(func() (int32, error) {
+			err := admin.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)
+			return *deployment.Spec.Replicas, err
+		}).Should(Equal(int32(1)))
+
+		By("refusing to delete itself")
+		itself := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
+		Expect(admin.Delete(ctx, itself)).To(Succeed())
+		Eventually(status(ctx, system, release)).Should(And(HavePrefix("DeletionBlocked DeletionRefused: "),
+			ContainSubstring("Deployment fairlead-system/fairlead-operator"), ContainSubstring("run fairlead-operator elsewhere")))
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		Expect(deployment.DeletionTimestamp).To(BeNil())
+	}, SpecTimeout(3*time.Minute))
+
+	It("is deleted by an operator that runs elsewhere", func(ctx SpecContext) {
+		itself := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(itself), itself)).To(Succeed())
+		launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+		Eventually(gone(ctx, itself)).WithTimeout(time.Minute).Should(BeTrue())
+		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(BeTrue())
+		Expect(suspendable(ctx)()).To(BeTrue(), "the definition stays")
+	}, SpecTimeout(2*time.Minute))
+})

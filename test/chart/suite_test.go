@@ -1,0 +1,203 @@
+// Package chart_test installs the operator by its chart, with Helm and with Fairlead itself, and runs the real program as the service account
+// that the chart makes, with the flags that the chart gives it.
+package chart_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+const (
+	root = "../.."
+	// release and system are what the documentation calls them; the operator's objects are called as the release.
+	release, system = "fairlead-operator", "fairlead-system"
+)
+
+var (
+	cluster  *testcluster.Cluster
+	admin    client.Client
+	programs string
+)
+
+func TestChart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "The chart")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	buildPrograms(ctx)
+	cluster = testcluster.StartFor(GinkgoTB(), testcluster.Options{Nodes: 1})
+	scheme := runtime.NewScheme()
+	Expect(errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))).To(Succeed())
+	var err error
+	admin, err = client.New(cluster.Config(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system, Labels: restricted}})).To(Succeed())
+}, NodeTimeout(10*time.Minute))
+
+// restricted makes a namespace refuse pods that do not satisfy the strictest Pod Security Standard.
+var restricted = map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
+
+// buildPrograms builds what is tested; Go does nothing where it is current.
+func buildPrograms(ctx context.Context) {
+	GinkgoHelper()
+	var err error
+	programs, err = filepath.Abs(filepath.Join(root, "bin", "e2e"))
+	Expect(err).NotTo(HaveOccurred())
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", programs+"/", "./cmd/...")
+	build.Dir = root
+	output, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+
+	// Go takes results of tests from its cache while what they read stands. They must not outlive the sources of the programs, and the chart.
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")
+	list.Dir = root
+	folders, err := list.Output()
+	Expect(err).NotTo(HaveOccurred())
+	for folder := range strings.FieldsSeq(string(folders)) {
+		_, err := os.ReadDir(folder)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	Expect(filepath.WalkDir(filepath.Join(root, "config", "chart"), func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			_, err = os.ReadFile(path)
+		}
+		return err
+	})).To(Succeed())
+}
+
+// run runs a program to its end, and returns what it prints to stdout.
+func run(ctx context.Context, program string, args ...string) (string, error) {
+	var out, complaints bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	// A home of its own: nothing that a person configured takes effect.
+	cmd.Env = []string{"HOME=" + GinkgoT().TempDir(), "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + cluster.Kubeconfig()}
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%w: %s", err, complaints.String())
+	}
+	return out.String(), nil
+}
+
+func helm(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	out, err := run(ctx, filepath.Join(root, "bin", "helm"), append(args, "--namespace", system)...)
+	Expect(err).NotTo(HaveOccurred())
+	return out
+}
+
+// install installs the chart. The definition may be there, from another spec, as something that was installed in another way.
+func install(ctx context.Context, from string, args ...string) (notes string) {
+	GinkgoHelper()
+	return helm(ctx, append([]string{"install", release, from, "--take-ownership"}, args...)...)
+}
+
+// credentials writes a kubeconfig with a token of a service account: what a pod of it has.
+func credentials(ctx context.Context, namespace, name string) string {
+	GinkgoHelper()
+	request := &authenticationv1.TokenRequest{}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	Expect(admin.SubResource("token").Create(ctx, account, request)).To(Succeed())
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.Config().Host, CertificateAuthorityData: authority()}
+	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: request.Status.Token}
+	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	config.CurrentContext = "x"
+	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(clientcmd.WriteToFile(*config, path)).To(Succeed())
+	return path
+}
+
+func authority() []byte {
+	GinkgoHelper()
+	tls := cluster.Config().TLSClientConfig
+	if len(tls.CAData) > 0 {
+		return tls.CAData
+	}
+	content, err := os.ReadFile(tls.CAFile)
+	Expect(err).NotTo(HaveOccurred())
+	return content
+}
+
+// start runs the operator as a pod of the Deployment would, but on addresses that nobody else has. It ends with the spec, or by what is returned.
+func start(ctx context.Context, kubeconfig string, more ...string) (stop func()) {
+	GinkgoHelper()
+	args := append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	return launch(append(args, more...)...)
+}
+
+// deployed returns the flags that the chart gives the operator.
+func deployed(ctx context.Context) []string {
+	GinkgoHelper()
+	deployment := &appsv1.Deployment{}
+	Expect(admin.Get(ctx, client.ObjectKey{Namespace: system, Name: release}, deployment)).To(Succeed())
+	return deployment.Spec.Template.Spec.Containers[0].Args
+}
+
+func launch(args ...string) (stop func()) {
+	GinkgoHelper()
+	command := exec.Command(filepath.Join(programs, "fairlead-operator"), args...)
+	// There is no place to write to, as in the container.
+	command.Env = []string{"HOME=/nowhere", "TMPDIR=/nowhere"}
+	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(command.Start()).To(Succeed())
+	ended := false
+	stop = func() {
+		GinkgoHelper()
+		if ended {
+			return
+		}
+		ended = true
+		Expect(command.Process.Signal(syscall.SIGTERM)).To(Succeed())
+		Expect(command.Wait()).To(Succeed())
+	}
+	DeferCleanup(func() { stop() })
+	return stop
+}
+
+// status returns the state of a component, and its condition Ready for the spec that it has.
+func status(ctx context.Context, namespace, name string) func() (string, error) {
+	return func() (string, error) {
+		c := &v1alpha1.Component{}
+		if err := admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c); err != nil {
+			return "", err
+		}
+		ready := meta.FindStatusCondition(c.Status.Conditions, metav1alpha1.ConditionReady)
+		if ready == nil || ready.ObservedGeneration != c.Generation {
+			return "", nil
+		}
+		return fmt.Sprintf("%s %s: %s", c.Status.State, ready.Reason, ready.Message), nil
+	}
+}
