@@ -45,15 +45,11 @@ func (a *app) newScaffold() *cobra.Command {
 		Long:  scaffoldHelp,
 		Example: `  fairlead scaffold ./shop-operator --chart ./shop --group apps.example.com --kind Shop \
     --operator-name shop-operator.example.com --module example.com/shop-operator`,
-		Args: cobra.ExactArgs(1),
-		RunE: work(func(ctx context.Context, args []string) error { return a.scaffold(ctx, args[0], o) }),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		Args:              cobra.ExactArgs(1),
+		RunE:              work(func(ctx context.Context, args []string) error { return a.scaffold(ctx, args[0], o) }),
+		ValidArgsFunction: completeFolder,
 	}
+	cmd.AddCommand(a.newScaffoldUpdate())
 	flags := cmd.Flags()
 	flags.StringVar(&o.answers.Group, "group", "", "API group of the component, such as apps.example.com")
 	flags.StringVar(&o.answers.Kind, "kind", "", "kind of the component, such as Shop")
@@ -64,6 +60,7 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
 	flags.StringVar(&o.kustomization, "kustomization", "", "folder or archive of a kustomization that is copied into the project")
 	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)}, "what the spec has besides: "+texts(scaffold.Interfaces))
+	flags.BoolVar(&o.answers.Webhooks, "webhooks", false, "check components, and fill in defaults, when they are written")
 	flags.StringVar(&o.answers.Image, "image", "", "image of the operator, without a tag")
 	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project uses instead of a release")
 	flags.BoolVar(&o.force, "force", false, "overwrite files")
@@ -71,6 +68,14 @@ func (a *app) newScaffold() *cobra.Command {
 	complete(cmd, "generator", strings.Split(texts(scaffold.Generators), ", ")...)
 	complete(cmd, "interfaces", strings.Split(texts(scaffold.Interfaces), ", ")...)
 	return cmd
+}
+
+// completeFolder completes a folder.
+func completeFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 func texts[T ~string](values []T) string {

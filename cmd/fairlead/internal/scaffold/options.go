@@ -41,7 +41,7 @@ const (
 	InterfaceServiceAccount Interface = "service-account"
 	// InterfaceKubeConfig is Targeter: spec.kubeConfig.
 	InterfaceKubeConfig Interface = "kubeconfig"
-	// InterfacePolicies is PolicyHolder: spec.policies.
+	// InterfacePolicies is PolicyHolder: spec.adoptionPolicy, spec.updatePolicy and spec.deletePolicy.
 	InterfacePolicies Interface = "policies"
 	// InterfaceTypes is TypeHolder: spec.additionalManagedTypes.
 	InterfaceTypes Interface = "types"
@@ -59,7 +59,7 @@ var fieldsOf = map[Interface][]string{
 	InterfaceIntervals:      {"interval", "retryInterval", "timeout"},
 	InterfaceServiceAccount: {"serviceAccountName"},
 	InterfaceKubeConfig:     {"kubeConfig"},
-	InterfacePolicies:       {"policies"},
+	InterfacePolicies:       {"adoptionPolicy", "updatePolicy", "deletePolicy"},
 	InterfaceTypes:          {"additionalManagedTypes"},
 }
 

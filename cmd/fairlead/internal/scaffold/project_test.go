@@ -24,6 +24,10 @@ func shop() scaffold.Options {
 // write writes a project to a new folder.
 func write(t *testing.T, req scaffold.Request) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the tools of a project")
+	}
+	program(t, "controller-gen")
 	fairlead, err := scaffold.FindFairlead(root)
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +87,5 @@ func works(t *testing.T, dir string) {
 }
 
 func TestAProjectInGoBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster")
-	}
 	works(t, write(t, scaffold.Request{Options: shop()}))
 }

@@ -1,7 +1,11 @@
 package scaffold
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
@@ -43,4 +47,31 @@ func checkArchive(base []byte, files []File) error {
 		}
 	}
 	return nil
+}
+
+// readRecords returns what a project was rendered with, and to.
+func readRecords(dir string) (Options, []File, error) {
+	answers, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Options{}, nil, fmt.Errorf("%s was not written by fairlead scaffold: it has no %s", dir, recordFile)
+	}
+	if err != nil {
+		return Options{}, nil, err
+	}
+	var o Options
+	if err := yaml.UnmarshalStrict(answers, &o); err != nil {
+		return Options{}, nil, fmt.Errorf("%s: %w", recordFile, err)
+	}
+	if err := o.Validate(); err != nil {
+		return Options{}, nil, fmt.Errorf("%s: %w", recordFile, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, baseFile))
+	if err != nil {
+		return Options{}, nil, fmt.Errorf("what was written once is needed to tell what changed since: %w", err)
+	}
+	var files []File
+	for _, file := range txtar.Parse(text).Files {
+		files = append(files, File{Path: file.Name, Content: file.Data})
+	}
+	return o, files, nil
 }

@@ -1,0 +1,59 @@
+package scaffold
+
+import "golang.org/x/mod/modfile"
+
+// mergeModule brings what the template says of Fairlead and of Go into a go.mod. Everything else in it is the go command's, or a person's.
+func mergeModule(mine, base, newer []byte) ([]byte, error) {
+	files := make([]*modfile.File, 0, 3)
+	for _, text := range [][]byte{mine, base, newer} {
+		parsed, err := modfile.Parse("go.mod", text, nil)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, parsed)
+	}
+	own, former, next := files[0], files[1], files[2]
+	if version := requiredFairlead(next); version != requiredFairlead(former) {
+		if err := own.AddRequire(fairleadModule, version); err != nil {
+			return nil, err
+		}
+	}
+	if place := replacedFairlead(next); place != replacedFairlead(former) {
+		if err := replaceFairlead(own, place); err != nil {
+			return nil, err
+		}
+	}
+	if former.Go != nil && next.Go != nil && former.Go.Version != next.Go.Version {
+		if err := own.AddGoStmt(next.Go.Version); err != nil {
+			return nil, err
+		}
+	}
+	own.Cleanup()
+	return own.Format()
+}
+
+// replaceFairlead makes a checkout stand in for Fairlead, or none where place is empty.
+func replaceFairlead(file *modfile.File, place string) error {
+	if err := file.DropReplace(fairleadModule, ""); err != nil || place == "" {
+		return err
+	}
+	return file.AddReplace(fairleadModule, "", place, "")
+}
+
+func requiredFairlead(file *modfile.File) string {
+	for _, requirement := range file.Require {
+		if requirement.Mod.Path == fairleadModule {
+			return requirement.Mod.Version
+		}
+	}
+	return ""
+}
+
+func replacedFairlead(file *modfile.File) string {
+	for _, replacement := range file.Replace {
+		if replacement.Old.Path == fairleadModule {
+			return replacement.New.Path
+		}
+	}
+	return ""
+}

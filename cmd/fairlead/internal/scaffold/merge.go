@@ -1,0 +1,82 @@
+package scaffold
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Conflict is a place where a person and a newer template changed the same lines, or a whole file.
+type Conflict struct {
+	File string
+	// Line is that of the first line in question, in the file as it is; 0 where it is the whole file.
+	Line int
+	// Why says what it is about.
+	Why string
+}
+
+// String names the place as compilers do.
+func (c Conflict) String() string {
+	if c.Line == 0 {
+		return c.File + ": " + c.Why
+	}
+	return fmt.Sprintf("%s:%d: %s", c.File, c.Line, c.Why)
+}
+
+// The markers of a conflict, as git writes them.
+const (
+	oursMarker   = "<<<<<<<"
+	middleMarker = "======="
+	theirsMarker = ">>>>>>>"
+)
+
+// mergeText merges two changes of a text, with git: what both changed in another way becomes a conflict, marked in the result.
+func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]byte, []Conflict, error) {
+	dir, err := os.MkdirTemp("", "fairlead-merge-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	for name, content := range map[string][]byte{"mine": mine, "base": base, "newer": newer} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return nil, nil, err
+		}
+	}
+	command := exec.CommandContext(ctx, "git", "merge-file", "-p", "-q", "-L", "yours", "-L", "base", "-L", "template", "mine", "base", "newer")
+	command.Dir = dir
+	var out, errOut bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errOut
+	err = command.Run()
+	// The exit code is the number of conflicts; 255 is an error.
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 && exit.ExitCode() < 128 {
+		return out.Bytes(), conflictsIn(file, out.Bytes()), nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("merge %s with git: %w: %s", file, err, strings.TrimSpace(errOut.String()))
+	}
+	return out.Bytes(), nil, nil
+}
+
+// conflictsIn finds the conflicts in a merged text, with their lines in the text of the person.
+func conflictsIn(file string, merged []byte) []Conflict {
+	var found []Conflict
+	line, inNewer := 1, false
+	for text := range strings.Lines(string(merged)) {
+		switch {
+		case strings.HasPrefix(text, oursMarker+" yours"):
+			found = append(found, Conflict{File: file, Line: line, Why: "changed here, and in another way by the template"})
+		case len(found) > 0 && strings.TrimRight(text, "\r\n") == middleMarker:
+			inNewer = true
+		case strings.HasPrefix(text, theirsMarker+" template"):
+			inNewer = false
+		case !inNewer:
+			line++
+		}
+	}
+	return found
+}

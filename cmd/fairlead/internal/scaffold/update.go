@@ -1,0 +1,214 @@
+package scaffold
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// UpdateRequest says which project to update.
+type UpdateRequest struct {
+	Dir string
+	// Fairlead is what the project is to require.
+	Fairlead Fairlead
+	// KeepConflicts writes what can be merged although there are conflicts, with these marked in their files.
+	KeepConflicts bool
+	// DryRun writes nothing.
+	DryRun bool
+	// Report tells a person what is done; a line each.
+	Report func(line string)
+}
+
+// Verb says what an update does with a file.
+type Verb string
+
+// The verbs.
+const (
+	VerbCreate Verb = "create"
+	VerbUpdate Verb = "update"
+	VerbMerge  Verb = "merge"
+	VerbDelete Verb = "delete"
+)
+
+// Change is what an update does with a file.
+type Change struct {
+	Verb    Verb
+	File    string
+	content []byte
+}
+
+// Update is what a newer template comes to in a project.
+type Update struct {
+	Changes   []Change
+	Conflicts []Conflict
+	// Notes are what a person should know about the result.
+	Notes []string
+}
+
+// UpdateProject brings what the templates of this program say into a project, beside what people changed in it. Where they contradict each
+// other there are conflicts, and nothing is written unless the request keeps them; what was written last time is then forgotten, so that the
+// conflicts are for people to resolve.
+func UpdateProject(ctx context.Context, req UpdateRequest) (Update, error) {
+	o, base, err := readRecords(req.Dir)
+	if err != nil {
+		return Update{}, err
+	}
+	newer, notes, err := renderNewer(ctx, req, o)
+	if err != nil {
+		return Update{}, err
+	}
+	update, err := merge(ctx, req.Dir, base, newer)
+	update.Notes = notes
+	if err != nil || req.DryRun || len(update.Conflicts) > 0 && !req.KeepConflicts {
+		return update, err
+	}
+	kept, err := records(o, newer)
+	if err != nil {
+		return update, err
+	}
+	return update, update.write(ctx, req, kept)
+}
+
+// renderNewer renders the templates as they are now, with the chart or kustomization as it is in the project.
+func renderNewer(ctx context.Context, req UpdateRequest, o Options) ([]File, []string, error) {
+	var given []File
+	if o.Given {
+		folder := sourceFolder(o)
+		files, err := readSource(os.DirFS(filepath.Join(req.Dir, filepath.FromSlash(folder))))
+		if err != nil {
+			return nil, nil, fmt.Errorf("read %s: %w", folder, err)
+		}
+		for _, file := range files {
+			given = append(given, File{Path: folder + "/" + file.Path, Content: file.Content})
+		}
+	}
+	f, notes, err := learn(ctx, o, req.Fairlead, given)
+	if err != nil {
+		return nil, nil, err
+	}
+	newer, err := renderAll(f)
+	return newer, notes, err
+}
+
+// merge compares what was written last time, what is there, and what is newer.
+func merge(ctx context.Context, dir string, base, newer []File) (Update, error) {
+	before, after := byPath(base), byPath(newer)
+	var paths []string
+	for _, file := range slices.Concat(base, newer) {
+		if !filepath.IsLocal(filepath.FromSlash(file.Path)) {
+			return Update{}, fmt.Errorf("%s names %q, which is not in the project", baseFile, file.Path)
+		}
+		paths = append(paths, file.Path)
+	}
+	slices.Sort(paths)
+	var update Update
+	for _, path := range slices.Compact(paths) {
+		mine, err := readMine(dir, path)
+		if err != nil {
+			return update, err
+		}
+		change, conflicts, err := mergeFile(ctx, path, before[path], mine, after[path])
+		if err != nil {
+			return update, err
+		}
+		if change != nil {
+			update.Changes = append(update.Changes, *change)
+		}
+		update.Conflicts = append(update.Conflicts, conflicts...)
+	}
+	return update, nil
+}
+
+func byPath(files []File) map[string][]byte {
+	found := map[string][]byte{}
+	for _, file := range files {
+		found[file.Path] = append([]byte{}, file.Content...)
+	}
+	return found
+}
+
+// readMine returns a file of the project, nil where there is none.
+func readMine(dir, path string) ([]byte, error) {
+	content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return append([]byte{}, content...), err
+}
+
+// mergeFile decides about a file; nil stands for one that is not there.
+func mergeFile(ctx context.Context, path string, base, mine, newer []byte) (*Change, []Conflict, error) {
+	switch {
+	case same(mine, newer), same(base, newer):
+		return nil, nil, nil
+	case base == nil && mine == nil:
+		return &Change{Verb: VerbCreate, File: path, content: newer}, nil, nil
+	case base == nil:
+		return nil, []Conflict{{File: path, Why: "the template has a file of this name now, and so do you: rename yours"}}, nil
+	case mine == nil:
+		// Who deleted a file does not want a newer one, either.
+		return nil, nil, nil
+	case newer == nil && same(base, mine):
+		return &Change{Verb: VerbDelete, File: path}, nil, nil
+	case newer == nil:
+		return nil, []Conflict{{File: path, Why: "the template has it no more, and you changed it: delete it, or keep it as yours"}}, nil
+	case same(base, mine):
+		return &Change{Verb: VerbUpdate, File: path, content: newer}, nil, nil
+	case path == "go.mod":
+		merged, err := mergeModule(mine, base, newer)
+		return &Change{Verb: VerbMerge, File: path, content: merged}, nil, err
+	}
+	merged, conflicts, err := mergeText(ctx, path, base, mine, newer)
+	return &Change{Verb: VerbMerge, File: path, content: merged}, conflicts, err
+}
+
+// same compares contents; a file that is not there is not an empty one.
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+// write writes an update: all of it, or nothing. Where conflicts are marked, the project's tools cannot work yet.
+func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error {
+	stage, err := newStage(req.Dir)
+	if err != nil {
+		return err
+	}
+	defer stage.discard()
+	var written, deleted []string
+	for _, change := range u.Changes {
+		if change.Verb == VerbDelete {
+			deleted = append(deleted, change.File)
+			continue
+		}
+		written = append(written, change.File)
+		if err := stage.put(File{Path: change.File, Content: change.content}); err != nil {
+			return err
+		}
+	}
+	for _, file := range kept {
+		written = append(written, file.Path)
+		if err := stage.put(file); err != nil {
+			return err
+		}
+	}
+	if err := stage.move(written); err != nil {
+		return err
+	}
+	for _, file := range deleted {
+		if err := os.Remove(filepath.Join(req.Dir, filepath.FromSlash(file))); err != nil {
+			return err
+		}
+	}
+	if len(u.Conflicts) > 0 {
+		req.Report("when the conflicts are resolved, run: go mod tidy && make generate")
+		return nil
+	}
+	tools := workshop{dir: req.Dir, fairlead: req.Fairlead, report: req.Report}
+	if err := errors.Join(tools.tidy(ctx), tools.generate(ctx)); err != nil {
+		return fmt.Errorf("the files are merged, and yet: %w", err)
+	}
+	return nil
+}

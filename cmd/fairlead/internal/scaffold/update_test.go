@@ -1,0 +1,213 @@
+package scaffold_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+)
+
+// base is where a project keeps what was written.
+const base = ".fairlead/base.txtar"
+
+// projects copies one project for each test.
+func projects(t *testing.T, req scaffold.Request) func(*testing.T) string {
+	t.Helper()
+	original := write(t, req)
+	return func(t *testing.T) string {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "project")
+		if err := os.CopyFS(dir, os.DirFS(original)); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+}
+
+// replace replaces text, which must be there, in a file.
+func replace(t *testing.T, dir, file, before, after string) {
+	t.Helper()
+	place := filepath.Join(dir, file)
+	text, err := os.ReadFile(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte(before)) {
+		t.Fatalf("%s does not contain %q", file, before)
+	}
+	if err := os.WriteFile(place, bytes.Replace(text, []byte(before), []byte(after), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// age makes a project one of an older template, which had another text.
+func age(t *testing.T, dir, file, now, before string) {
+	t.Helper()
+	replace(t, dir, file, now, before)
+	replace(t, dir, base, now, before)
+}
+
+// update updates a project.
+func update(t *testing.T, dir string, change func(*scaffold.UpdateRequest)) (found scaffold.Update, verbs []string) {
+	t.Helper()
+	fairlead, err := scaffold.FindFairlead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := scaffold.UpdateRequest{Dir: dir, Fairlead: fairlead, Report: func(line string) { t.Log(line) }}
+	change(&req)
+	found, err = scaffold.UpdateProject(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range found.Changes {
+		verbs = append(verbs, string(c.Verb)+" "+c.File)
+	}
+	return found, verbs
+}
+
+func plainly(*scaffold.UpdateRequest) {}
+
+func contentOf(t *testing.T, dir, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const (
+	// now is a line of the Makefile, and before what an older template may have had there.
+	now, before = "help: ## Show this help", "help: ## Show some help"
+	// mine is what a person changed elsewhere in the file.
+	theirs, mine = "clean: ## Remove what was built", "clean: ## Tidy up"
+)
+
+func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
+	project := projects(t, scaffold.Request{Options: shop()})
+
+	t.Run("changes nothing where nothing is newer", func(t *testing.T) {
+		dir := project(t)
+		replace(t, dir, "Makefile", theirs, mine)
+		if found, verbs := update(t, dir, plainly); len(verbs) > 0 || len(found.Conflicts) > 0 {
+			t.Errorf("got %v and %v", verbs, found.Conflicts)
+		}
+	})
+	t.Run("takes over what nobody changed", func(t *testing.T) {
+		dir := project(t)
+		age(t, dir, "Makefile", now, before)
+		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"update Makefile"}) {
+			t.Errorf("got %v", verbs)
+		}
+		if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) {
+			t.Errorf("got %s", got)
+		}
+		if _, verbs := update(t, dir, plainly); len(verbs) > 0 {
+			t.Errorf("a second update does %v", verbs)
+		}
+	})
+	t.Run("merges what both changed", func(t *testing.T) {
+		dir := project(t)
+		age(t, dir, "Makefile", now, before)
+		replace(t, dir, "Makefile", theirs, mine)
+		if found, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"merge Makefile"}) || len(found.Conflicts) > 0 {
+			t.Errorf("got %v and %v", verbs, found.Conflicts)
+		}
+		if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) || !strings.Contains(got, mine) {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("creates what is new, and leaves deleted what was deleted", func(t *testing.T) {
+		dir := project(t)
+		replace(t, dir, base, "-- Dockerfile --", "-- Dockerfile.former --")
+		for _, file := range []string{"Dockerfile", "README.md"} {
+			if err := os.Remove(filepath.Join(dir, file)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"create Dockerfile"}) {
+			t.Errorf("got %v", verbs)
+		}
+	})
+	t.Run("keeps what go.mod has besides", func(t *testing.T) {
+		dir := project(t)
+		age(t, dir, "go.mod", "go 1.26.0", "go 1.25.0")
+		replace(t, dir, "go.mod", "module example.com/shop-operator", "// Ours.\nmodule example.com/shop-operator")
+		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"merge go.mod"}) {
+			t.Errorf("got %v", verbs)
+		}
+		if got := contentOf(t, dir, "go.mod"); !strings.Contains(got, "go 1.26.0") || !strings.Contains(got, "// Ours.") || !strings.Contains(got, "k8s.io/api ") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestUpdateTellsOfConflictsWithFileAndLine(t *testing.T) {
+	project := projects(t, scaffold.Request{Options: shop()})
+	conflicting := func(t *testing.T) (dir string, line int) {
+		t.Helper()
+		dir = project(t)
+		age(t, dir, "Makefile", now, before)
+		line = 1 + strings.Count(strings.Split(contentOf(t, dir, "Makefile"), before)[0], "\n")
+		replace(t, dir, "Makefile", before, "help: ## Show my help")
+		return dir, line
+	}
+	t.Run("and writes nothing", func(t *testing.T) {
+		dir, line := conflicting(t)
+		age(t, dir, "main.go", "package main", "package main // Older.")
+		was := contentOf(t, dir, "Makefile") + contentOf(t, dir, "main.go") + contentOf(t, dir, base)
+		found, _ := update(t, dir, plainly)
+		if len(found.Conflicts) != 1 || found.Conflicts[0].File != "Makefile" || found.Conflicts[0].Line != line {
+			t.Errorf("got %v, want one in line %d", found.Conflicts, line)
+		}
+		if is := contentOf(t, dir, "Makefile") + contentOf(t, dir, "main.go") + contentOf(t, dir, base); is != was {
+			t.Error("something was written")
+		}
+	})
+	t.Run("and marks them where a person wants that", func(t *testing.T) {
+		dir, _ := conflicting(t)
+		update(t, dir, func(req *scaffold.UpdateRequest) { req.KeepConflicts = true })
+		got := contentOf(t, dir, "Makefile")
+		for _, want := range []string{"<<<<<<< yours", "Show my help", ">>>>>>> template", now} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q is missing", want)
+			}
+		}
+	})
+	t.Run("also of a file that is new to both", func(t *testing.T) {
+		dir := project(t)
+		replace(t, dir, base, "-- Dockerfile --", "-- Dockerfile.former --")
+		replace(t, dir, "Dockerfile", "FROM", "# Mine.\nFROM")
+		if found, _ := update(t, dir, plainly); len(found.Conflicts) != 1 || found.Conflicts[0].File != "Dockerfile" {
+			t.Errorf("got %v", found.Conflicts)
+		}
+	})
+}
+
+func TestUpdateLetsTypesFollowTheChartOfTheProject(t *testing.T) {
+	o := shop()
+	o.Generator, o.Given = scaffold.GeneratorHelm, true
+	dir := write(t, scaffold.Request{Options: o, Source: os.DirFS("testdata/chart")})
+	replace(t, dir, "internal/generator/chart/values.yaml", "replicas: 1", "replicas: 1\n# How fast it is.\nspeed: 3")
+	if _, verbs := update(t, dir, plainly); !slices.Contains(verbs, "update api/v1alpha1/values.go") {
+		t.Errorf("got %v", verbs)
+	}
+	if got := contentOf(t, dir, "api/v1alpha1/values.go"); !strings.Contains(got, "// How fast it is.") || !strings.Contains(got, "Speed *int64") {
+		t.Errorf("got %s", got)
+	}
+	if got := contentOf(t, dir, "chart/definitions/apps.example.com_shops.yaml"); !strings.Contains(got, "speed:") {
+		t.Errorf("the definition does not know it: %s", got)
+	}
+}
+
+func TestUpdateRefusesAFolderThatItDidNotWrite(t *testing.T) {
+	_, err := scaffold.UpdateProject(t.Context(), scaffold.UpdateRequest{Dir: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "was not written by fairlead scaffold") {
+		t.Errorf("got %v", err)
+	}
+}

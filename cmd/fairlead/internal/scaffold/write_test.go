@@ -1,0 +1,107 @@
+package scaffold_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+)
+
+// requestFor is a request for a project in a folder, without anything that takes long.
+func requestFor(t *testing.T, dir string) scaffold.Request {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the tools of a project")
+	}
+	fairlead, err := scaffold.FindFairlead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scaffold.Request{Dir: dir, Options: shop(), Fairlead: fairlead, Report: func(string) {}}
+}
+
+func newProject(t *testing.T, req scaffold.Request) *scaffold.Project {
+	t.Helper()
+	project, err := scaffold.New(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
+func TestNoFileIsOverwrittenWithoutForce(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"README.md", "main.go"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	req := requestFor(t, dir)
+	err := newProject(t, req).Write(t.Context())
+	exists, ok := errors.AsType[*scaffold.ExistsError](err)
+	if !ok || !slices.Equal(exists.Files, []string{"README.md", "main.go"}) {
+		t.Fatalf("got %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("got %v, %v", entries, err)
+	}
+	req.Force = true
+	if err := newProject(t, req).Write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := contentOf(t, dir, "main.go"); !strings.Contains(got, "package main") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestNothingIsWrittenWhereAToolFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	t.Setenv("PATH", t.TempDir())
+	if err := newProject(t, requestFor(t, dir)).Write(t.Context()); err == nil || !strings.Contains(err.Error(), "go is needed") {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(filepath.Dir(dir))); err != nil || len(entries) > 0 {
+		t.Errorf("%v is there, %v", entries, err)
+	}
+}
+
+func TestPathsListWhatIsWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "project")
+	req := requestFor(t, dir)
+	project := newProject(t, req)
+	all, existing, err := project.Paths()
+	if err != nil || len(existing) > 0 {
+		t.Fatalf("%v, %v", existing, err)
+	}
+	if err := project.Write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var written []string
+	err = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			relative, failure := filepath.Rel(dir, path)
+			written, err = append(written, filepath.ToSlash(relative)), failure
+		}
+		return err
+	})
+	slices.Sort(written)
+	if err != nil || !slices.Equal(written, all) {
+		t.Errorf("written %v, listed %v, %v", written, all, err)
+	}
+}
+
+func TestAChartWhoseValueIsAFieldOfAnInterfaceIsRefused(t *testing.T) {
+	req := requestFor(t, t.TempDir())
+	req.Options.Generator, req.Options.Given = scaffold.GeneratorHelm, true
+	req.Options.Interfaces = []scaffold.Interface{scaffold.InterfaceIntervals}
+	req.Source = os.DirFS("testdata/chart")
+	_, err := scaffold.New(t.Context(), req)
+	if err == nil || !strings.Contains(err.Error(), `"timeout"`) || !strings.Contains(err.Error(), "--interfaces intervals") {
+		t.Errorf("got %v", err)
+	}
+}
