@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -81,7 +82,7 @@ func usageOf(query string) Usage {
 func selectorOf(matchers []*labels.Matcher) Selector {
 	var s Selector
 	for _, m := range matchers {
-		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 			s.Metric = m.Value
 			continue
 		}
