@@ -184,14 +184,16 @@ func (r *Reconciler[T]) belongsTo(secret *metav1.PartialObjectMetadata, owners m
 	})
 }
 
-// sweepRecords drops the records whose component is none of the owners. Of another cluster, which a backup brought along, or of
-// another kind nothing is known.
+// sweepRecords drops the records whose component is none of the owners. Of another kind nothing is known. What is of another cluster, which a
+// backup brought along, stays until somebody deletes it; our finalizer does not hold it then, for nobody here reads it.
 func (r *Reconciler[T]) sweepRecords(ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool, kin manifests.Owner) error {
 	var errs []error
 	for _, secret := range secrets {
 		owner, isRecord := secret.Labels[r.name+"/"+labelRecord]
-		known := strings.HasPrefix(secret.Annotations[r.name+"/"+labelRecord], strings.TrimSuffix(kin.String(), "/"))
-		if !isRecord || !known || owners[owner] {
+		of, known := manifests.ParseOwner(secret.Annotations[r.name+"/"+labelRecord])
+		isKin := known && of.Reconciler == kin.Reconciler && of.Group == kin.Group && of.Kind == kin.Kind
+		isOurs := isKin && (of.Cluster == kin.Cluster || secret.DeletionTimestamp != nil)
+		if !isRecord || !isOurs || owners[owner] {
 			continue
 		}
 		err := r.dropSecret(ctx, secret)

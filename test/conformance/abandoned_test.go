@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -70,6 +71,24 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		expectLetGo(ctx, namespace)
+	})
+
+	It("leaves none on a record that a backup brought to another cluster, when somebody deletes it", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		ready(ctx, namespace, operator)
+		counts := records(ctx, namespace)[0]
+		owner, ok := manifests.ParseOwner(counts.Annotations[operator+"/record-of"])
+		Expect(ok).To(BeTrue())
+		owner.Cluster = "elsewhere"
+		brought := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "phases-" + owner.ID() + "-0123456789abcdef-0", Finalizers: counts.Finalizers,
+			Labels:      map[string]string{operator + "/record-of": owner.ID(), operator + "/held": "true"},
+			Annotations: map[string]string{operator + "/record-of": owner.String()},
+		}}
+		Expect(k8s.Create(ctx, brought)).To(Succeed())
+		remove(ctx, brought)
+		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(ConsistOf(HaveField("Name", counts.Name)))
 	})
 
 	It("is not taken for one that only left the operator's view", func(ctx SpecContext) {
