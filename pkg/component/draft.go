@@ -20,7 +20,7 @@ type draft struct {
 	// id identifies the record of the bodies where a second rendering would give other values, and note says which; both are empty where it
 	// gives the same.
 	id, note string
-	// anew says that no values were kept that it could have taken over.
+	// anew says that what was applied of the same inputs has other values, which are lost: until the inputs change it stays as it is.
 	anew bool
 	// told is what the generator said besides; nil where it was not asked.
 	told *results
@@ -145,7 +145,7 @@ func nonDeterministic(differences []string) error {
 // keepValues says what becomes of a rendering with values that differ each time. The first one of new inputs is kept. One that follows because of
 // what is looked up gets the values that were kept; where it has others besides, which may depend on those, what is kept stands as a whole.
 func (r *Reconciler[T]) keepValues(component T, in inputs, rendered []*unstructured.Unstructured, kept draft, fields []determinism.Field) (draft, error) {
-	d := draft{bodies: drafted{plain: rendered}, note: describeFields(fields), anew: kept.id == ""}
+	d := draft{bodies: drafted{plain: rendered}, note: describeFields(fields), anew: kept.anew}
 	if kept.id != "" {
 		before, err := kept.bodies.all()
 		if err != nil {

@@ -28,17 +28,17 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 	if isLost(err) {
 		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "RenderedSetLost", "Reconcile", "%s",
 			truncate("it is rendered again; what was applied stays, and what is gone gets other values: "+err.Error(), maxNote))
-		return draft{}, false, nil
+		return draft{anew: true}, false, nil
 	}
 	if err != nil {
 		return draft{}, false, keepProblem("read", err)
 	}
 	if recalled.origin.InputDigest != in.digest {
 		// It was to be dropped when the inputs changed, and that failed.
-		return draft{}, false, nil
+		return draft{anew: true}, false, nil
 	}
 	r.markRecorded(name, recalled.id)
-	kept = draft{bodies: drafted{plain: recalled.bodies}, id: recalled.id, note: recalled.note}
+	kept = draft{bodies: drafted{plain: recalled.bodies}, id: recalled.id, note: recalled.note, anew: recalled.anew}
 	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, status); err == nil && current {
 		r.follow(name, owner, in.target, kept.looks)
 	}
@@ -99,7 +99,7 @@ func (r *Reconciler[T]) writeKept(ctx context.Context, component T, owner manife
 	if err != nil {
 		return err
 	}
-	rec := record{kind: recordOfRendering, id: d.id, bodies: bodies, note: d.note, origin: component.GetStatus()}
+	rec := record{kind: recordOfRendering, id: d.id, bodies: bodies, note: d.note, anew: d.anew, origin: component.GetStatus()}
 	if err := r.writeRecord(ctx, owner, rec); err != nil {
 		return keepProblem("record", err)
 	}

@@ -61,6 +61,7 @@ const (
 	annotationTime       = "record-written"
 	annotationRecordNote = "record-note"
 	annotationOrigin     = "record-origin"
+	annotationAnew       = "record-anew"
 	annotationAfter      = "record-after"
 )
 
@@ -75,6 +76,8 @@ type record struct {
 	bodies []*unstructured.Unstructured
 	// note is for a reader, who must not learn secrets from it.
 	note string
+	// anew is what it is in a draft.
+	anew bool
 	// origin is what the status says of the inputs that the bodies were rendered from, where that matters.
 	origin *metav1alpha1.Status
 	// after is the record that this one is to replace, where that matters.
@@ -163,6 +166,9 @@ func (r *Reconciler[T]) recordAnnotations(owner manifests.Owner, rec record, par
 	if rec.after != "" {
 		annotations[r.name+"/"+annotationAfter] = rec.after
 	}
+	if rec.anew {
+		annotations[r.name+"/"+annotationAnew] = "true"
+	}
 	if o := rec.origin; o != nil {
 		annotations[r.name+"/"+annotationOrigin] = strings.Join([]string{
 			o.InputDigest, strconv.FormatInt(o.Revision, 10), o.TargetCluster, o.TargetNamespace, o.TargetName,
@@ -241,6 +247,7 @@ func (r *Reconciler[T]) readRecord(ctx context.Context, owner manifests.Owner, k
 		}
 		parts, _ = strconv.Atoi(secret.GetAnnotations()[r.name+"/"+annotationParts])
 		found.note = secret.GetAnnotations()[r.name+"/"+annotationRecordNote]
+		found.anew = secret.GetAnnotations()[r.name+"/"+annotationAnew] != ""
 		r.recallOrigin(found.origin, secret)
 		part, err := partOf(secret, kind)
 		if err != nil {

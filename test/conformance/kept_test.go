@@ -104,6 +104,40 @@ var _ = Describe("A record of values that is lost", func() {
 	})
 })
 
+var _ = Describe("Values whose record is lost", func() {
+	It("stay as they were applied through later restarts, although something changed that is looked up, until the spec changes", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
+		const text = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}` + "\n---\n" +
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: {{ (lookup "v1" "ConfigMap" .Release.Namespace "zone").data.name }}}}`
+		options := operatorOptions{generate: &chart{}}
+		stop := runOperator(operator, options)
+		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		made := content(ctx, "Secret", namespace, "login")
+		stop()
+		lost := keptSets(ctx, namespace)[0]
+		letGo(ctx, &lost)
+		remove(ctx, &lost)
+		patch(ctx, zone, `{"data":{"name":"west"}}`)
+		for range 2 {
+			before := passes(operator)
+			stop = runOperator(operator, options)
+			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
+			settle(ctx, operator)
+			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
+			Expect(keptSets(ctx, namespace)).To(HaveLen(1))
+			stop()
+		}
+		runOperator(operator, options)
+		changeManifests(ctx, g, text+"\n---\n"+configMap("more", "a"))
+		expectReady(ctx, g)
+		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made))
+		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "west"))
+	})
+})
+
 var _ = Describe("A record of values that nobody names", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	var namespace, operator string
