@@ -3,6 +3,7 @@ package component
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,8 +25,13 @@ import (
 // discovery tells of a type some time after its definition does.
 var discoveryPauses = []time.Duration{time.Second, 4 * time.Second}
 
-// discoveryTimeout bounds one reading of discovery: workers may wait for it.
-const discoveryTimeout = 30 * time.Second
+// discoveryTimeout bounds one reading of discovery, and discoveryPatience how long a worker waits for one.
+const (
+	discoveryTimeout  = 30 * time.Second
+	discoveryPatience = 10 * time.Second
+)
+
+var errSlowDiscovery = fmt.Errorf("no answer within %s", discoveryPatience)
 
 // discoverer is what tells what an API server is and serves.
 type discoverer interface {
@@ -41,8 +47,8 @@ type serving struct {
 	// follow begins to tell of changes.
 	follow func(event func())
 	kick   chan struct{}
-	// first makes all who ask before anything is known wait for the same answer.
-	first singleflight.Group
+	// reading makes all who ask before anything is known wait for the same answer.
+	reading singleflight.Group
 
 	// mu is not held while discovery is read: who comes or goes does not wait for an API server.
 	mu     sync.Mutex
@@ -82,20 +88,34 @@ func newServing(ctx context.Context, c *connection) *serving {
 	return s
 }
 
-// current returns what is served, as far as it is known.
-func (s *serving) current() (served, error) {
-	_, err, _ := s.first.Do("", func() (any, error) {
-		if s.known().digest != "" {
-			return nil, nil
-		}
-		return nil, s.refresh()
-	})
+// current returns what is served, as far as it is known. A worker does not wait for long: what an API server that is slow tells is there for the
+// next one who asks.
+func (s *serving) current(ctx context.Context) (served, error) {
+	err := s.first(ctx)
 	now := s.known()
 	if len(now.unanswered) > 0 {
 		// No event tells that a group answers again.
 		s.changed()
 	}
 	return now, err
+}
+
+// first reads discovery if nobody did before, once for all who ask meanwhile.
+func (s *serving) first(ctx context.Context) error {
+	read := s.reading.DoChan("", func() (any, error) {
+		if s.known().digest != "" {
+			return nil, nil
+		}
+		return nil, s.refresh()
+	})
+	ctx, cancel := context.WithTimeoutCause(ctx, discoveryPatience, errSlowDiscovery)
+	defer cancel()
+	select {
+	case result := <-read:
+		return result.Err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // known returns what was read last.

@@ -77,7 +77,7 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 				var answered atomic.Int32
 				for range 3 {
 					go func() {
-						if _, err := s.current(); errors.Is(err, c.err) {
+						if _, err := s.current(t.Context()); errors.Is(err, c.err) {
 							answered.Add(1)
 						}
 					}()
@@ -93,13 +93,34 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 	}
 }
 
+func TestAWorkerDoesNotWaitForDiscoveryForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		about := &catalog{answer: make(chan struct{})}
+		s := servingFrom(t, about)
+		began := time.Now()
+		if _, err := s.current(t.Context()); !errors.Is(err, errSlowDiscovery) || time.Since(began) != discoveryPatience {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		stopping, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := s.current(stopping); !errors.Is(err, context.Canceled) {
+			t.Errorf("while the operator stops: %v", err)
+		}
+		close(about.answer)
+		synctest.Wait()
+		if _, err := s.current(t.Context()); err != nil || about.asked.Load() != 1 {
+			t.Errorf("asked %d times: %v", about.asked.Load(), err)
+		}
+	})
+}
+
 func TestNobodyWaitsForDiscoveryToComeOrGo(t *testing.T) {
 	about := &catalog{answer: make(chan struct{})}
 	s := servingFrom(t, about)
 	asking := make(chan struct{})
 	go func() {
 		defer close(asking)
-		_, _ = s.current()
+		_, _ = s.current(t.Context())
 	}()
 	for about.asked.Load() == 0 {
 		runtime.Gosched()
@@ -194,7 +215,7 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := servingFrom(t, c.about)
-			if _, err := s.current(); err != nil {
+			if _, err := s.current(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if again := len(s.kick) > 0; again != c.again {
@@ -216,7 +237,7 @@ func TestARenderingIsDoneAgainWhen(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, woken := servingFrom(t, c.before), 0
-			now, err := s.current()
+			now, err := s.current(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func (r *Reconciler[T]) follow(name client.ObjectKey, owner manifests.Owner, t t
 // versions that are known now, and whether the rendering would find the same. A status counts also where the rendering is not known to read it:
 // it may have done nothing with what was in there so far, such as an address that is not assigned yet.
 func (r *Reconciler[T]) lookAgain(ctx context.Context, owner manifests.Owner, t target, l looks) (looks, bool, error) {
-	now, err := t.engine.capabilities()
+	now, err := t.engine.capabilities(ctx)
 	if err != nil || now.digest != l.extent.digest {
 		return l, false, err
 	}
@@ -87,7 +87,7 @@ func (r *Reconciler[T]) lookOnce(ctx context.Context, owner manifests.Owner, t t
 
 // recallLooks looks up again what the status tells of, and says whether it is known to be the same.
 func (r *Reconciler[T]) recallLooks(ctx context.Context, owner manifests.Owner, t target, status *metav1alpha1.Status) (looks, bool, error) {
-	now, err := t.engine.capabilities()
+	now, err := t.engine.capabilities(ctx)
 	if err != nil {
 		return looks{}, false, err
 	}

@@ -48,7 +48,7 @@ func (r *Reconciler[T]) newPress(ctx context.Context, component T, in inputs) (p
 	if err != nil {
 		return press[T]{}, err
 	}
-	served, err := in.target.engine.capabilities()
+	served, err := in.target.engine.capabilities(ctx)
 	if err != nil {
 		return press[T]{}, err
 	}
@@ -66,8 +66,8 @@ func (r *Reconciler[T]) newPress(ctx context.Context, component T, in inputs) (p
 }
 
 // capabilities returns what is served in the target.
-func (e *Engine) capabilities() (served, error) {
-	now, err := e.serving.current()
+func (e *Engine) capabilities(ctx context.Context) (served, error) {
+	now, err := e.serving.current(ctx)
 	if err != nil {
 		return now, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", err)}
 	}
