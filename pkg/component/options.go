@@ -60,7 +60,8 @@ type Options struct {
 	// only its spec, its deletion, finalizers of others and the request for a pass do.
 	WatchMetadata bool
 	// RecordNamespace is where the records of cluster-scoped components are kept; kube-system by default. Those of others are kept in the
-	// component's namespace.
+	// component's namespace. It must not change while such components exist, for records are looked for here alone: an inventory is rebuilt from
+	// the labels of dependents then, but what is to be applied in a deletion is not, which an event PhasesLost tells.
 	RecordNamespace string
 	// StatusInventory is how much text of an inventory the status of a component holds, in bytes, about 150 for a dependent; 256 KiB by default,
 	// and at the most. What takes more is kept in Secrets, where records are. Below zero, all inventories are.
