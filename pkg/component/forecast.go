@@ -66,13 +66,9 @@ func effectOf(a plan.Action) Effect {
 }
 
 func effectOfDelete(reason plan.Reason) Effect {
-	switch reason {
-	case plan.ReasonPruned:
-		return EffectPrune
-	case plan.ReasonPurged:
-		return EffectPurge
-	case plan.ReasonDeleted:
-		return EffectDelete
+	effects := map[plan.Reason]Effect{plan.ReasonPruned: EffectPrune, plan.ReasonPurged: EffectPurge, plan.ReasonDeleted: EffectDelete}
+	if effect, ok := effects[reason]; ok {
+		return effect
 	}
 	return EffectRecreate
 }

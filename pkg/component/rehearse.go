@@ -2,11 +2,14 @@ package component
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -61,8 +64,12 @@ func (e *Engine) rehearse(ctx context.Context, p Pass, planner func(plan.Facts) 
 	return r.forecast, nil
 }
 
+// maxFirstLists is how long a person waits for what a reconciler would go on waiting for.
+const maxFirstLists = time.Minute
+
 // awaitFacts waits for the watches.
 func (e *Engine) awaitFacts(ctx context.Context, p Pass, wakes <-chan struct{}) (plan.Facts, error) {
+	late := time.After(maxFirstLists)
 	for {
 		if facts, ok := e.facts(ctx, p); ok {
 			return facts, nil
@@ -71,6 +78,9 @@ func (e *Engine) awaitFacts(ctx context.Context, p Pass, wakes <-chan struct{}) 
 		case <-wakes:
 		case <-ctx.Done():
 			return plan.Facts{}, ctx.Err()
+		case <-late:
+			message := fmt.Sprintf("the API server has not listed the dependents for %s; try again", maxFirstLists)
+			return plan.Facts{}, &problem{reason: metav1alpha1.ReasonRetrying, message: message}
 		}
 	}
 }
@@ -81,9 +91,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 	for {
 		decided := r.planner(r.facts)
 		r.facts.Inventory, r.facts.Repairs = decided.Inventory, decided.Repairs
-		for key, entry := range decided.Inventory {
-			r.recorded[key] = entry
-		}
+		maps.Copy(r.recorded, decided.Inventory)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -174,16 +182,16 @@ func (r *rehearsal) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	}
 	was := r.facts.Live(a.Key)
 	var now plan.Observed
-	switch a.Verb {
-	case plan.VerbDelete:
+	switch {
+	case a.Verb == plan.VerbDelete:
 		now, r.away[a.Key] = pretendGone(was), true
-	case plan.VerbOrphan:
+	case a.Verb == plan.VerbOrphan:
 		now = pretendReleased(was)
+	case answer.Observed != nil:
+		now = pretendReady(*answer.Observed)
+		r.begins(a)
 	default:
 		now = pretendApplied(a, was)
-		if answer.Observed != nil {
-			now = pretendReady(*answer.Observed)
-		}
 		r.begins(a)
 	}
 	r.written[a.Key], r.touched[a.Key] = true, true

@@ -125,9 +125,8 @@ var _ = Describe("A preview", func() {
 		expectTold(doneTo(requestsSince(ctx, mark, operatorName), namespace, forecast), turns(forecast))
 	},
 		Entry("where nothing changes", always(configMap("a", "1")), always(configMap("a", "1"))),
-		Entry("of new dependents, wave by wave", always(configMap("old", "1")), func(namespace string) string {
-			return together(configMap("old", "1"), configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)), configMap("last", "1", order(2)))
-		}, "Create first", "Create second", "Create web", "Create last"),
+		Entry("of new dependents, wave by wave", always(configMap("old", "1")), always(together(configMap("old", "1"),
+			configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)), configMap("last", "1", order(2)))), "Create first", "Create second", "Create web", "Create last"),
 		Entry("of a change, and of what is no longer rendered", always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
 			always(together(configMap("a", "2"), configMap("b", "1"))), "Update a", "Prune gone"),
 		Entry("of changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))), "Update a"),

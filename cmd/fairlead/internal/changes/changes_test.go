@@ -64,7 +64,7 @@ func TestUnifiedMasksSecrets(t *testing.T) {
 			t.Errorf("it lacks %q:\n%s", line, text)
 		}
 	}
-	if before.Object["data"].(map[string]any)["other"] != "b2xk" {
+	if value, _, err := unstructured.NestedString(before.Object, "data", "other"); err != nil || value != "b2xk" {
 		t.Error("the object itself was masked")
 	}
 }

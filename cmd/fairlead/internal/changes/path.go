@@ -19,11 +19,11 @@ func ParsePath(text string) (Path, error) {
 	for rest != "" {
 		var step string
 		if inner, ok := strings.CutPrefix(rest, "["); ok {
-			end := strings.Index(inner, "]")
-			if end < 0 {
+			name, after, closed := strings.Cut(inner, "]")
+			if !closed {
 				return nil, fmt.Errorf("field %q: a bracket is not closed", text)
 			}
-			step, rest = strings.Trim(inner[:end], `"'`), inner[end+1:]
+			step, rest = strings.Trim(name, `"'`), after
 		} else {
 			end := strings.IndexAny(rest, ".[")
 			if end < 0 {
