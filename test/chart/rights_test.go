@@ -223,6 +223,25 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 	}, SpecTimeout(5*time.Minute))
 })
 
+var _ = DescribeTable("An operator whose watches do not reach everywhere serves components with the rights of the chart", func(ctx SpecContext, namespace, values string) {
+	newTenant(ctx, namespace)
+	install(ctx, chart, "--set", values)
+	DeferCleanup(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
+	start(ctx, credentials(ctx, system, release))
+	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "edit"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}},
+	})).To(Succeed())
+	c := create(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: inline(settings)})
+	Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
+	Expect(admin.Delete(ctx, c)).To(Succeed())
+	Eventually(gone(ctx, c)).Should(BeTrue())
+},
+	Entry("in some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
+	Entry("as the accounts", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
+)
+
 // expectStalledWithout lets the component be applied, or deleted, without a rule, and then with it.
 func expectStalledWithout(ctx context.Context, namespace string, roles []*unstructured.Unstructured, resource, verb string) {
 	GinkgoHelper()

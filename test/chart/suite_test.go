@@ -43,6 +43,8 @@ var (
 	cluster  *testcluster.Cluster
 	admin    client.Client
 	programs string
+	// home is empty: nothing that a person configured takes effect.
+	home string
 )
 
 func TestChart(t *testing.T) {
@@ -58,6 +60,7 @@ func TestChart(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	buildPrograms(ctx)
+	home = GinkgoT().TempDir()
 	cluster = testcluster.StartFor(GinkgoTB(), testcluster.Options{Nodes: 1})
 	scheme := runtime.NewScheme()
 	Expect(errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))).To(Succeed())
@@ -102,8 +105,7 @@ func buildPrograms(ctx context.Context) {
 func run(ctx context.Context, program string, args ...string) (string, error) {
 	var out, complaints bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	// A home of its own: nothing that a person configured takes effect.
-	cmd.Env = []string{"HOME=" + GinkgoT().TempDir(), "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + cluster.Kubeconfig()}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + cluster.Kubeconfig()}
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	if err := cmd.Run(); err != nil {
 		return out.String(), fmt.Errorf("%w: %s", err, complaints.String())

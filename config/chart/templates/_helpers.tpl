@@ -51,7 +51,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if or .Values.clusterAdmin (eq .Values.components.actAs "operator") }}true{{ end }}
 {{- end }}
 
-{{- /* A role with rules, and the binding of the operator to it: for the whole cluster, or for a namespace where one is given. */}}
+{{- /* A role with rules, and the binding of the operator to it: for the whole cluster, for a namespace where one is given, or for several (boundIn). */}}
 {{- define "operator.role" -}}
 {{- $scope := ternary "" "Cluster" (hasKey . "namespace") }}
 apiVersion: rbac.authorization.k8s.io/v1
@@ -70,8 +70,19 @@ rules:
 aggregationRule:
 {{ toYaml .aggregationRule | indent 2 }}
 {{- end }}
+{{- $role := printf "%s-%s" (include "operator.fullname" .root) .name }}
+{{- range .boundIn }}
 ---
-{{ include "operator.binding" (merge (dict "role" (printf "%s-%s" (include "operator.fullname" .root) .name)) .) }}
+{{ include "operator.binding" (dict "root" $.root "name" $.name "role" $role "kind" "ClusterRole" "namespace" .) }}
+{{- else }}
+---
+{{ include "operator.binding" (merge (dict "role" $role) .) }}
+{{- end }}
+{{- end }}
+
+{{- /* The namespaces that the operator has its rights in, as JSON; none where these are those of the whole cluster. */}}
+{{- define "operator.boundIn" -}}
+{{- ternary .Values.observeNamespaces list (eq .Values.observe "namespaces") | toJson }}
 {{- end }}
 
 {{- /* The binding of the operator to a role. */}}
@@ -88,7 +99,7 @@ metadata:
     {{- include "operator.labels" .root | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
-  kind: {{ $scope }}Role
+  kind: {{ .kind | default (printf "%sRole" $scope) }}
   name: {{ .role }}
 subjects:
 - kind: ServiceAccount

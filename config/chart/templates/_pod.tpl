@@ -17,6 +17,10 @@
 {{- if not (include "operator.actsItself" .) }}
 - --default-service-account={{ .Values.components.serviceAccount }}
 {{- end }}
+- --observe={{ .Values.observe }}
+{{- if eq .Values.observe "namespaces" }}
+- --observe-namespaces={{ join "," .Values.observeNamespaces }}
+{{- end }}
 - --max-concurrent-reconciles={{ .Values.concurrency.reconciles }}
 - --max-concurrent-writes={{ .Values.concurrency.writes }}
 - --max-rendered-bytes={{ .Values.maxRenderedBytes | int64 }}
