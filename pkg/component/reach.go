@@ -33,25 +33,25 @@ func validateReach(reach Reach, namespaces []string) error {
 	switch reach {
 	case "", ReachCluster, ReachIdentity:
 		if len(namespaces) > 0 {
-			return fmt.Errorf("ObserveNamespaces: they need Observe to be %q", ReachNamespaces)
+			return fmt.Errorf("Options.ObserveNamespaces: they need Observe to be %q", ReachNamespaces)
 		}
 		return nil
 	case ReachNamespaces:
 		return validateNamespaces(namespaces)
 	}
-	return fmt.Errorf("Observe: %q is none of %q, %q and %q", reach, ReachCluster, ReachNamespaces, ReachIdentity)
+	return fmt.Errorf("Options.Observe: %q is none of %q, %q and %q", reach, ReachCluster, ReachNamespaces, ReachIdentity)
 }
 
 func validateNamespaces(namespaces []string) error {
 	if len(namespaces) == 0 {
-		return fmt.Errorf("ObserveNamespaces: name the namespaces, or let Observe be %q", ReachCluster)
+		return fmt.Errorf("Options.ObserveNamespaces: name the namespaces, or let Observe be %q", ReachCluster)
 	}
 	var errs []error
 	for i, namespace := range namespaces {
 		if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
-			errs = append(errs, fmt.Errorf("ObserveNamespaces: %q is no name of a namespace: %s", namespace, strings.Join(bad, "; ")))
+			errs = append(errs, fmt.Errorf("Options.ObserveNamespaces: %q is no name of a namespace: %s", namespace, strings.Join(bad, "; ")))
 		} else if slices.Contains(namespaces[:i], namespace) {
-			errs = append(errs, fmt.Errorf("ObserveNamespaces: %q is named twice", namespace))
+			errs = append(errs, fmt.Errorf("Options.ObserveNamespaces: %q is named twice", namespace))
 		}
 	}
 	return errors.Join(errs...)
@@ -64,7 +64,7 @@ func (r *Reconciler[T]) checkReach() error {
 	}
 	scope, err := r.local.scopeOf(r.gvk)
 	if err == nil && scope == manifests.ScopeCluster {
-		err = fmt.Errorf("Observe: %s is in no namespace, so it cannot be watched in some of them; let Observe be %q or %q", r.gvk.Kind, ReachCluster, ReachIdentity)
+		err = fmt.Errorf("Options.Observe: %s is in no namespace, so it cannot be watched in some of them; let Observe be %q or %q", r.gvk.Kind, ReachCluster, ReachIdentity)
 	}
 	return err
 }

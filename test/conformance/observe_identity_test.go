@@ -25,7 +25,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 	BeforeEach(func(ctx SpecContext) {
 		operator, tenant, cutter = newOperatorName(), newNamespace(ctx), &scissors{}
 		account = serviceAccountUser(tenant, "deployer")
-		permit(ctx, "", operator, operator, append(rightsAnywhere, rightsToServe, rightsToReport, rightToAct)...)
+		permit(ctx, "", operator, operator, documented("fairlead-operator-tenants")...)
 		options = operatorOptions{
 			user: newUser(ctx, operator), component: component.Options{Observe: component.ReachIdentity}, transport: cutter.wrap,
 		}
@@ -63,7 +63,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(countConfigMaps(ctx, tenant) + countConfigMaps(ctx, other)).To(BeZero())
 
 		made := requests(ctx, mark)
-		Expect(watchesOf(made, "configmaps")).To(ConsistOf(account+" "+tenant, account+" "+other))
+		Expect(configMapWatches(made)).To(ConsistOf(account+" "+tenant, account+" "+other))
 		Expect(verbs(made.Resource("configmaps").As(""))).To(BeEmpty())
 		Expect(verbs(made.Resource("configmaps").Code(403))).To(BeEmpty())
 	})
@@ -78,7 +78,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 			expectReady(ctx, newGadget(ctx, tenant, name, configMap(name, "a"), servedBy(operator), asServiceAccount(as)))
 		}
 		settle(ctx, operator)
-		Expect(watchesOf(requests(ctx, mark), "configmaps")).To(ConsistOf(account+" "+tenant, second+" "+tenant))
+		Expect(configMapWatches(requests(ctx, mark))).To(ConsistOf(account+" "+tenant, second+" "+tenant))
 		By("seeing what another identity has")
 		thief := newGadget(ctx, tenant, "thief", configMap("three", "a"), servedBy(operator), asServiceAccount("deployer"))
 		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
@@ -114,7 +114,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Eventually(ctx, func() int { return passes(operator) - before }).Should(BeNumerically(">=", 1))
 		settle(ctx, operator)
 		made := requests(ctx, mark)
-		Expect(watchesOf(made, "configmaps")).To(ConsistOf(account + " " + tenant))
+		Expect(configMapWatches(made)).To(ConsistOf(account + " " + tenant))
 		Expect(verbs(made.Where(func(e testcluster.Event) bool {
 			return e.Resource != "" && e.Resource != "events" && e.Verb != "list" && e.Verb != "watch"
 		}))).To(BeEmpty())
@@ -192,7 +192,7 @@ var _ = Describe("An operator that observes as the components' identities", func
 			if err != nil {
 				return nil, err
 			}
-			found, err := req.Target.Get(ctx, gvk("v1", "ConfigMap"), req.Namespace, "looked-up")
+			found, err := req.Target.Get(ctx, corev1.SchemeGroupVersion.WithKind("ConfigMap"), req.Namespace, "looked-up")
 			if err != nil {
 				return nil, err
 			}

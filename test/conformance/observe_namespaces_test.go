@@ -2,6 +2,8 @@ package conformance_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,12 +23,12 @@ var _ = Describe("An operator that observes some namespaces", func() {
 	BeforeEach(func(ctx SpecContext) {
 		operator, here, there = newOperatorName(), newNamespace(ctx), newNamespace(ctx)
 		user = newUser(ctx, operator)
-		permit(ctx, "", operator, operator, append(rightsAnywhere, rightsToRelease)...)
+		permit(ctx, "", operator, operator, documented("fairlead-operator-somewhere")...)
 	})
 	admit := func(ctx context.Context, namespaces ...string) {
 		GinkgoHelper()
 		for _, namespace := range namespaces {
-			permit(ctx, namespace, "operator", operator, rightsToServe, rightsToReport, rightsOnSecrets, rightsOnConfigs)
+			permit(ctx, namespace, "operator", operator, documented("fairlead-operator")...)
 		}
 	}
 	options := func() operatorOptions {
@@ -68,7 +70,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Expect(verbs(made.Verb("list", "watch").Resource("gadgets", "configmaps", "secrets").Where(func(e testcluster.Event) bool {
 			return e.Namespace != here && e.Namespace != there
 		}))).To(BeEmpty())
-		Expect(watchesOf(made, "configmaps")).To(ConsistOf(here, there))
+		Expect(configMapWatches(made)).To(ConsistOf(here, there))
 		Expect(current(ctx, ignored).Status.Conditions).To(BeEmpty())
 	})
 
@@ -107,7 +109,7 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Eventually(ctx, func() int { return passes(operator) - before }).Should(BeNumerically(">=", 1))
 		settle(ctx, operator)
 		made := requests(ctx, mark)
-		Expect(watchesOf(made, "configmaps")).To(ConsistOf(here, there))
+		Expect(configMapWatches(made)).To(ConsistOf(here, there))
 		Expect(verbs(made.Where(func(e testcluster.Event) bool { return e.Verb != "list" && e.Verb != "watch" }))).To(BeEmpty())
 	})
 
@@ -161,7 +163,8 @@ var _ = Describe("An operator that observes some namespaces", func() {
 	})
 
 	It("reads dependents when its rights are taken, and watches them when they come back", func(ctx SpecContext) {
-		permit(ctx, here, "act", operator, rightsToServe, rightsToReport, rightToAct)
+		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "configmaps") })
+		permit(ctx, here, "act", operator, append(serving, rightToAct)...)
 		permit(ctx, here, "watch", operator, "'' | configmaps | list, watch")
 		permit(ctx, here, "deployer", serviceAccountUser(here, "deployer"), rightsOnConfigs)
 		cutter := &scissors{}

@@ -5,33 +5,49 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// The rights of an operator that watches less than the cluster, as docs/install.md names them. A rule is "groups | resources | verbs".
-var (
-	// rightsAnywhere are what it needs in the cluster, whichever it is.
-	rightsAnywhere = []string{
-		"'' | namespaces | get",
-		"apiextensions.k8s.io, apiregistration.k8s.io | customresourcedefinitions, apiservices | list, watch",
-	}
-	rightsToRelease  = "gadgets.example.com | gadgets, gadgets/status, gadgets/finalizers | get, update, patch"
-	rightsToServe    = "gadgets.example.com | gadgets, gadgets/status, gadgets/finalizers | get, list, watch, update, patch"
-	rightsToReport   = "events.k8s.io | events | create, patch"
-	rightToAct       = "'' | serviceaccounts | impersonate"
-	rightsOnSecrets  = "'' | secrets | list, watch"
-	rightsOnConfigs  = "'' | configmaps | get, list, watch, create, patch, delete"
-	rightsOnAccounts = "'' | serviceaccounts | get, create, patch, delete"
+// What components of these specs have, and what else is needed for that. A rule is "groups | resources | verbs".
+const (
+	rightToAct      = "'' | serviceaccounts | impersonate"
+	rightsOnConfigs = "'' | configmaps | get, list, watch, create, patch, delete"
 )
 
-// permit lets a user do something in a namespace, or in all where it is empty, until the object that it returns is deleted.
+// documented returns the rules of a role in docs/install.md, for gadgets instead of components.
+func documented(role string) []string {
+	GinkgoHelper()
+	page, err := os.ReadFile("../../docs/install.md")
+	Expect(err).NotTo(HaveOccurred())
+	for _, block := range strings.Split(string(page), "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(block, "```")
+		var found rbacv1.ClusterRole
+		Expect(yaml.Unmarshal([]byte(text), &found)).To(Succeed())
+		if found.Name != role {
+			continue
+		}
+		var rules []string
+		for _, r := range found.Rules {
+			rule := fmt.Sprintf("'%s' | %s | %s", strings.Join(r.APIGroups, "', '"), strings.Join(r.Resources, ", "), strings.Join(r.Verbs, ", "))
+			rules = append(rules, strings.NewReplacer("'fairlead.io'", "gadgets.example.com", "components", "gadgets").Replace(rule))
+		}
+		return rules
+	}
+	Fail("docs/install.md has no role " + role)
+	return nil
+}
+
+// permit lets a user do something in a namespace, or in all where it is empty.
 func permit(ctx context.Context, namespace, name, user string, rules ...string) {
 	GinkgoHelper()
 	var b strings.Builder
@@ -69,10 +85,10 @@ func newUser(ctx context.Context, name string) *rest.Config {
 	return user.Config
 }
 
-// watchesOf tells the watches of an operator since a mark on a resource, as "user namespace", each as often as it was opened.
-func watchesOf(events testcluster.Events, resource string) []string {
+// configMapWatches tells the watches on ConfigMaps, as "user namespace", each as often as it was opened.
+func configMapWatches(events testcluster.Events) []string {
 	var found []string
-	for _, e := range events.Resource(resource).Verb("watch").Code(200) {
+	for _, e := range events.Resource("configmaps").Verb("watch").Code(200) {
 		found = append(found, strings.TrimSpace(e.ImpersonatedUser+" "+e.Namespace))
 	}
 	return found

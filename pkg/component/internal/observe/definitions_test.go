@@ -32,6 +32,20 @@ func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	}
 }
 
+func TestDefinitionsAreNotWatchedForTypesThatNobodyUses(t *testing.T) {
+	s := newStore(t)
+	s.tell(plan.WaitNotServed, "")
+	if s.observer.stopDefinitions == nil {
+		t.Fatal("they are not watched")
+	}
+	for _, name := range []string{"us", "them"} {
+		s.observer.Release(name)
+	}
+	if s.observer.stopDefinitions != nil {
+		t.Error("they are watched on")
+	}
+}
+
 func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
