@@ -35,6 +35,23 @@ func answers(url string) func() (int, error) {
 }
 
 var _ = Describe("The process", func() {
+	It("serves the namespaces alone that it is told to observe", func(ctx SpecContext) {
+		expectWork(ctx)
+		here, there := newNamespace(ctx), newNamespace(ctx)
+		Expect(stopOperator()).To(Succeed())
+		stopOperator = startOperator("--observe=namespaces", "--observe-namespaces="+here)
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(stopOperator()).To(Succeed())
+			stopOperator = startOperator()
+			expectWork(ctx)
+		})
+		spec := v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)}
+		ignored := createComponent(ctx, there, "shop", spec)
+		Eventually(status(ctx, createComponent(ctx, here, "shop", spec))).WithTimeout(40 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(ignored), ignored)).To(Succeed())
+		Expect(ignored.Status.Conditions).To(BeEmpty())
+	}, SpecTimeout(2*time.Minute))
+
 	It("answers probes and serves metrics and profiles while it waits for the Lease, and ends when told to", func(SpecContext) {
 		probes, metrics, profiles := freeAddress(), freeAddress(), freeAddress()
 		stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--metrics-secure=false", "--pprof-bind-address="+profiles)

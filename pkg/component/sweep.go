@@ -93,14 +93,16 @@ func (r *Reconciler[T]) sweepThese(ctx context.Context, secrets []*metav1.Partia
 	if err != nil {
 		return err
 	}
-	owners, err := r.livingOwners(ctx, cluster)
-	if err != nil {
-		return err
+	var errs []error
+	for _, namespace := range r.sweptNamespaces() {
+		beside := slices.DeleteFunc(slices.Clone(suspicious), func(secret *metav1.PartialObjectMetadata) bool {
+			return namespace != "" && secret.Namespace != namespace
+		})
+		if len(beside) > 0 {
+			errs = append(errs, r.sweepNamespace(ctx, cluster, namespace, beside))
+		}
 	}
-	return errors.Join(
-		r.sweepRecords(ctx, suspicious, owners, r.ownerIn(cluster, types.NamespacedName{})),
-		r.sweepHolds(ctx, suspicious, owners),
-	)
+	return errors.Join(errs...)
 }
 
 // sweptNamespaces are where components, and with them the Secrets that they hold, are looked for; "" stands for all.
@@ -111,18 +113,32 @@ func (r *Reconciler[T]) sweptNamespaces() []string {
 	return r.options.ObserveNamespaces
 }
 
-// livingOwners asks the API server for the components, and returns their owner ids.
-func (r *Reconciler[T]) livingOwners(ctx context.Context, cluster string) (map[string]bool, error) {
+// sweepNamespace looks at the Secrets of a namespace. One of several where components may not be listed does not hold up the others.
+func (r *Reconciler[T]) sweepNamespace(ctx context.Context, cluster, namespace string, secrets []*metav1.PartialObjectMetadata) error {
+	owners, err := r.livingOwners(ctx, cluster, namespace)
+	if namespace != "" && apierrors.IsForbidden(err) {
+		log.FromContext(ctx).Info("could not tell whether the components of Secrets exist", "namespace", namespace, "cause", err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		r.sweepRecords(ctx, secrets, owners, r.ownerIn(cluster, types.NamespacedName{})),
+		r.sweepHolds(ctx, secrets, owners),
+	)
+}
+
+// livingOwners asks the API server for the components in a namespace, or in all, and returns their owner ids.
+func (r *Reconciler[T]) livingOwners(ctx context.Context, cluster, namespace string) (map[string]bool, error) {
+	living := metav1.PartialObjectMetadataList{}
+	living.SetGroupVersionKind(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
+	if err := r.reader.List(ctx, &living, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
 	owners := map[string]bool{}
-	for _, namespace := range r.sweptNamespaces() {
-		living := metav1.PartialObjectMetadataList{}
-		living.SetGroupVersionKind(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
-		if err := r.reader.List(ctx, &living, client.InNamespace(namespace)); err != nil {
-			return nil, err
-		}
-		for i := range living.Items {
-			owners[r.ownerIn(cluster, client.ObjectKeyFromObject(&living.Items[i])).ID()] = true
-		}
+	for i := range living.Items {
+		owners[r.ownerIn(cluster, client.ObjectKeyFromObject(&living.Items[i])).ID()] = true
 	}
 	return owners, nil
 }

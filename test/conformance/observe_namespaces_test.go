@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -160,6 +161,23 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		late := newGadget(ctx, there, "app", configMap("settings", "a"), servedBy(operator))
 		admit(ctx, there)
 		expectReady(ctx, late)
+	})
+
+	It("lets go of Secrets whose component is gone, also where it may not look at components elsewhere", func(ctx SpecContext) {
+		admit(ctx, here)
+		permit(ctx, there, "secrets", operator, "'' | secrets | list, watch")
+		permit(ctx, here, "hold", operator, "'' | secrets | get, patch")
+		for _, namespace := range []string{here, there} {
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: held, namespace: %[1]s, labels: {%[2]s/held: 'true'}, finalizers: [%[2]s/nobody]}",
+				namespace, operator))
+		}
+		runOperator(operator, options())
+		finalizers := func(namespace string) []string {
+			return mustGet(ctx, "v1", "Secret", namespace, "held").GetFinalizers()
+		}
+		Eventually(ctx, func() []string { return finalizers(here) }).Should(BeEmpty())
+		Expect(finalizers(there)).To(HaveLen(1))
+		patch(ctx, mustGet(ctx, "v1", "Secret", there, "held"), `{"metadata":{"finalizers":null}}`)
 	})
 
 	It("reads dependents when its rights are taken, and watches them when they come back", func(ctx SpecContext) {
