@@ -1,0 +1,18 @@
+package component_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+// An operator that serves two namespaces needs the right to list and watch in these alone.
+func ExampleOptions_Cache() {
+	options := component.Options{Observe: component.ReachNamespaces, ObserveNamespaces: []string{"shop-a", "shop-b"}}
+	// These are for the Cache of the manager's options; the reconciler gets the options themselves.
+	watched := options.Cache()
+	fmt.Println(slices.Sorted(maps.Keys(watched.DefaultNamespaces)))
+	// Output: [shop-a shop-b]
+}
