@@ -3,18 +3,18 @@ package main
 // observing are mutations of the watches.
 var observing = []mutation{
 	{
-		"own writes wake", "observe/observer.go",
+		"own writes wake", "observe/writes.go",
 		`if !event.echoes(answer) {`, `if true {`,
 		"A dependent that somebody else changes",
 	},
 	{
-		"writes under way swallow events", "observe/observer.go",
+		"writes under way swallow events", "observe/writes.go",
 		`if !event.echoes(answer) {`, `if false {`,
 		"A component under pressure|A dependent that somebody else changes",
 	},
 	{
-		"nobody is woken", "observe/observer.go",
-		"	if w == nil {\n		o.wake(e.owner)\n		return\n	}\n", "	if w == nil {\n		return\n	}\n",
+		"nobody is woken", "observe/writes.go",
+		"	case w == nil:\n		k.observer.wake(e.owner)\n", "	case w == nil:\n",
 		"A dependent that somebody else changes",
 	},
 	{
@@ -23,33 +23,33 @@ var observing = []mutation{
 		"A type that may not be watched",
 	},
 	{
-		"watches never end", "observe/observer.go",
-		"		k.cancel()\n		delete(o.kinds, gk)\n", "		delete(o.kinds, gk)\n",
+		"watches never end", "observe/owners.go",
+		"		k.cancel()\n		o.kinds.drop(viewer.Name, p)\n", "		o.kinds.drop(viewer.Name, p)\n",
 		"A type of dependents is not watched any more",
 	},
 	{
-		"the owner before is not told", "observe/kind.go",
-		"	if old != nil && old.Owner != o.Owner {\n		k.observer.event(", "	if false {\n		k.observer.event(",
+		"the owner before is not told", "observe/store.go",
+		"	if old != nil && old.Owner != o.Owner {\n		k.event(", "	if false {\n		k.event(",
 		"An object that exists already",
 	},
 	{
-		"old events count", "observe/kind.go",
+		"old events count", "observe/store.go",
 		"	if old != nil && !inspect.Newer(o.ResourceVersion, old.ResourceVersion) {\n		return\n	}\n", "",
 		"A dependent that somebody else changes|Applying|A component under pressure",
 	},
 	{
-		"deletions go unseen", "observe/kind.go",
+		"deletions go unseen", "observe/store.go",
 		"		k.drop(key)\n		if s.Finished {", "		if s.Finished {",
 		"A dependent that somebody else changes",
 	},
 	{
-		"finished work is forgotten", "observe/kind.go",
+		"finished work is forgotten", "observe/store.go",
 		`if s.Finished {`, `if false {`,
 		"A Job that goes when it is finished",
 	},
 	{
-		"answers are not learned", "observe/observer.go",
-		"		k.learn(key, *answer)\n", "",
+		"answers are not learned", "observe/writes.go",
+		"	for _, k := range seeing {\n		k.learn(key, *answer)\n	}\n", "",
 		"Applying|Deleting a component|A dependent that somebody else changes",
 	},
 	{
@@ -59,7 +59,7 @@ var observing = []mutation{
 	},
 	{
 		"new definitions go unseen", "observe/definitions.go",
-		"	o.retryUnserved(true)\n", "	o.retryUnserved(false)\n",
+		"	for w := range o.unserved {\n		w.retry()\n	}\n", "",
 		"may be a type for long",
 	},
 	{

@@ -44,12 +44,16 @@ func (o *Observer) watchDefinitions() {
 	}
 }
 
-// retrier is a watch that failed, and may try again.
-type retrier interface{ retry() }
+// retrier is a watch that failed, and may try again, as long as somebody uses it.
+type retrier interface {
+	retry()
+	used() bool
+}
 
-// serves notes whether the type of a watch is served, by the reason why nothing is known of it. The caller holds the lock.
+// serves notes whether the type of a watch is served, by the reason why nothing is known of it. A watch that ended may still tell of a last
+// failure. The caller holds the lock.
 func (o *Observer) serves(w retrier, reason string) {
-	if reason == plan.WaitNotServed {
+	if reason == plan.WaitNotServed && w.used() {
 		o.unserved[w] = true
 	} else {
 		delete(o.unserved, w)

@@ -19,7 +19,7 @@ func newObserver(t *testing.T) *Observer {
 
 func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	o := newObserver(t)
-	k := &kind{observer: o, place: Place{Type: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, kick: make(chan struct{}, 1)}
+	k := &kind{observer: o, place: Place{Type: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, kick: make(chan struct{}, 1), users: map[string]bool{"us": true}}
 	o.kinds.enter("", k.place, k)
 	for _, step := range []struct {
 		reason string
@@ -44,6 +44,12 @@ func TestDefinitionsAreNotWatchedForTypesThatNobodyUses(t *testing.T) {
 	if s.observer.stopDefinitions != nil {
 		t.Error("they are watched on")
 	}
+	// Its last list was refused while its last user left.
+	s.reason = ""
+	s.tell(plan.WaitNotServed, "")
+	if s.observer.stopDefinitions != nil || len(s.observer.unserved) > 0 {
+		t.Error("they are watched again, for a watch that ended")
+	}
 }
 
 func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
@@ -62,8 +68,9 @@ func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newObserver(t)
 			gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
-			k := &kind{observer: o, place: Place{Type: gk}, kick: make(chan struct{}, 1)}
-			i := &instances{observer: o, gk: gk, kick: make(chan struct{}, 1)}
+			users := map[string]bool{"us": true}
+			k := &kind{observer: o, place: Place{Type: gk}, kick: make(chan struct{}, 1), users: users}
+			i := &instances{observer: o, gk: gk, kick: make(chan struct{}, 1), users: users}
 			k.tell(c.reason, "")
 			i.tell(c.reason, "")
 			if err := c.event(definitions{come: o.retry, gone: func() {}}); err != nil {

@@ -93,6 +93,9 @@ func (o *Observer) Instances(viewer Viewer, gk schema.GroupKind) (found []inspec
 	return found, t.reason, t.message
 }
 
+// used says that the watch goes on. The caller holds the lock.
+func (t *instances) used() bool { return len(t.users) > 0 }
+
 func (t *instances) retry() {
 	if t.reason == "" {
 		return

@@ -61,6 +61,9 @@ func (k *kind) preferred() string {
 	return k.version
 }
 
+// used says that the watch goes on. The caller holds the lock.
+func (k *kind) used() bool { return len(k.users) > 0 }
+
 // retry makes a failed watch try again now. The caller holds the lock.
 func (k *kind) retry() {
 	if k.reason == "" {
