@@ -43,18 +43,18 @@ func suspendable(ctx context.Context) func() (bool, error) {
 	return func() (bool, error) {
 		c := &v1alpha1.Component{
 			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "probe"},
-			Spec:       v1alpha1.ComponentSpec{Suspend: true, Source: inline(settings)},
+			Spec:       v1alpha1.ComponentSpec{Suspend: true, Source: oneConfigMap()},
 		}
 		err := admin.Create(ctx, c, client.DryRunAll)
 		return c.Spec.Suspend, err
 	}
 }
 
-func inline(templates string) v1alpha1.Source {
-	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": templates}}}
+// oneConfigMap is a source whose only dependent is called settings.
+func oneConfigMap() v1alpha1.Source {
+	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"
+	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": manifest}}}
 }
-
-const settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"
 
 func gone(ctx context.Context, o client.Object) func() bool {
 	return func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(o), o)) }
@@ -105,7 +105,7 @@ var _ = Describe("Helm", Ordered, func() {
 
 	It("leaves the definition and the components when it uninstalls the operator, and takes them over again", func(ctx SpecContext) {
 		kept := &v1alpha1.Component{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kept"}, Spec: v1alpha1.ComponentSpec{Source: inline(settings)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kept"}, Spec: v1alpha1.ComponentSpec{Source: oneConfigMap()},
 		}
 		Expect(admin.Create(ctx, kept)).To(Succeed())
 		helm(ctx, "uninstall", release, "--wait")

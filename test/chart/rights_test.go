@@ -31,9 +31,9 @@ func newTenant(ctx context.Context, name string) string {
 	return name
 }
 
-func create(ctx context.Context, namespace, name string, spec v1alpha1.ComponentSpec) *v1alpha1.Component {
+func createShop(ctx context.Context, namespace string, spec v1alpha1.ComponentSpec) *v1alpha1.Component {
 	GinkgoHelper()
-	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
+	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}, Spec: spec}
 	c.Spec.RetryInterval = &metav1.Duration{Duration: time.Second}
 	Expect(admin.Create(ctx, c)).To(Succeed())
 	return c
@@ -163,7 +163,7 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 
 	It("says of a component outside of its rights what is missing, and goes on when it is granted", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "outside")
-		c := create(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: inline(settings)})
+		c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap()})
 		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled DependentFailed: "),
 			ContainSubstring(`User "system:serviceaccount:outside:fairlead" cannot patch resource "configmaps"`)))
 		Expect(admin.Create(ctx, &rbacv1.RoleBinding{
@@ -178,7 +178,7 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 
 	It("acts as no account that its values do not name", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "unnamed")
-		create(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: inline(settings), ServiceAccountName: "default"})
+		createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap(), ServiceAccountName: "default"})
 		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled "), ContainSubstring(`cannot impersonate resource "serviceaccounts"`)))
 	}, SpecTimeout(time.Minute))
 
@@ -190,7 +190,7 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 		roles, err := manifests.Decode("roles.yaml", []byte(printed))
 		Expect(err).NotTo(HaveOccurred())
 		applyAll(ctx, roles)
-		c := create(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: rich}}})
+		c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: rich}}})
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 
 		By("printing the same of the component in the cluster")
@@ -233,7 +233,7 @@ var _ = DescribeTable("An operator whose watches do not reach everywhere serves 
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}},
 	})).To(Succeed())
-	c := create(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: inline(settings)})
+	c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap()})
 	Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
 	Expect(admin.Delete(ctx, c)).To(Succeed())
 	Eventually(gone(ctx, c)).Should(BeTrue())
@@ -255,7 +255,7 @@ func expectStalledWithout(ctx context.Context, namespace string, roles []*unstru
 	}
 	Expect(found).To(BeTrue(), resource+" "+verb)
 	applyAll(ctx, lacking)
-	c := create(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: rich}}})
+	c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: rich}}})
 	complaint := And(HavePrefix("Stalled "), Or(
 		ContainSubstring("cannot "+verb+` resource "`+resource+`"`), ContainSubstring("is attempting to grant RBAC permissions not currently held")))
 	if verb == "delete" {

@@ -153,11 +153,10 @@ func authority() []byte {
 	return content
 }
 
-// start runs the operator as a pod of the Deployment would, but on addresses that nobody else has. It ends with the spec, or by what is returned.
-func start(ctx context.Context, kubeconfig string, more ...string) (stop func()) {
+// start runs the operator as a pod of the Deployment would, but on addresses that nobody else has. It ends with the spec.
+func start(ctx context.Context, kubeconfig string) {
 	GinkgoHelper()
-	args := append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")
-	return launch(append(args, more...)...)
+	launch(append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)
 }
 
 // deployed returns the flags that the chart gives the operator.
