@@ -14,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Bundle is a component with what it refers to.
@@ -82,8 +83,12 @@ func (b *Bundle) add(ctx context.Context, reader Reader, namespace string, ref m
 	return nil
 }
 
-// passing are the annotations that tell of what was done to an object in its cluster.
-var passing = []string{"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at"}
+// passing are the annotations that tell of what was done to an object in its cluster. Marks of an owner are among them: a copy with such marks
+// would be taken for a dependent of the component that the object belongs to.
+var passing = []string{
+	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at", "fairlead.io/reconcile-acknowledge",
+	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
+}
 
 // Portable returns what a person has said of an object: without its status, and without what belongs to this cluster.
 func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
@@ -95,7 +100,9 @@ func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	}
 	portable.SetNamespace(obj.GetNamespace())
 	portable.SetName(obj.GetName())
-	if labels := obj.GetLabels(); len(labels) > 0 {
+	labels := obj.GetLabels()
+	delete(labels, "fairlead.io/"+manifests.LabelOwnerID)
+	if len(labels) > 0 {
 		portable.SetLabels(labels)
 	}
 	annotations := obj.GetAnnotations()
