@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
@@ -114,6 +115,22 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(names[3]).To(Equal(names[0]))
 		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "1")).Code).To(Equal(0))
 		Expect(sources(ctx, namespace)).To(HaveLen(3), "those of another component stay")
+	})
+
+	It("keeps the source of the last revision that was ready, however many follow", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "good")).Code).To(Equal(0))
+		c := shopIn(ctx, namespace)
+		good := c.Spec.Source.ConfigMap.Name
+		report(ctx, c, metav1alpha1.Status{History: []metav1alpha1.RevisionRecord{
+			{Revision: 2, Source: "ConfigMap another", Started: metav1.Now(), Outcome: metav1alpha1.RevisionFailed},
+			{Revision: 1, Source: c.SourceName(), Started: metav1.Now(), Outcome: metav1alpha1.RevisionReady},
+		}})
+		for _, content := range []string{"{{", "{{ if", "{{ else"} {
+			Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", content)).Code).To(Equal(0))
+			Expect(sources(ctx, namespace)).To(ContainElement(HaveField("Name", good)))
+		}
+		Expect(sources(ctx, namespace)).To(HaveLen(3), "beside it the current and the previous one")
 	})
 
 	It("does not rely on a source that is about to go with an earlier component", func(ctx SpecContext) {

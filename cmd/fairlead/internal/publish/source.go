@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,6 +45,13 @@ type sourceMap struct {
 func newSource(target cluster.Target, archive Archive) sourceMap {
 	prefix := shorten(target.Name, maxNameLength-digestInName-1)
 	return sourceMap{target: target, archive: archive, name: prefix + "-" + archive.Digest[:digestInName]}
+}
+
+// Names says whether a ConfigMap is called like the sources of the component.
+func Names(component, configMap string) bool {
+	digest, ok := strings.CutPrefix(configMap, shorten(component, maxNameLength-digestInName-1)+"-")
+	_, err := hex.DecodeString(digest)
+	return ok && err == nil && len(digest) == digestInName
 }
 
 // shorten keeps names apart that are equal up to the length.

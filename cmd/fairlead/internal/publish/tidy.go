@@ -11,15 +11,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 // abandonedAfter is how much younger another source must be until one that no component ever referred to counts as left behind by an
 // apply that was interrupted.
 const abandonedAfter = time.Hour
 
-// tidy makes the source of a component go with it, and deletes all sources but this and the previous one: the operator may still be
-// rendering that, and a person may go back to it.
+// tidy makes the source of a component go with it, and deletes all sources but this, the previous one, which the operator may still be
+// rendering, and the last one that all dependents were ready with: a person may go back to it.
 func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructured.Unstructured, previous string) error {
 	current, others, err := p.sources(ctx, s)
 	if err != nil {
@@ -42,7 +45,28 @@ func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructur
 			return err
 		}
 	}
+	ready := lastReady(component)
+	others = slices.DeleteFunc(others, func(item metav1.PartialObjectMetadata) bool { return item.Name == ready && ready != previous })
 	return p.remove(ctx, s.target.Namespace, superfluous(others, current.CreationTimestamp.Time, previous))
+}
+
+// lastReady returns the name of the ConfigMap that the last revision came from that was ready, as the history has it; empty where that
+// does not tell.
+func lastReady(component *unstructured.Unstructured) string {
+	history, _, _ := unstructured.NestedSlice(component.Object, "status", "history")
+	name, at := "", int64(0)
+	for _, item := range history {
+		revision := &metav1alpha1.RevisionRecord{}
+		record, _ := item.(map[string]any)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(record, revision); err != nil {
+			continue
+		}
+		source, fromConfigMap := strings.CutPrefix(revision.Source, string(metav1alpha1.ConfigMapReference)+" ")
+		if fromConfigMap && revision.Outcome == metav1alpha1.RevisionReady && revision.Revision > at {
+			name, at = source, revision.Revision
+		}
+	}
+	return name
 }
 
 // sources lists the sources of the component, without their archives: the current one, nil if it is not there, and the others.
