@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
@@ -125,7 +126,8 @@ func (a *app) needsOfFolder(ctx context.Context, name string, o rbacOptions) (ri
 	a.warnOfNothing(o.folder, len(objects))
 	needs := rights.Needs{
 		Namespace: req.Namespace, Policies: withDefaults(metav1alpha1.Policies{}), Objects: objects, Lookups: recorder.Asked(),
-		Resource: rights.Resources(objects, nil, a.warnOfGuess),
+		References: []metav1alpha1.Reference{anySource},
+		Resource:   rights.Resources(objects, nil, a.warnOfGuess),
 	}
 	return needs, o.roles(client.ObjectKey{Namespace: req.Namespace, Name: name}, ""), nil
 }
@@ -163,9 +165,22 @@ func (a *app) needsOfComponent(ctx context.Context, name string, o rbacOptions) 
 	}
 	needs := rights.Needs{
 		Namespace: component.Namespace, Policies: withDefaults(component.Policies()), Objects: objects, Lookups: recorder.Asked(),
-		References: component.References(), Resource: rights.Resources(objects, c.RESTMapper(), a.warnOfGuess),
+		References: referencesOf(component), Resource: rights.Resources(objects, c.RESTMapper(), a.warnOfGuess),
 	}
 	return needs, o.roles(client.ObjectKeyFromObject(component), component.ServiceAccountName()), nil
+}
+
+// anySource is whatever ConfigMap apply puts a folder into: each content has one of a name of its own.
+var anySource = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference}
+
+// referencesOf returns what the component reads, now and after the next apply.
+func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
+	references := component.References()
+	source := component.Spec.Source.ConfigMap
+	if source == nil || !publish.Names(component.Name, source.Name) {
+		return references
+	}
+	return append(references, anySource)
 }
 
 // withDefaults fills in what the ready-made operator is configured to.

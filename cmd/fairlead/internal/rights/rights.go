@@ -22,7 +22,7 @@ type Needs struct {
 	// Policies are those of dependents that name none.
 	Policies metav1alpha1.Policies
 	Objects  []manifests.Object
-	// References are the Secrets and ConfigMaps that the component reads, in its namespace.
+	// References are the Secrets and ConfigMaps that the component reads, in its namespace; one without a name stands for all of the kind.
 	References []metav1alpha1.Reference
 	// Lookups are what its rendering looks up.
 	Lookups []Lookup
@@ -80,7 +80,11 @@ func (n Needs) toRead() []Grant {
 	var grants []Grant
 	for _, ref := range n.References {
 		resource := schema.GroupResource{Resource: strings.ToLower(string(ref.Kind)) + "s"}
-		grants = append(grants, Grant{n.Namespace, rule(resource, []string{"get"}, ref.Name)})
+		var names []string
+		if ref.Name != "" {
+			names = []string{ref.Name}
+		}
+		grants = append(grants, Grant{n.Namespace, rule(resource, []string{"get"}, names...)})
 	}
 	for _, l := range n.Lookups {
 		if l.Name == "" {

@@ -146,6 +146,12 @@ func TestWhatIsReferencedAndLookedUpMayBeRead(t *testing.T) {
 	expect(t, n.OfAccount(), "  nodes list", "other  pods list", "shop  configmaps get values", "shop  secrets get login,token")
 }
 
+func TestAReferenceWithoutANameStandsForAllOfItsKind(t *testing.T) {
+	n := needs(t, defaults)
+	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.ConfigMapReference}, {Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+	expect(t, n.OfAccount(), "shop  configmaps get", "shop  configmaps get values")
+}
+
 const definition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: boxen.example.com}, spec: {group: example.com,
   names: {kind: Box, plural: boxen}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 
