@@ -56,9 +56,13 @@ func New(ctx context.Context, req Request) (*Project, error) {
 	for i := range given {
 		given[i].Path = path.Join(sourceFolder(req.Options), given[i].Path)
 	}
+	readdressed := readdress(req.Options, given)
 	f, notes, err := learn(ctx, req.Options, req.Fairlead, given)
 	if err != nil {
 		return nil, err
+	}
+	if readdressed != "" {
+		notes = append(notes, readdressed)
 	}
 	rendered, err := renderAll(f)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
@@ -103,5 +104,27 @@ func TestAChartWhoseValueIsAFieldOfAnInterfaceIsRefused(t *testing.T) {
 	_, err := scaffold.New(t.Context(), req)
 	if err == nil || !strings.Contains(err.Error(), `"timeout"`) || !strings.Contains(err.Error(), "--interfaces intervals") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestSettingsForTheReadyMadeOperatorAreThoseOfTheProjectsOwn(t *testing.T) {
+	req := requestFor(t, t.TempDir())
+	req.Options.Generator, req.Options.Given = scaffold.GeneratorHelm, true
+	req.Source = fstest.MapFS{
+		"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}\n")},
+		"templates/kept.yaml": {Data: []byte(
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan, fairlead.io/docs: here}}}\n")},
+	}
+	project := newProject(t, req)
+	i := slices.IndexFunc(project.Files, func(f scaffold.File) bool { return strings.HasSuffix(f.Path, "templates/kept.yaml") })
+	if i < 0 {
+		t.Fatal("the chart is not in the project")
+	}
+	text := string(project.Files[i].Content)
+	if !strings.Contains(text, req.Options.OperatorName+"/delete-policy: orphan") || !strings.Contains(text, "fairlead.io/docs: here") {
+		t.Errorf("got %s", text)
+	}
+	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes, "annotations of fairlead.io in") {
+		t.Errorf("nobody is told: %s", notes)
 	}
 }
