@@ -190,7 +190,8 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 		roles, err := manifests.Decode("roles.yaml", []byte(printed))
 		Expect(err).NotTo(HaveOccurred())
 		applyAll(ctx, roles)
-		c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: rich}}})
+		fairlead(ctx, "apply", "shop", richFolder(), "--namespace", namespace)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 
 		By("printing the same of the component in the cluster")

@@ -180,6 +180,9 @@ func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
 	if source == nil || !publish.Names(component.Name, source.Name) {
 		return references
 	}
+	references = slices.DeleteFunc(references, func(ref metav1alpha1.Reference) bool {
+		return ref.Kind == metav1alpha1.ConfigMapReference && ref.Name == source.Name
+	})
 	return append(references, anySource)
 }
 
