@@ -13,7 +13,8 @@ import (
 // be a second copy of an inventory that may have thousands of lines.
 
 // freshest chooses between what was written last and what the cache has, in this order: what is dropped after the first look is in the cache by
-// the time of the second.
+// the time of the second. Of the same version it is what was written, which the pass compares with in the end: what came back has times
+// without fractions of a second, and that difference is none to write.
 func (r *Reconciler[T]) freshest(ctx context.Context, name types.NamespacedName) (T, error) {
 	r.mu.Lock()
 	written, kept := r.written[name]
@@ -25,7 +26,7 @@ func (r *Reconciler[T]) freshest(ctx context.Context, name types.NamespacedName)
 	if err := r.client.Get(ctx, name, cached); err != nil {
 		return cached, err
 	}
-	if kept && !isCaughtUp(cached, written) {
+	if kept && (!isCaughtUp(cached, written) || cached.GetResourceVersion() == written.GetResourceVersion()) {
 		if copied, ok := written.DeepCopyObject().(T); ok {
 			return copied, nil
 		}

@@ -82,3 +82,18 @@ func TestWhatWasWrittenToAComponentIsKept(t *testing.T) {
 		})
 	}
 }
+
+func TestAPassBeginsWithWhatItComparesWithInTheEnd(t *testing.T) {
+	name := types.NamespacedName{Namespace: "shop", Name: "app"}
+	r := NewReconciler[*copiedPart]("a.example.com", nil, Options{})
+	cached := &cacheOf{component: versioned("u", "20")}
+	r.client = cached
+	written := versioned("u", "20")
+	written.Data = map[string]string{"time": "12:00:00.123"}
+	r.remember(written)
+	r.beginPass(name)
+	found, err := r.freshest(t.Context(), name)
+	if err != nil || found.Data["time"] != "12:00:00.123" {
+		t.Errorf("it begins with what came back of it: %v, %v", found.Data, err)
+	}
+}
