@@ -1,7 +1,7 @@
 // Command bench measures the operator against budgets, next to the least that the API server allows: the floor, the same writes by a bare
 // client. It boots clusters of its own, runs the operator's real program, and prints a table.
 //
-//	go run ./test/bench                    everything, about an hour
+//	go run ./test/bench                    everything, about 20 minutes
 //	go run ./test/bench -quick             everything in a small size
 //	go run ./test/bench -scenario 1,2      some of it
 //

@@ -56,7 +56,7 @@ const (
 
 // mask returns copies of two Secrets without their values; other objects as they are.
 func mask(before, after *unstructured.Unstructured) (maskedBefore, maskedAfter *unstructured.Unstructured) {
-	if !isSecret(before) && !isSecret(after) {
+	if !IsSecret(before) && !IsSecret(after) {
 		return before, after
 	}
 	maskedBefore, maskedAfter = before.DeepCopy(), after.DeepCopy()
@@ -73,7 +73,8 @@ func mask(before, after *unstructured.Unstructured) (maskedBefore, maskedAfter *
 	return maskedBefore, maskedAfter
 }
 
-func isSecret(obj *unstructured.Unstructured) bool {
+// IsSecret says that the values of an object must not be shown. An object that is not there has none.
+func IsSecret(obj *unstructured.Unstructured) bool {
 	return obj != nil && obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -101,14 +100,10 @@ func fieldOf(target cluster.Target, live *unstructured.Unstructured, path change
 	if !found {
 		return nil, exit.Refuse("%s has no field %s", target, changes.Join(path))
 	}
-	if isSecret(live) {
+	if changes.IsSecret(live) {
 		value = "***"
 	}
 	return &show.WhyField{Path: changes.Join(path), Value: value, Managers: changes.Managers(live, path)}, nil
-}
-
-func isSecret(obj *unstructured.Unstructured) bool {
-	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
 // maxControllers bounds how many controllers one after the other are asked for their objects.
