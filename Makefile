@@ -32,7 +32,9 @@ demo: cluster build ## Show what Fairlead does, on a cluster of its own
 
 .PHONY: dev
 dev: cluster build ## Run a cluster with the operator until interrupted
-	go run ./test/e2e/demo --dev
+	@# Not go run, which answers 1 to Ctrl-C, whatever the program does.
+	@go build -o bin/demo ./test/e2e/demo
+	bin/demo --dev
 
 .PHONY: build
 build: ## Build the programs: bin/fairlead, bin/fairlead-operator

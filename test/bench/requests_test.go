@@ -25,6 +25,7 @@ func TestRequestsAreSortedIntoThoseThatCount(t *testing.T) {
 		{"a Secret that is a dependent", testcluster.Event{Verb: "patch", Resource: "secrets", Name: "bench-0000-1"}, classCounted},
 		{"a Secret that is none", testcluster.Event{Verb: "create", Resource: "secrets", Name: "inventory-1"}, classSpill},
 		{"a list of records", testcluster.Event{Verb: "list", Resource: "secrets", RequestURI: "/api/v1/namespaces/shop/secrets?labelSelector=fairlead.io%2Frecord-of%3Dabc"}, classSpill},
+		{"a question about Secrets of records", testcluster.Event{Verb: "create", Resource: "selfsubjectaccessreviews", APIGroup: "authorization.k8s.io"}, classSpill},
 		{"a list of Secrets", testcluster.Event{Verb: "list", Resource: "secrets"}, classCounted},
 	} {
 		if got := classify(c.event); got != c.want {

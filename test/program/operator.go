@@ -76,15 +76,17 @@ func StartProgram(executable, log string, arguments []string, ended context.Canc
 // PID is the id of the process.
 func (o *Operator) PID() int { return o.command.Process.Pid }
 
-// Stop ends the operator as kubelet does, and returns when it is gone. It is called once.
+// Stop ends the operator as kubelet does, and returns when it is gone. It is called once. A process that has only been started handles no
+// signals yet: that the signal itself ends it, before it has done anything, is no failure.
 func (o *Operator) Stop() error {
 	_ = o.command.Process.Signal(syscall.SIGTERM) // It may be gone already.
 	select {
 	case err := <-o.done:
-		if err != nil {
-			return fmt.Errorf("the operator's end: %w", err)
+		status, ok := o.command.ProcessState.Sys().(syscall.WaitStatus)
+		if err == nil || ok && status.Signaled() && status.Signal() == syscall.SIGTERM {
+			return nil
 		}
-		return nil
+		return fmt.Errorf("the operator's end: %w", err)
 	case <-time.After(stopPatience):
 		_ = o.command.Process.Kill()
 		return fmt.Errorf("the operator did not end within %s, and was killed: %w", stopPatience, <-o.done)

@@ -66,7 +66,7 @@ type User struct {
 }
 
 // Start boots a cluster and returns when it is usable. The caller must call Stop; the context ends the start, not the cluster. When it
-// fails, nothing runs, and the error names the folder with the logs.
+// fails, nothing runs, and the error names the folder with the logs; where the context was cancelled there is none.
 //
 // The processes end with this one, even if it crashes; under envtest this does not hold.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
@@ -85,17 +85,25 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		err = cluster.startDevCluster(ctx, options)
 	}
 	if err != nil {
-		// Gone when nothing was written: then there are no logs to look at.
-		if os.Remove(dir) == nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w (logs in %s)", err, dir)
+		return nil, unstarted(ctx, dir, err)
 	}
 	cluster.config, err = loadConfig(cluster.Kubeconfig())
 	if err != nil {
 		return nil, errors.Join(err, cluster.Stop())
 	}
 	return cluster, nil
+}
+
+// unstarted returns why a cluster did not start, with the folder of its logs. Of a start that was called off nothing is left.
+func unstarted(ctx context.Context, dir string, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	// Gone when nothing was written: then there are no logs to look at.
+	if os.Remove(dir) == nil {
+		return err
+	}
+	return fmt.Errorf("%w (logs in %s)", err, dir)
 }
 
 // StartFor is Start for the length of a test or, with GinkgoTB in BeforeSuite, of a suite. It skips under -short, ends the test when the

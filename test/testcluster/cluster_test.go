@@ -136,6 +136,31 @@ func TestAnEndedContextStopsTheStart(t *testing.T) {
 	}
 }
 
+func TestAStartThatIsCalledOffLeavesNoFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	t.Setenv("KUBEBUILDER_ASSETS", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := testcluster.Start(ctx, testcluster.Options{})
+		ended <- err
+	}()
+	eventually(t, "the cluster is starting", func() bool {
+		written, err := filepath.Glob(filepath.Join(os.TempDir(), "testcluster-*", "*"))
+		return err == nil && len(written) > 0
+	})
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("want the context's error, got %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "testcluster-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestAMissingBinaryNamesTheTarget(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module github.com/fairlead-io/fairlead\n"), 0o600); err != nil {
