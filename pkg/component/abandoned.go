@@ -34,21 +34,19 @@ func (r *Reconciler[T]) noteBelongings(component T) {
 	if status.InventoryRecord != nil {
 		records = append(records, recordOfInventory)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if status.TargetSecret == "" && len(records) == 0 {
-		delete(r.belongings, name)
-		return
-	}
-	r.belongings[name] = belongings{uid: component.GetUID(), target: status.TargetSecret, records: records}
+	r.belongings.change(name, func(left belongings) (belongings, bool) {
+		if left.uid != "" && left.uid != component.GetUID() {
+			// The pass could not let go of what a predecessor left; the next one tries again.
+			return left, true
+		}
+		return belongings{component.GetUID(), status.TargetSecret, records}, status.TargetSecret != "" || len(records) > 0
+	})
 }
 
 // letGo lets go of what belongs to a component of a name that does not exist any more; successor is the UID of the one that does, empty
 // where there is none.
 func (r *Reconciler[T]) letGo(ctx context.Context, name types.NamespacedName, successor types.UID) error {
-	r.mu.Lock()
-	left, ok := r.belongings[name]
-	r.mu.Unlock()
+	left, ok := r.belongings.lookup(name)
 	if !ok || left.uid == successor {
 		return nil
 	}
@@ -68,24 +66,23 @@ func (r *Reconciler[T]) letGo(ctx context.Context, name types.NamespacedName, su
 			return fmt.Errorf("drop the records of %s: %w", name, err)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.belongings, name)
+	r.belongings.forget(name)
 	return nil
 }
 
 // abandoned lets go of what belongs to a component that the cache does not have any more. The cache may be bounded to some components, so the
 // API server is asked; that costs nothing where the component was released in order, or had nothing.
 func (r *Reconciler[T]) abandoned(ctx context.Context, name types.NamespacedName) error {
-	r.mu.Lock()
-	_, ok := r.belongings[name]
-	r.mu.Unlock()
-	if !ok {
+	if _, ok := r.belongings.lookup(name); !ok {
 		return nil
 	}
-	_, err := r.live(ctx, name)
+	live, err := r.live(ctx, name)
 	if apierrors.IsConflict(err) {
 		return r.letGo(ctx, name, "")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	// It may be a successor already, which the cache does not have yet.
+	return r.letGo(ctx, name, live.GetUID())
 }

@@ -33,16 +33,10 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	if err := r.place(ctx, component, inputs, len(inventory)); err != nil {
 		return Outcome{}, err
 	}
-	rendered, err := r.render(ctx, component, owner, inputs)
+	rendered, desired, err := r.renderSet(ctx, component, owner, inputs, inventory)
 	if err != nil {
+		enterAttempt(component, inputs, err, r.clock.Now())
 		return unrendered(err)
-	}
-	if err := r.checkAnswered(component, inputs, rendered, inventory); err != nil {
-		return Outcome{}, err
-	}
-	desired, _ := ofPhase(rendered.objects, manifests.PhaseApply)
-	if err := checkEmpty(component, len(desired), len(inventory)); err != nil {
-		return Outcome{}, err
 	}
 	pass := r.newPass(component, owner, inventory)
 	if err := r.enter(ctx, component, inputs, rendered, pass); err != nil {
@@ -97,6 +91,8 @@ func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rende
 	}
 	if status.Revision != before.Revision {
 		status.History = begun(status.History, newRecord(component, in, p.Now))
+	} else if err == nil {
+		status.History = resumed(status.History, p.Now)
 	}
 	if status.InputDigest != before.InputDigest {
 		r.vitals.renewed(client.ObjectKeyFromObject(component), p.Now)

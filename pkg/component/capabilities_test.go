@@ -140,7 +140,7 @@ func TestForgettingHoldsUpNoOtherComponent(t *testing.T) {
 	}
 	r.local, r.remotes, r.inputs = engine, pool, observe.NewReferences(t.Context(), nil, r.name)
 	gone := types.NamespacedName{Name: "gone"}
-	r.rhythms[gone] = rhythm{}
+	r.rhythms.enter(gone, rhythm{})
 
 	pool.mu.Lock()
 	forgotten := make(chan struct{})
@@ -150,9 +150,7 @@ func TestForgettingHoldsUpNoOtherComponent(t *testing.T) {
 	}()
 	inTime(t, "another component", func() {
 		for known := true; known; {
-			r.mu.Lock()
-			_, known = r.rhythms[gone]
-			r.mu.Unlock()
+			_, known = r.rhythms.lookup(gone)
 		}
 	})
 	pool.mu.Unlock()

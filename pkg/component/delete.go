@@ -36,6 +36,7 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 		return Outcome{}, err
 	}
 	outcome, err := r.deleteWithHooks(ctx, component, target.engine, pass)
+	outcome.missed = r.missed.of(client.ObjectKeyFromObject(component))
 	if err == nil {
 		r.reportSkipped(component, outcome)
 	}
@@ -67,13 +68,13 @@ func (r *Reconciler[T]) prepareDelete(ctx context.Context, component T, t target
 // concerns says that a component that is being deleted waits for us, or that we created something for it too late.
 func (r *Reconciler[T]) concerns(component T) bool {
 	return controllerutil.ContainsFinalizer(component, r.Finalizer()) ||
-		len(r.suspected(client.ObjectKeyFromObject(component)).inventory) > 0
+		len(r.suspects.of(client.ObjectKeyFromObject(component)).inventory) > 0
 }
 
 // hasNothing says that no dependent was ever created, as far as anybody knows.
 func (r *Reconciler[T]) hasNothing(component T) bool {
 	return markOf(component.GetStatus()).empty() && !r.damaged(component) &&
-		len(r.suspected(client.ObjectKeyFromObject(component)).inventory) == 0
+		len(r.suspects.of(client.ObjectKeyFromObject(component)).inventory) == 0
 }
 
 // orLetGo says of a deletion that lacks its target what else a person can do. It is left to them: what we let go nobody deletes any more.

@@ -3,13 +3,13 @@ package component
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/internal/packed"
 )
 
 // drafted are manifests as they were rendered: plain, or packed while they are kept. The zero value says that they were dropped.
 type drafted struct {
 	plain  []*unstructured.Unstructured
-	packed []manifests.Packed
+	packed []packed.Manifest
 }
 
 func (d drafted) dropped() bool { return d.plain == nil && d.packed == nil }
@@ -19,7 +19,7 @@ func (d drafted) all() ([]*unstructured.Unstructured, error) {
 	if d.packed == nil {
 		return d.plain, nil
 	}
-	return manifests.UnpackAll(d.packed)
+	return packed.Unpack(d.packed)
 }
 
 // pack returns the same manifests, packed.
@@ -27,6 +27,6 @@ func (d drafted) pack() (drafted, error) {
 	if d.packed != nil {
 		return d, nil
 	}
-	packed, err := manifests.Pack(d.plain)
-	return drafted{packed: packed}, err
+	light, err := packed.Pack(d.plain)
+	return drafted{packed: light}, err
 }

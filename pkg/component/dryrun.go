@@ -1,13 +1,23 @@
 package component
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 )
 
 // dryRun lets no request through that writes: creates and updates become dry runs, and anything else that is no read is refused. It stands below
-// all clients, so that nothing has to be believed of what is above.
-type dryRun struct{ next http.RoundTripper }
+// all clients, so that nothing has to be believed of what is above. Nor is an API believed that another server serves: what does not say that it
+// supports dry runs is not asked for one.
+type dryRun struct {
+	next    http.RoundTripper
+	support *dryRunSupport
+}
 
 // RoundTrip implements http.RoundTripper.
 func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -15,17 +25,53 @@ func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 	case http.MethodGet, http.MethodHead:
 		return d.next.RoundTrip(req)
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
+		if why := d.support.lacking(req); why != "" {
+			return refuse(req, why)
+		}
 		asking := req.Clone(req.Context())
 		query := asking.URL.Query()
 		query.Set("dryRun", "All")
 		asking.URL.RawQuery = query.Encode()
 		return d.next.RoundTrip(asking)
 	}
-	if req.Body != nil {
-		_ = req.Body.Close()
-	}
+	closeBody(req)
 	// The options of a DELETE are in its body, which would win over what is added to the address.
 	return nil, fmt.Errorf("%s %s: a preview does not write", req.Method, req.URL.Path)
 }
 
-func dryRunOnly(next http.RoundTripper) http.RoundTripper { return dryRun{next} }
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// refuse answers a request as the API server does that refuses a dry run, because something would not make it one.
+func refuse(req *http.Request, why string) (*http.Response, error) {
+	closeBody(req)
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: why,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}, nil
+}
+
+// withoutWrites returns a configuration whose clients write nothing.
+func withoutWrites(config *rest.Config) (*rest.Config, error) {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return dryRun{next, newDryRunSupport(next, base.Path)}
+	})
+	// Watches are requests, too.
+	config.Timeout = 0
+	return config, nil
+}

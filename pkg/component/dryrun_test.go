@@ -1,7 +1,10 @@
 package component
 
 import (
+	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,10 +21,10 @@ func TestAPreviewAsksForDryRunsOnly(t *testing.T) {
 	} {
 		t.Run(method, func(t *testing.T) {
 			sent := ""
-			transport := dryRunOnly(transportFunc(func(r *http.Request) (*http.Response, error) {
+			transport := dryRun{next: transportFunc(func(r *http.Request) (*http.Response, error) {
 				sent = r.URL.RawQuery
 				return &http.Response{}, nil
-			}))
+			}), support: newDryRunSupport(nil, "")}
 			req, err := http.NewRequestWithContext(t.Context(), method, "https://cluster/api/v1/pods?watch=1", strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)
@@ -34,6 +37,119 @@ func TestAPreviewAsksForDryRunsOnly(t *testing.T) {
 			}
 			if req.URL.RawQuery != "watch=1" {
 				t.Errorf("the caller's request became %q", req.URL.RawQuery)
+			}
+		})
+	}
+}
+
+// A cluster whose group local.example.com is the API server's own, while others are served by others.
+func aggregating(t *testing.T, answers map[string]string) (dryRun, *[]string) {
+	t.Helper()
+	var sent []string
+	next := transportFunc(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r.Method+" "+r.URL.Path)
+		if r.Header.Get("Authorization") != "Bearer mine" {
+			t.Errorf("%s %s is asked as nobody", r.Method, r.URL.Path)
+		}
+		code, body := http.StatusOK, answers[r.URL.Path]
+		switch {
+		case r.Method != http.MethodGet:
+			body = "{}"
+		case body == "forbidden":
+			code = http.StatusForbidden
+		case body == "":
+			code = http.StatusNotFound
+		}
+		return &http.Response{StatusCode: code, Status: strconv.Itoa(code), Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+	return dryRun{next: next, support: newDryRunSupport(next, "/clusters/one/")}, &sent
+}
+
+func TestAPreviewAsksWhoSupportsDryRuns(t *testing.T) {
+	const (
+		prefix   = "/clusters/one"
+		services = prefix + "/apis/apiregistration.k8s.io/v1/apiservices/"
+		document = prefix + "/openapi/v3/apis/example.com/v1"
+		things   = prefix + "/apis/example.com/v1/namespaces/here/things"
+		remote   = `{"spec":{"service":{"name":"theirs"}}}`
+		knows    = `{"paths":{"/apis/example.com/v1/namespaces/{namespace}/things":{"parameters":[{"name":"namespace","in":"path"}],"post":{"parameters":[{"name":"dryRun","in":"query"}]}},
+			"/apis/example.com/v1/namespaces/{namespace}/things/{name}":{"patch":{"parameters":[{"$ref":"#/components/parameters/dry"}]},"put":{}}},
+			"components":{"parameters":{"dry":{"name":"dryRun","in":"query"}}}}`
+	)
+	for _, c := range []struct {
+		name, method, path string
+		answers            map[string]string
+		// why is a part of the refusal; empty where it is sent.
+		why string
+	}{
+		{"of the group without a name", http.MethodPost, prefix + "/api/v1/namespaces/here/configmaps", nil, ""},
+		{"of what the API server serves itself", http.MethodPost, things, map[string]string{services + "v1.example.com": `{"spec":{"service":null}}`}, ""},
+		{"of what no APIService is for", http.MethodPost, things, nil, ""},
+		{
+			"of an API that knows them", http.MethodPost, things, map[string]string{services + "v1.example.com": remote, document: knows}, "",
+		},
+		{
+			"of an API that knows them, by a shared parameter", http.MethodPatch, things + "/one",
+			map[string]string{services + "v1.example.com": remote, document: knows},
+			"",
+		},
+		{
+			"of an API that knows them for other writes", http.MethodPut, things + "/one",
+			map[string]string{services + "v1.example.com": remote, document: knows},
+			"APIService v1.example.com does not support dry run, as far as its OpenAPI tells",
+		},
+		{
+			"of an API that says nothing of the type", http.MethodPost, prefix + "/apis/example.com/v1/others",
+			map[string]string{services + "v1.example.com": remote, document: knows},
+			"does not support dry run",
+		},
+		{
+			"of an API that describes nothing", http.MethodPost, things,
+			map[string]string{services + "v1.example.com": remote},
+			"its OpenAPI cannot be read: it is not there",
+		},
+		{
+			"for whom APIServices are none of his business", http.MethodPost, things,
+			map[string]string{services + "v1.example.com": "forbidden", document: knows},
+			"",
+		},
+		{
+			"for whom nothing is any of his business", http.MethodPost, things,
+			map[string]string{services + "v1.example.com": "forbidden", document: "forbidden"},
+			"its OpenAPI cannot be read: 403",
+		},
+		{
+			"of an API whose document is none", http.MethodPost, things,
+			map[string]string{services + "v1.example.com": remote, document: "["},
+			"does not support dry run",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			transport, sent := aggregating(t, c.answers)
+			for range 2 {
+				req, err := http.NewRequestWithContext(t.Context(), c.method, "https://cluster"+c.path, strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Authorization", "Bearer mine")
+				answer, err := transport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(answer.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if refused := answer.StatusCode == http.StatusBadRequest; refused != (c.why != "") || !strings.Contains(string(body), c.why) {
+					t.Errorf("%d: %s", answer.StatusCode, body)
+				}
+			}
+			reads := slices.DeleteFunc(slices.Clone(*sent), func(s string) bool { return !strings.HasPrefix(s, http.MethodGet) })
+			if len(slices.Compact(slices.Sorted(slices.Values(reads)))) != len(reads) {
+				t.Errorf("asked more than once: %v", reads)
+			}
+			if writes := len(*sent) - len(reads); (writes == 2) != (c.why == "") {
+				t.Errorf("sent %v", *sent)
 			}
 		})
 	}

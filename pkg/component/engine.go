@@ -2,6 +2,7 @@ package component
 
 import (
 	"context"
+	"fmt"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,8 +50,8 @@ type EngineOptions struct {
 // NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in the cluster.
 // config is used without a rate limit on the client's side; the API server has its own.
 func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*Engine, error) {
-	if err := validateReach(o.Observe, o.ObserveNamespaces); err != nil {
-		return nil, err
+	if err := o.Observe.Check(o.ObserveNamespaces); err != nil {
+		return nil, fmt.Errorf("EngineOptions.Observe and ObserveNamespaces: %w", err)
 	}
 	c, err := connect(ctx, name, config, o)
 	if err != nil {
@@ -128,7 +129,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 			return e.cut(fenced, facts, changes), err
 		}
 		clear(checked)
-		for i, result := range e.execute(ctx, &wave, p.Superseded, decided.Actions) {
+		for i, result := range e.execute(ctx, &wave, p, decided.Actions) {
 			changes = fold(facts.Results, decided.Actions[i], result, changes)
 			facts.Guard = e.guards.learn(facts, decided.Actions[i], result)
 			remember(facts.Repairs, decided.Actions[i], result)

@@ -8,6 +8,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
+// An operator that takes both from flags tells its users what is wrong with them.
+func ExampleReach_Check() {
+	fmt.Println(component.ReachNamespaces.Check([]string{"shop", "shop"}))
+	fmt.Println(component.ReachCluster.Check(nil))
+	// Output:
+	// namespace "shop" is named twice
+	// <nil>
+}
+
 // An operator that serves two namespaces needs the right to list and watch in these alone.
 func ExampleOptions_Cache() {
 	options := component.Options{Observe: component.ReachNamespaces, ObserveNamespaces: []string{"shop-a", "shop-b"}}

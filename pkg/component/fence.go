@@ -117,7 +117,7 @@ func (r *Reconciler[T]) live(ctx context.Context, name types.NamespacedName) (T,
 
 // superseded returns a conflict where a newer version of a component differs from that of a pass in what the pass works with: identity,
 // spec, deletion, our finalizer, or the record, of which recorded is what was persisted when the pass began. All else (other metadata, an
-// author's part of the status) may change at any time, and so may the spec where the pass insists.
+// author's part of the status) may change at any time, and so may the spec where the pass insists, as long as the component is not suspended.
 func (r *Reconciler[T]) superseded(component, newer T, recorded mark) error {
 	name := client.ObjectKeyFromObject(component)
 	switch {
@@ -125,7 +125,7 @@ func (r *Reconciler[T]) superseded(component, newer T, recorded mark) error {
 		return r.conflict(name, "it was created anew")
 	case newer.GetDeletionTimestamp().IsZero() != component.GetDeletionTimestamp().IsZero():
 		return r.conflict(name, "it is being deleted")
-	case newer.GetGeneration() != component.GetGeneration() && !r.flights.insists(name):
+	case newer.GetGeneration() != component.GetGeneration() && (!r.flights.insists(name) || isSuspended(newer)):
 		return r.conflict(name, "its spec changed")
 	case controllerutil.ContainsFinalizer(component, r.Finalizer()) && !controllerutil.ContainsFinalizer(newer, r.Finalizer()):
 		return r.conflict(name, "its finalizer was removed")
@@ -150,32 +150,22 @@ func (r *Reconciler[T]) suspect(name types.NamespacedName, o Outcome) {
 	if len(o.created) == 0 {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	inventory := maps.Clone(r.suspects[name].inventory)
-	if inventory == nil {
-		inventory = plan.Inventory{}
-	}
-	maps.Copy(inventory, o.created)
-	r.suspects[name] = suspects{o.engine, inventory}
+	r.suspects.change(name, func(s suspects) (suspects, bool) {
+		inventory := maps.Clone(s.inventory)
+		if inventory == nil {
+			inventory = plan.Inventory{}
+		}
+		maps.Copy(inventory, o.created)
+		return suspects{o.engine, inventory}, true
+	})
 }
 
 // acquit forgets what was created: a status was written after it.
-func (r *Reconciler[T]) acquit(name types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.suspects, name)
-}
-
-func (r *Reconciler[T]) suspected(name types.NamespacedName) suspects {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.suspects[name]
-}
+func (r *Reconciler[T]) acquit(name types.NamespacedName) { r.suspects.forget(name) }
 
 // withSuspects adds to a record what this process created and the record lacks: another operator, that had already seen it gone, forgot it.
 func (r *Reconciler[T]) withSuspects(name types.NamespacedName, inventory []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
-	s := r.suspected(name)
+	s := r.suspects.of(name)
 	if len(s.inventory) == 0 {
 		return inventory
 	}
@@ -187,7 +177,7 @@ func (r *Reconciler[T]) withSuspects(name types.NamespacedName, inventory []meta
 // vanished ends the work for a component that does not exist any more: what was created for it too late is deleted.
 func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) reconcile.Result {
 	name := req.NamespacedName
-	if s := r.suspected(name); len(s.inventory) > 0 {
+	if s := r.suspects.of(name); len(s.inventory) > 0 {
 		outcome, err := s.engine.Delete(ctx, Pass{
 			Owner: r.ownerOf(name), Inventory: sortedEntries(s.inventory), Now: r.clock.Now(), Wake: func() { r.wake(name) },
 		})

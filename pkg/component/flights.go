@@ -35,7 +35,7 @@ type flight struct {
 	works, newest *wanted
 	superseded    chan struct{}
 	over          bool
-	// insists says that only a deletion ends the pass.
+	// insists says that no other spec ends the pass, unless it is one that wants nothing to be written; see wanted.rests.
 	insists bool
 }
 
@@ -44,13 +44,32 @@ type wanted struct {
 	uid             types.UID
 	generation      int64
 	deleting, gone  bool
+	suspended       bool
 	resourceVersion string
 }
 
 func wantedOf(obj client.Object) *wanted {
 	return &wanted{
-		uid: obj.GetUID(), generation: obj.GetGeneration(), deleting: !obj.GetDeletionTimestamp().IsZero(), resourceVersion: obj.GetResourceVersion(),
+		uid: obj.GetUID(), generation: obj.GetGeneration(), deleting: !obj.GetDeletionTimestamp().IsZero(), suspended: seemsSuspended(obj),
+		resourceVersion: obj.GetResourceVersion(),
 	}
+}
+
+// isSuspended says that an object is a component that is suspended.
+func isSuspended(obj client.Object) bool {
+	s, ok := obj.(Suspender)
+	return ok && s.Suspended()
+}
+
+// seemsSuspended is isSuspended for what a watch delivers, where a panic of the type's author would end the process, and again after each
+// start. The pass for that component asks, too, and its panic is an error of that component alone.
+func seemsSuspended(obj client.Object) (suspended bool) {
+	defer func() {
+		if recover() != nil {
+			suspended = false
+		}
+	}()
+	return isSuspended(obj)
 }
 
 // supersedes says that a pass need not go on. What the watch shows may be older than what the pass works with.
@@ -59,10 +78,13 @@ func (w *wanted) supersedes(f *flight) bool {
 		return false
 	}
 	if f.insists {
-		return !w.lives(f.works)
+		return !w.lives(f.works) || w.rests(f.works)
 	}
 	return !w.same(f.works)
 }
+
+// rests says that a component is suspended by now: nothing more may be written for it, and it is not going to get anywhere.
+func (w *wanted) rests(before *wanted) bool { return w.suspended && !before.suspended }
 
 // same says that a component wants the same.
 func (w *wanted) same(other *wanted) bool { return w.lives(other) && w.generation == other.generation }
@@ -102,7 +124,7 @@ func (f *flights) cameTo(name types.NamespacedName, anEnd bool) {
 	f.interrupted[name]++
 }
 
-// insists says that a new spec does not end the pass over a component.
+// insists says that a new spec does not end the pass over a component; see flight.insists.
 func (f *flights) insists(name types.NamespacedName) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -82,6 +82,30 @@ func TestWatchesTellOfPassesThatAreOverAlready(t *testing.T) {
 	}
 }
 
+// sleeper is an object that is suspended.
+type sleeper struct{ *metav1.PartialObjectMetadata }
+
+func (sleeper) Suspended() bool { return true }
+
+// faulty is an object whose author forgot that a part of it may be missing.
+type faulty struct{ *metav1.PartialObjectMetadata }
+
+func (faulty) Suspended() bool { panic("no schedule") }
+
+func TestAPanicOfATypeDoesNotReachWatches(t *testing.T) {
+	name := types.NamespacedName{Name: "app"}
+	object := func(resourceVersion string, generation int64) client.Object {
+		return faulty{&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "app", ResourceVersion: resourceVersion, Generation: generation}}}
+	}
+	f := newFlights()
+	flight := f.begin(name)
+	f.loaded(name, object("1", 1))
+	f.seen(object("2", 2), false)
+	if !flight.isOver() {
+		t.Error("another spec did not end the pass")
+	}
+}
+
 func TestAPassInsistsAfterManyThatCameToNothing(t *testing.T) {
 	name := types.NamespacedName{Name: "app"}
 	object := func(resourceVersion string, generation int64, deleting bool) *metav1.PartialObjectMetadata {
@@ -93,6 +117,7 @@ func TestAPassInsistsAfterManyThatCameToNothing(t *testing.T) {
 	}
 	anew := object("6", 1, false)
 	anew.UID = "u2"
+	suspended := sleeper{object("6", 2, false)}
 	for _, c := range []struct {
 		name         string
 		came         []bool
@@ -102,6 +127,7 @@ func TestAPassInsistsAfterManyThatCameToNothing(t *testing.T) {
 	}{
 		{name: "not before that", came: slices.Repeat([]bool{false}, maxInterrupted-1), shown: object("6", 2, false), end: true},
 		{name: "and no other spec ends it", came: slices.Repeat([]bool{false}, maxInterrupted), shown: object("6", 2, false), insists: true},
+		{name: "but that it is suspended does", came: slices.Repeat([]bool{false}, maxInterrupted), shown: suspended, insists: true, end: true},
 		{name: "but a deletion does", came: slices.Repeat([]bool{false}, maxInterrupted), shown: object("6", 2, true), insists: true, end: true},
 		{name: "but that it is gone does", came: slices.Repeat([]bool{false}, maxInterrupted), shown: object("6", 1, false), gone: true, insists: true, end: true},
 		{name: "but a successor does", came: slices.Repeat([]bool{false}, maxInterrupted), shown: anew, insists: true, end: true},

@@ -74,12 +74,132 @@ func TestANewRevisionEndsTheOneBefore(t *testing.T) {
 	}
 }
 
+func attempt(digest, reason string, started int) metav1alpha1.RevisionRecord {
+	r := revision(0, metav1alpha1.RevisionFailed, reason, started, nil)
+	r.Digest = digest
+	return r
+}
+
+func TestHistoryOfInputsThatDoNotRender(t *testing.T) {
+	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(2)))
+	broken := attempt("b", "GenerateFailed", 3)
+	over := broken
+	over.Ended = new(at(5))
+	for _, c := range []struct {
+		name   string
+		before []metav1alpha1.RevisionRecord
+		next   metav1alpha1.RevisionRecord
+		want   []metav1alpha1.RevisionRecord
+	}{
+		{"begins with the first of them", nil, broken, []metav1alpha1.RevisionRecord{broken}},
+		{"leaves the revision before as it is", []metav1alpha1.RevisionRecord{ready}, broken, []metav1alpha1.RevisionRecord{broken, ready}},
+		{
+			"tells of them once, however often they are tried",
+			[]metav1alpha1.RevisionRecord{broken, ready},
+			attempt("b", "GenerateFailed", 9),
+			[]metav1alpha1.RevisionRecord{broken, ready},
+		},
+		{
+			"says why they do not render now",
+			[]metav1alpha1.RevisionRecord{broken, ready},
+			attempt("b", "InvalidManifests", 9),
+			[]metav1alpha1.RevisionRecord{attempt("b", "InvalidManifests", 3), ready},
+		},
+		{
+			"tells of others, too",
+			[]metav1alpha1.RevisionRecord{broken, ready},
+			attempt("c", "GenerateFailed", 9),
+			[]metav1alpha1.RevisionRecord{attempt("c", "GenerateFailed", 9), broken, ready},
+		},
+		{
+			"tells of them again, where the revision before was back meanwhile",
+			resumed([]metav1alpha1.RevisionRecord{broken, ready}, at(5).Time), attempt("b", "GenerateFailed", 9),
+			[]metav1alpha1.RevisionRecord{attempt("b", "GenerateFailed", 9), over, ready},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, attempted(c.before, c.next)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestARevisionAfterInputsThatDidNotRender(t *testing.T) {
+	broken, progressing := attempt("b", "GenerateFailed", 3), revision(1, metav1alpha1.RevisionProgressing, "", 1, nil)
+	next := revision(2, metav1alpha1.RevisionProgressing, "", 9, nil)
+	superseded := revision(1, metav1alpha1.RevisionSuperseded, "", 1, new(at(9)))
+	got := begun([]metav1alpha1.RevisionRecord{broken, progressing}, next)
+	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, broken, superseded}, got); diff != "" {
+		t.Errorf("of other inputs: %s", diff)
+	}
+	next.Digest = broken.Digest
+	got = begun([]metav1alpha1.RevisionRecord{broken, progressing}, next)
+	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, superseded}, got); diff != "" {
+		t.Errorf("of the same inputs: %s", diff)
+	}
+	over := attempt("b", "GenerateFailed", 3)
+	over.Ended = new(at(5))
+	got = begun([]metav1alpha1.RevisionRecord{over, progressing}, next)
+	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, over, superseded}, got); diff != "" {
+		t.Errorf("of the same inputs, given up meanwhile: %s", diff)
+	}
+	judgedNow := judged([]metav1alpha1.RevisionRecord{broken, progressing}, verdict{state: metav1alpha1.StateReady}, at(5).Time)
+	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(5)))
+	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{broken, ready}, judgedNow); diff != "" {
+		t.Errorf("the one before goes on: %s", diff)
+	}
+}
+
+func TestARevisionThatIsBackEndsTheAttemptAfterIt(t *testing.T) {
+	progressing, ready := revision(1, metav1alpha1.RevisionProgressing, "", 1, nil), revision(1, metav1alpha1.RevisionReady, "", 1, new(at(2)))
+	broken := attempt("b", "GenerateFailed", 3)
+	over := broken
+	over.Ended = new(at(5))
+	for _, c := range []struct {
+		name         string
+		minute       int
+		before, want []metav1alpha1.RevisionRecord
+	}{
+		{"once", 5, []metav1alpha1.RevisionRecord{broken, ready}, []metav1alpha1.RevisionRecord{over, ready}},
+		{"and no other time", 7, []metav1alpha1.RevisionRecord{over, ready}, []metav1alpha1.RevisionRecord{over, ready}},
+		{"and no revision", 5, []metav1alpha1.RevisionRecord{progressing}, []metav1alpha1.RevisionRecord{progressing}},
+		{"where there is one", 5, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, resumed(c.before, at(c.minute).Time)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestInputsThatDoNotRenderMakeRoomFirst(t *testing.T) {
+	history := []metav1alpha1.RevisionRecord{revision(1, metav1alpha1.RevisionReady, "", 1, new(at(2)))}
+	for n := range 20 {
+		history = attempted(history, attempt(string(rune('a'+n)), "GenerateFailed", n))
+	}
+	if len(history) != 10 || history[0].Digest != "t" || history[9].Revision != 1 {
+		t.Errorf("want the last attempts, and the revision before: %v", history)
+	}
+	for number := range int64(10) {
+		history = begun(history, revision(number+2, metav1alpha1.RevisionProgressing, "", int(number), nil))
+	}
+	if len(history) != 10 || history[0].Revision != 11 || history[9].Revision != 2 {
+		t.Errorf("want revisions 11 to 2: %v", history)
+	}
+	history = attempted(history, attempt("x", "GenerateFailed", 30))
+	if len(history) != 10 || history[0].Digest != "x" || history[9].Revision != 3 {
+		t.Errorf("want the attempt, and revisions 11 to 3: %v", history)
+	}
+}
+
 func TestHistoryIsBounded(t *testing.T) {
 	var history []metav1alpha1.RevisionRecord
 	for number := range int64(25) {
-		history = begun(history, revision(number, metav1alpha1.RevisionProgressing, "", int(number), nil))
+		history = begun(history, revision(number+1, metav1alpha1.RevisionProgressing, "", int(number), nil))
 	}
-	if len(history) != 10 || history[0].Revision != 24 || history[9].Revision != 15 {
-		t.Errorf("want revisions 24 to 15, got %v", history)
+	if len(history) != 10 || history[0].Revision != 25 || history[9].Revision != 16 {
+		t.Errorf("want revisions 25 to 16, got %v", history)
 	}
 }

@@ -52,10 +52,10 @@ func (r *Reconciler[T]) holdTarget(ctx context.Context, component T) error {
 }
 
 // checkHold notes in the status that a Secret, as it was read, is not held any more, so that it is held again: somebody took our finalizer
-// off. In a deletion that is of no use where the Secret goes, too.
+// off, or the label by which it is found. In a deletion that is of no use where the Secret goes, too.
 func (r *Reconciler[T]) checkHold(component T, owner manifests.Owner, secret client.Object) {
 	status := component.GetStatus()
-	lost := status.TargetSecret == secret.GetName() && !slices.Contains(secret.GetFinalizers(), r.holdBy(owner))
+	lost := status.TargetSecret == secret.GetName() && !r.isHeld(secret, r.holdBy(owner))
 	if lost && (secret.GetDeletionTimestamp().IsZero() || component.GetDeletionTimestamp().IsZero()) {
 		status.TargetSecret = ""
 	}
@@ -63,6 +63,11 @@ func (r *Reconciler[T]) checkHold(component T, owner manifests.Owner, secret cli
 
 // holdBy is the finalizer by which a component holds a Secret: of one that several use each has its own.
 func (r *Reconciler[T]) holdBy(owner manifests.Owner) string { return r.name + "/" + owner.ID() }
+
+// isHeld says that a Secret carries the finalizer of a component, and the label by which it is found where the component went without us.
+func (r *Reconciler[T]) isHeld(secret metav1.Object, finalizer string) bool {
+	return slices.Contains(secret.GetFinalizers(), finalizer) && secret.GetLabels()[r.name+"/"+labelHeld] != ""
+}
 
 // heldSecret names a Secret beside a component.
 func heldSecret(owner manifests.Owner, name string) types.NamespacedName {
@@ -96,14 +101,8 @@ func (r *Reconciler[T]) changeHold(ctx context.Context, name types.NamespacedNam
 	if err != nil {
 		return fmt.Errorf("hold Secret %s: %w", name, err)
 	}
-	if slices.Contains(secret.Finalizers, finalizer) == held {
-		return nil
-	}
-	if held && secret.DeletionTimestamp != nil {
-		return &problem{
-			reason: metav1alpha1.ReasonReferenceNotFound, terminal: true,
-			message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another one", name),
-		}
+	if changes, err := r.changesHold(secret, finalizer, held); err != nil || !changes {
+		return err
 	}
 	patch, err := finalizerPatch(secret, finalizer, held, r.holdMark(secret, finalizer, held))
 	if err != nil {
@@ -117,6 +116,21 @@ func (r *Reconciler[T]) changeHold(ctx context.Context, name types.NamespacedNam
 		return fmt.Errorf("hold Secret %s by a finalizer: %w", name, err)
 	}
 	return nil
+}
+
+// changesHold says whether a write is needed so that a Secret is held, or not held any more. One that is being deleted cannot be held anew.
+func (r *Reconciler[T]) changesHold(secret *metav1.PartialObjectMetadata, finalizer string, held bool) (bool, error) {
+	has := slices.Contains(secret.Finalizers, finalizer)
+	switch {
+	case !held:
+		return has, nil
+	case !has && secret.DeletionTimestamp != nil:
+		return false, &problem{
+			reason: metav1alpha1.ReasonReferenceNotFound, terminal: true,
+			message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another one", client.ObjectKeyFromObject(secret)),
+		}
+	}
+	return !r.isHeld(secret, finalizer), nil
 }
 
 // holdMark returns the label that says of a Secret that components hold it, so that it is found when they are gone; it is taken off with the

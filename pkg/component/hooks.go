@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -143,21 +142,12 @@ func (r *Reconciler[T]) deleted(ctx context.Context, component T, outcome Outcom
 // preDelete calls the hook until it has succeeded.
 func (r *Reconciler[T]) preDelete(ctx context.Context, component T) error {
 	name := client.ObjectKeyFromObject(component)
-	r.mu.Lock()
-	done := r.prepared[name] == component.GetUID()
-	r.mu.Unlock()
-	if done || r.hooks.PreDelete == nil {
+	if r.prepared.of(name) == component.GetUID() || r.hooks.PreDelete == nil {
 		return nil
 	}
 	if err := r.call(ctx, "PreDelete", r.hooks.PreDelete, component); err != nil {
 		return err
 	}
-	r.prepare(name, component.GetUID())
+	r.prepared.enter(name, component.GetUID())
 	return nil
-}
-
-func (r *Reconciler[T]) prepare(name types.NamespacedName, uid types.UID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.prepared[name] = uid
 }

@@ -150,9 +150,7 @@ func watchedReference(namespace string, ref metav1alpha1.Reference) observe.Refe
 
 // identify finds the digest of each reference: from memory where its version is known, from its data otherwise.
 func (r *Reconciler[T]) identify(ctx context.Context, name types.NamespacedName, t target, refs []reference) error {
-	r.mu.Lock()
-	known := r.contents[name]
-	r.mu.Unlock()
+	known := r.contents.of(name)
 	contents := make(map[observe.Reference]content, len(refs))
 	for i := range refs {
 		ref := &refs[i]
@@ -163,9 +161,7 @@ func (r *Reconciler[T]) identify(ctx context.Context, name types.NamespacedName,
 		}
 		contents[ref.watched] = ref.content
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.contents[name] = contents
+	r.contents.enter(name, contents)
 	return nil
 }
 

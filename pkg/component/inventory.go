@@ -30,35 +30,42 @@ func (r *Reconciler[T]) inventory(ctx context.Context, component T, owner manife
 	if lines := r.unrecorded(client.ObjectKeyFromObject(component), component.GetStatus()); lines != nil {
 		return metav1alpha1.ParseInventory(lines)
 	}
-	known, rebuilt, err := r.knownInventory(ctx, component, owner, e)
-	if err != nil || !rebuilt {
+	known, found, err := r.knownInventory(ctx, component, owner, e)
+	if err != nil || found == nil {
 		return known, err
 	}
-	return r.restore(ctx, component, owner, plan.NewInventory(known))
+	if known, err = r.restore(ctx, component, owner, plan.NewInventory(known)); err == nil {
+		r.tellMissed(ctx, component, owner, found)
+	}
+	return known, err
 }
 
-// knownInventory returns the record of a component, or what is rebuilt of it; it writes nothing.
+// knownInventory returns the record of a component, or what is rebuilt of it, and then what that was found by; it writes nothing.
 func (r *Reconciler[T]) knownInventory(
 	ctx context.Context, component T, owner manifests.Owner, e *Engine,
-) (known []metav1alpha1.InventoryEntry, rebuilt bool, err error) {
+) (known []metav1alpha1.InventoryEntry, found findings, err error) {
 	lines, lost := r.recordedLines(ctx, component, owner)
 	if lost != nil && !isLost(lost) {
-		return nil, false, unreadInventory("cannot be read", lost)
+		return nil, nil, unreadInventory("cannot be read", lost)
 	}
 	entries, err := metav1alpha1.ParseInventory(lines)
 	if err == nil && lost == nil && !r.damaged(component) {
-		return entries, false, nil
+		return entries, nil, nil
 	}
-	found, err := e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete, e.searched(component, entries))
+	found, err = e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete, e.searched(component, entries))
 	if err != nil {
-		return nil, false, unreadInventory("is lost or damaged, and cannot be rebuilt from the owner labels", err)
+		return nil, nil, unreadInventory("is lost or damaged, and cannot be rebuilt from the owner labels", err)
 	}
-	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(entries), "found", len(found))
-	inventory := plan.NewInventory(found)
+	if err := r.checkSight(ctx, component, e, found); err != nil {
+		return nil, nil, err
+	}
+	rebuilt := found.entries()
+	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(entries), "found", len(rebuilt))
+	inventory := plan.NewInventory(rebuilt)
 	for _, e := range entries {
 		inventory[plan.KeyOf(e)] = e
 	}
-	return sortedEntries(inventory), true, nil
+	return sortedEntries(inventory), found, nil
 }
 
 func unreadInventory(what string, err error) error {

@@ -37,7 +37,7 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 		// It was to be dropped when the inputs changed, and that failed.
 		return draft{anew: true}, false, nil
 	}
-	r.markRecorded(name, recalled.id)
+	r.recordedSets.enter(name, recalled.id)
 	kept = draft{bodies: drafted{plain: recalled.bodies}, id: recalled.id, note: recalled.note, anew: recalled.anew}
 	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, status); err == nil && current {
 		r.follow(name, owner, in.target, kept.looks)
@@ -61,7 +61,7 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if d.id == "" {
 		return r.keepNothing(ctx, component, owner)
 	}
-	if former == d.id && r.isRecorded(name, d.id) {
+	if former == d.id && r.recordedSets.of(name) == d.id {
 		return r.dropFormer(ctx, name, owner, d.id)
 	}
 	if err := r.hold(ctx, component); err != nil {
@@ -103,7 +103,7 @@ func (r *Reconciler[T]) writeKept(ctx context.Context, component T, owner manife
 	if err := r.writeRecord(ctx, owner, rec); err != nil {
 		return keepProblem("record", err)
 	}
-	r.markRecorded(client.ObjectKeyFromObject(component), d.id)
+	r.recordedSets.enter(client.ObjectKeyFromObject(component), d.id)
 	return nil
 }
 
@@ -125,19 +125,6 @@ func (r *Reconciler[T]) keepNothing(ctx context.Context, component T, owner mani
 	}
 	status.RenderedSet = ""
 	return nil
-}
-
-// isRecorded says that this process wrote or read the record.
-func (r *Reconciler[T]) isRecorded(name client.ObjectKey, id string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.recordedSets[name] == id
-}
-
-func (r *Reconciler[T]) markRecorded(name client.ObjectKey, id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.recordedSets[name] = id
 }
 
 // rebuildKept finds the record of a rendering that a lost status named, and what else is known by it: then the values stay as they are while

@@ -65,19 +65,16 @@ func (r *Reconciler[T]) leave(name types.NamespacedName, secrets []metav1.Partia
 	if len(secrets) == 0 {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.leftovers[name] = secrets
+	r.leftovers.enter(name, secrets)
 }
 
 // noteUnnamed notes a Secret of an inventory that a status does not name.
 func (r *Reconciler[T]) noteUnnamed(name types.NamespacedName, secret *metav1.PartialObjectMetadata) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.unnamed[name] == nil {
-		r.unnamed[name] = map[string]metav1.PartialObjectMetadata{}
-	}
-	r.unnamed[name][secret.Name] = *secret
+	r.unnamed.change(name, func(noted map[string]metav1.PartialObjectMetadata) (map[string]metav1.PartialObjectMetadata, bool) {
+		more := map[string]metav1.PartialObjectMetadata{secret.Name: *secret}
+		maps.Copy(more, without(noted, secret.Name))
+		return more, true
+	})
 }
 
 // bury finds among the Secrets that no status names those that none is going to name: a crash left them. Another operator may be about to name
@@ -85,9 +82,7 @@ func (r *Reconciler[T]) noteUnnamed(name types.NamespacedName, secret *metav1.Pa
 // its rebuilding.
 func (r *Reconciler[T]) bury(ctx context.Context, component T) error {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
-	r.mu.Lock()
-	unnamed := slices.Collect(maps.Values(r.unnamed[name]))
-	r.mu.Unlock()
+	unnamed := slices.Collect(maps.Values(r.unnamed.of(name)))
 	recorded := markOf(status)
 	isKnown := !status.HasInventoryRecord() || r.shelvedAs(name, status) != nil
 	if len(unnamed) == 0 || recorded.empty() || !isKnown || r.damaged(component) {
@@ -96,14 +91,17 @@ func (r *Reconciler[T]) bury(ctx context.Context, component T) error {
 	if err := r.confirm(ctx, component, recorded); err != nil {
 		return fmt.Errorf("confirm the component: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, secret := range unnamed {
 		after := secret.Annotations[r.name+"/"+annotationAfter]
 		if after != "" && after != recorded.id() && !recorded.names(secret.Name) {
-			r.leftovers[name] = append(r.leftovers[name], secret)
+			r.leftovers.change(name, func(left []metav1.PartialObjectMetadata) ([]metav1.PartialObjectMetadata, bool) {
+				return append(slices.Clip(left), secret), true
+			})
 		}
-		delete(r.unnamed[name], secret.Name)
+		r.unnamed.change(name, func(noted map[string]metav1.PartialObjectMetadata) (map[string]metav1.PartialObjectMetadata, bool) {
+			rest := without(noted, secret.Name)
+			return rest, len(rest) > 0
+		})
 	}
 	return nil
 }
@@ -111,9 +109,7 @@ func (r *Reconciler[T]) bury(ctx context.Context, component T) error {
 // tidy deletes the Secrets of former inventories. They are known by UID, and were there before the one that counts was named, so none of them
 // is another operator's newer one.
 func (r *Reconciler[T]) tidy(ctx context.Context, name types.NamespacedName) error {
-	r.mu.Lock()
-	left := r.leftovers[name]
-	r.mu.Unlock()
+	left := r.leftovers.of(name)
 	for i := range left {
 		err := r.dropSecret(ctx, &left[i])
 		if apierrors.IsConflict(err) {
@@ -123,9 +119,7 @@ func (r *Reconciler[T]) tidy(ctx context.Context, name types.NamespacedName) err
 			return fmt.Errorf("delete Secret %s/%s of a former inventory: %w", left[i].Namespace, left[i].Name, err)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.leftovers, name)
+	r.leftovers.forget(name)
 	return nil
 }
 

@@ -63,7 +63,7 @@ func (e *Engine) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan
 }
 
 // execute carries out the actions of a plan; none begins once stop is closed.
-func (e *Engine) execute(ctx context.Context, t *traced, stop <-chan struct{}, actions []plan.Action) []plan.Result {
+func (e *Engine) execute(ctx context.Context, t *traced, p Pass, actions []plan.Action) []plan.Result {
 	defer e.monitor.meter.Time(metrics.StepExecute)()
-	return e.executor.Run(t.enter(ctx, actions), stop, actions)
+	return e.executor.For(p.Owner.Namespace).Run(t.enter(ctx, actions), p.Superseded, actions)
 }

@@ -22,9 +22,8 @@ func (r *Reconciler[T]) owner(ctx context.Context, component T) (manifests.Owner
 	if err != nil {
 		return manifests.Owner{}, err
 	}
-	former, changed := r.presume(name, cluster)
-	if changed {
-		r.disown(former)
+	if former, changed := r.residence.presume(name, cluster); changed {
+		r.disown(r.ownerIn(former, name))
 		return manifests.Owner{}, r.conflict(name, "its status named another cluster")
 	}
 	return r.ownerIn(cluster, name), nil
@@ -32,10 +31,7 @@ func (r *Reconciler[T]) owner(ctx context.Context, component T) (manifests.Owner
 
 // clusterFor returns where a component lives: what was asked, or else what its record says.
 func (r *Reconciler[T]) clusterFor(ctx context.Context, component T) (string, error) {
-	r.mu.Lock()
-	known := r.cluster
-	r.mu.Unlock()
-	recorded := recordedCluster(component.GetStatus(), component.GetUID())
+	known, recorded := r.residence.asked(), recordedCluster(component.GetStatus(), component.GetUID())
 	switch {
 	case known != "":
 		return known, nil
@@ -45,28 +41,10 @@ func (r *Reconciler[T]) clusterFor(ctx context.Context, component T) (string, er
 	return r.clusterID(ctx)
 }
 
-// presume notes where a component is taken to live, unless that was asked. Where something else was presumed before, it returns the owner that this
-// made of the component, and notes nothing.
-func (r *Reconciler[T]) presume(name types.NamespacedName, cluster string) (former manifests.Owner, changed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	presumed, ok := r.presumed[name]
-	delete(r.presumed, name)
-	if ok && presumed != cluster {
-		return r.ownerIn(presumed, name), true
-	}
-	if cluster != r.cluster {
-		r.presumed[name] = cluster
-	}
-	return manifests.Owner{}, false
-}
-
 // certain asks, before anything is written for a component, whether it lives where its record says: with a record that somebody edited, all
 // dependents are those of another owner, whom nothing is deleted for, and all records are lost. It costs one request in the life of a process.
 func (r *Reconciler[T]) certain(ctx context.Context, name types.NamespacedName) error {
-	r.mu.Lock()
-	presumed, ok := r.presumed[name]
-	r.mu.Unlock()
+	presumed, ok := r.residence.presumption(name)
 	if !ok {
 		return nil
 	}
@@ -79,17 +57,7 @@ func (r *Reconciler[T]) certain(ctx context.Context, name types.NamespacedName) 
 
 // ownerOf identifies a component that has an owner in this pass, or that does not exist any more.
 func (r *Reconciler[T]) ownerOf(name types.NamespacedName) manifests.Owner {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ownerIn(r.clusterOf(name), name)
-}
-
-// clusterOf returns where a component was last taken to live. The caller holds the lock.
-func (r *Reconciler[T]) clusterOf(name types.NamespacedName) string {
-	if cluster, ok := r.presumed[name]; ok {
-		return cluster
-	}
-	return r.cluster
+	return r.ownerIn(r.residence.of(name), name)
 }
 
 func (r *Reconciler[T]) ownerIn(cluster string, name types.NamespacedName) manifests.Owner {
@@ -118,10 +86,7 @@ func (r *Reconciler[T]) clusterID(ctx context.Context) (string, error) {
 	// One worker asks; the others wait for its answer.
 	r.identifying.Lock()
 	defer r.identifying.Unlock()
-	r.mu.Lock()
-	known := r.cluster
-	r.mu.Unlock()
-	if known != "" {
+	if known := r.residence.asked(); known != "" {
 		return known, nil
 	}
 	// As metadata, so that an author's scheme need not know the type.
@@ -129,8 +94,6 @@ func (r *Reconciler[T]) clusterID(ctx context.Context) (string, error) {
 	if err := r.reader.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, &namespace); err != nil {
 		return "", fmt.Errorf("identify the cluster: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.cluster = string(namespace.UID)
-	return r.cluster, nil
+	r.residence.answer(string(namespace.UID))
+	return string(namespace.UID), nil
 }

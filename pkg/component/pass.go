@@ -66,7 +66,7 @@ func (p Pass) over(ctx context.Context) error {
 
 // Outcome is what a pass achieved.
 type Outcome struct {
-	// Inventory is to be persisted.
+	// Inventory is to be persisted. It is empty beside an error: what Record was given last stays then.
 	Inventory []metav1alpha1.InventoryEntry
 	// Applied says that the API server has the whole apply set.
 	Applied bool
@@ -95,6 +95,8 @@ type Outcome struct {
 	// created are the records of those that a create was sent for, by engine.
 	created plan.Inventory
 	engine  *Engine
+	// missed says of a deletion what it does not know of; see tellMissed.
+	missed string
 }
 
 // Done says that there is nothing to do, and nobody to wait for.

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
 // maxRedo bounds how often a write to a component is redone; somebody else may write to it all the time. A pause before the second time
@@ -125,26 +124,14 @@ func (r *Reconciler[T]) changeFinalizers(ctx context.Context, component T, recor
 
 // remember keeps what was written until the cache has caught up.
 func (r *Reconciler[T]) remember(component T) {
-	written, ok := component.DeepCopyObject().(T)
-	if !ok {
-		return
+	if written, ok := component.DeepCopyObject().(T); ok {
+		r.written.keep(written)
 	}
-	name := client.ObjectKeyFromObject(component)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last, ok := r.written[name]
-	if ok && last.GetUID() == written.GetUID() && !inspect.Newer(written.GetResourceVersion(), last.GetResourceVersion()) {
-		// An author's write, which was overtaken by one of the pass, or the other way round.
-		return
-	}
-	r.written[name] = written
 }
 
 // persisted returns the status that the API server has: what this pass wrote, or what it loaded.
 func (r *Reconciler[T]) persisted(component T, loaded *metav1alpha1.Status) *metav1alpha1.Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	written, ok := r.written[client.ObjectKeyFromObject(component)]
+	written, ok := r.written.of(client.ObjectKeyFromObject(component))
 	if ok && written.GetResourceVersion() == component.GetResourceVersion() {
 		return written.GetStatus().DeepCopy()
 	}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -48,7 +49,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if wanted == "" {
 		return r.endPhases(ctx, component, owner)
 	}
-	if last == phasePending && r.wrotePhases(component, wanted) {
+	if last == phasePending && r.wrotePhases.of(name) == wanted {
 		// An earlier pass wrote it, and ended before it came to a status.
 		status.PhaseRecord = wanted
 		return nil
@@ -63,9 +64,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if err := r.writeRecord(ctx, owner, record{kind: recordOfPhases, id: wanted, bodies: bodies}); err != nil {
 		return phaseProblem("record", err)
 	}
-	r.mu.Lock()
-	r.phases[name] = wanted
-	r.mu.Unlock()
+	r.wrotePhases.enter(name, wanted)
 	status.PhaseRecord = wanted
 	if last == "" {
 		// It is persisted with the inventory, before the first create, or at the end of the pass.
@@ -112,13 +111,6 @@ func (r *Reconciler[T]) dropPhases(ctx context.Context, name client.ObjectKey, o
 	return nil
 }
 
-// wrotePhases says that this process wrote a record.
-func (r *Reconciler[T]) wrotePhases(component T, digest string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.phases[client.ObjectKeyFromObject(component)] == digest
-}
-
 // phaseDigest identifies objects; it is empty where there are none.
 func phaseDigest(objects []manifests.Object) (string, error) {
 	if len(objects) == 0 {
@@ -139,7 +131,7 @@ func phaseProblem(what string, err error) error {
 func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass, t target) (pre, post []manifests.Object, err error) {
 	status := component.GetStatus()
 	if status.PhaseRecord == phasePending {
-		if err := r.rebuildPhases(ctx, component); err != nil {
+		if err := r.rebuildPhases(ctx, component); err != nil && !r.outOfReach(ctx, pass.Owner, err) {
 			return nil, nil, phaseProblem("find", err)
 		}
 	}
@@ -153,8 +145,8 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 		return nil, nil, nil
 	}
 	recalled, err := r.readRecord(ctx, pass.Owner, recordOfPhases, status.PhaseRecord)
-	if isLost(err) {
-		r.reportLost(component, err)
+	if isLost(err) || r.outOfReach(ctx, pass.Owner, err) {
+		r.reportLost(ctx, component, err)
 		// Once is enough.
 		status.PhaseRecord = phasePending
 		return nil, nil, nil
@@ -171,9 +163,11 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 }
 
 // reportLost tells that phases cannot be applied.
-func (r *Reconciler[T]) reportLost(component T, cause error) {
-	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s",
-		truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote))
+func (r *Reconciler[T]) reportLost(ctx context.Context, component T, cause error) {
+	note := truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote)
+	// In a namespace that is being deleted there are no new events.
+	log.FromContext(ctx).Info(note)
+	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s", note)
 }
 
 // unmarked returns the manifests of objects as they are recorded.

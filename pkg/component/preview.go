@@ -19,7 +19,7 @@ import (
 )
 
 // Preview tells what a reconciler would do with a component, by the reconciler's own rules, and writes nothing: requests that would write are dry
-// runs. It reads, and asks, with the rights of whoever Config belongs to, not as the identity of the component.
+// runs. An aggregated API that does not say that it supports them is not asked for any. It reads, and asks, with the rights of whoever Config belongs to, not as the identity of the component.
 type Preview[T Component] struct {
 	// Config leads to the cluster of the component.
 	Config *rest.Config
@@ -89,8 +89,10 @@ type previewing[T Component] struct {
 
 func (p Preview[T]) open(ctx context.Context, component T) (*previewing[T], error) {
 	r := NewReconciler[T](p.Name, p.Generator, p.Options)
-	config := withoutWrites(p.Config)
-	var err error
+	config, err := withoutWrites(p.Config)
+	if err != nil {
+		return nil, err
+	}
 	if r.gvk, err = apiutil.GVKForObject(component, p.Scheme); err != nil {
 		return nil, err
 	}
@@ -110,14 +112,6 @@ func (p Preview[T]) open(ctx context.Context, component T) (*previewing[T], erro
 	})
 	v := &previewing[T]{Reconciler: r, preview: p, component: component, wakes: wakes}
 	return v, v.fetch(ctx)
-}
-
-func withoutWrites(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(dryRunOnly)
-	// Watches are requests, too.
-	config.Timeout = 0
-	return config
 }
 
 // mute tells nobody.
@@ -164,15 +158,8 @@ func (v *previewing[T]) apply(ctx context.Context) (Forecast, error) {
 	if err := checkPlacement(v.component.GetStatus(), in, len(inventory)); err != nil {
 		return Forecast{}, err
 	}
-	rendered, err := v.render(ctx, v.component, owner, in)
+	rendered, desired, err := v.renderSet(ctx, v.component, owner, in, inventory)
 	if err != nil {
-		return Forecast{}, err
-	}
-	if err := v.checkAnswered(v.component, in, rendered, inventory); err != nil {
-		return Forecast{}, err
-	}
-	desired, _ := ofPhase(rendered.objects, manifests.PhaseApply)
-	if err := checkEmpty(v.component, len(desired), len(inventory)); err != nil {
 		return Forecast{}, err
 	}
 	status := v.component.GetStatus()
@@ -187,9 +174,7 @@ func (v *previewing[T]) apply(ctx context.Context) (Forecast, error) {
 	}
 	forecast, err := in.target.engine.rehearse(ctx, pass, plan.ForApply, v.wakes)
 	forecast.Revision, forecast.NewRevision = status.Revision, status.Revision != last
-	if s, ok := any(v.component).(Suspender); ok {
-		forecast.Suspended = s.Suspended()
-	}
+	forecast.Suspended = isSuspended(v.component)
 	return forecast, err
 }
 

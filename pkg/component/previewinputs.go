@@ -94,7 +94,10 @@ func (v *previewing[T]) remoteTarget(ctx context.Context, t target, secret refer
 	if err != nil {
 		return target{}, invalidSpec(fmt.Errorf("key %q of Secret %s/%s: %w", key, secret.Namespace, secret.Name, err))
 	}
-	if t.engine, err = NewEngine(ctx, v.name, withoutWrites(config), v.engineOptions()); err != nil {
+	if config, err = withoutWrites(config); err != nil {
+		return target{}, err
+	}
+	if t.engine, err = NewEngine(ctx, v.name, config, v.engineOptions()); err != nil {
 		return target{}, err
 	}
 	remote := &remote{engine: t.engine}

@@ -28,30 +28,32 @@ const (
 	ReachIdentity Reach = "identity"
 )
 
-// validateReach checks what options say of watches.
-func validateReach(reach Reach, namespaces []string) error {
-	switch reach {
+// Check returns what is wrong with a reach, or with the namespaces that go with it: under ReachNamespaces there are some, each is named once, and
+// under any other there are none. The empty Reach is ReachCluster. Errors speak of Observe and ObserveNamespaces, as the fields of Options are
+// called.
+func (r Reach) Check(namespaces []string) error {
+	switch r {
 	case "", ReachCluster, ReachIdentity:
 		if len(namespaces) > 0 {
-			return fmt.Errorf("Options.ObserveNamespaces: they need Observe to be %q", ReachNamespaces)
+			return fmt.Errorf("namespaces need Observe to be %q", ReachNamespaces)
 		}
 		return nil
 	case ReachNamespaces:
-		return validateNamespaces(namespaces)
+		return checkNamespaces(namespaces)
 	}
-	return fmt.Errorf("Options.Observe: %q is none of %q, %q and %q", reach, ReachCluster, ReachNamespaces, ReachIdentity)
+	return fmt.Errorf("%q is none of %q, %q and %q", string(r), ReachCluster, ReachNamespaces, ReachIdentity)
 }
 
-func validateNamespaces(namespaces []string) error {
+func checkNamespaces(namespaces []string) error {
 	if len(namespaces) == 0 {
-		return fmt.Errorf("Options.ObserveNamespaces: name the namespaces, or let Observe be %q", ReachCluster)
+		return fmt.Errorf("name the namespaces in ObserveNamespaces, or let Observe be %q", ReachCluster)
 	}
 	var errs []error
 	for i, namespace := range namespaces {
 		if bad := validation.IsDNS1123Label(namespace); len(bad) > 0 {
-			errs = append(errs, fmt.Errorf("Options.ObserveNamespaces: %q is no name of a namespace: %s", namespace, strings.Join(bad, "; ")))
+			errs = append(errs, fmt.Errorf("%q is no name of a namespace: %s", namespace, strings.Join(bad, "; ")))
 		} else if slices.Contains(namespaces[:i], namespace) {
-			errs = append(errs, fmt.Errorf("Options.ObserveNamespaces: %q is named twice", namespace))
+			errs = append(errs, fmt.Errorf("namespace %q is named twice", namespace))
 		}
 	}
 	return errors.Join(errs...)

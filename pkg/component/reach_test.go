@@ -25,15 +25,15 @@ func TestReachIsChecked(t *testing.T) {
 		{"the cluster", ReachCluster, nil, ""},
 		{"identities", ReachIdentity, nil, ""},
 		{"some namespaces", ReachNamespaces, []string{"a", "b"}, ""},
-		{"what does not exist", "all", nil, `Options.Observe: "all" is none of "cluster", "namespaces" and "identity"`},
-		{"no namespaces", ReachNamespaces, nil, `Options.ObserveNamespaces: name the namespaces, or let Observe be "cluster"`},
-		{"namespaces for the cluster", "", []string{"a"}, `Options.ObserveNamespaces: they need Observe to be "namespaces"`},
-		{"namespaces for identities", ReachIdentity, []string{"a"}, `Options.ObserveNamespaces: they need Observe to be "namespaces"`},
-		{"the empty name, which stands for all", ReachNamespaces, []string{""}, `Options.ObserveNamespaces: "" is no name of a namespace`},
-		{"the same twice", ReachNamespaces, []string{"a", "b", "a"}, `Options.ObserveNamespaces: "a" is named twice`},
+		{"what does not exist", "all", nil, `"all" is none of "cluster", "namespaces" and "identity"`},
+		{"no namespaces", ReachNamespaces, nil, `name the namespaces in ObserveNamespaces, or let Observe be "cluster"`},
+		{"namespaces for the cluster", "", []string{"a"}, `namespaces need Observe to be "namespaces"`},
+		{"namespaces for identities", ReachIdentity, []string{"a"}, `namespaces need Observe to be "namespaces"`},
+		{"the empty name, which stands for all", ReachNamespaces, []string{""}, `"" is no name of a namespace`},
+		{"the same twice", ReachNamespaces, []string{"a", "b", "a"}, `namespace "a" is named twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := validateReach(c.reach, c.namespaces)
+			err := c.reach.Check(c.namespaces)
 			if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}

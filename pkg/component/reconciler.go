@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -44,31 +43,16 @@ type Reconciler[T Component] struct {
 
 	// identifying is held while the cluster is asked for its identity.
 	identifying sync.Mutex
+	lasting     lasting
 
-	mu       sync.Mutex
-	wake     func(types.NamespacedName)
-	early    []types.NamespacedName
-	rhythms  map[types.NamespacedName]rhythm
-	prepared map[types.NamespacedName]types.UID
-	// cluster is where components live, once that was asked, and presumed where each of them was taken to live without asking.
-	cluster  string
-	presumed map[types.NamespacedName]string
-	written  map[types.NamespacedName]T
-	passing  map[types.NamespacedName]bool
-	suspects map[types.NamespacedName]suspects
-	// recordedSets are the records of renderings that this process wrote or read.
-	recordedSets map[types.NamespacedName]string
-	// strays are the components that may have records which no status names, by their kinds: of renderings, or of phases.
-	strays   map[types.NamespacedName]map[recordKind]bool
-	contents map[types.NamespacedName]map[observe.Reference]content
-	// phases are the digests of the records of phases that this process wrote.
-	phases     map[types.NamespacedName]string
-	belongings map[types.NamespacedName]belongings
-	shelves    map[types.NamespacedName]shelf
-	// leftovers are Secrets of former inventories, which are still to be deleted.
-	leftovers map[types.NamespacedName][]metav1.PartialObjectMetadata
-	// unnamed are Secrets of inventories, by their names, that were there at the start, and that the status of their component did not name.
-	unnamed map[types.NamespacedName]map[string]metav1.PartialObjectMetadata
+	// mu guards how to wake components, and those that were woken before that was known.
+	mu    sync.Mutex
+	wake  func(types.NamespacedName)
+	early []types.NamespacedName
+
+	residence residence
+	written   *writes[T]
+	memory
 }
 
 // NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is unique in the
@@ -77,23 +61,8 @@ type Reconciler[T Component] struct {
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{}, vitals: newVitals(name, o),
-		backoff: newBackoff(), flights: newFlights(),
-		rendered:     newRenderings(o.withDefaults().RenderedBytes),
-		rhythms:      map[types.NamespacedName]rhythm{},
-		prepared:     map[types.NamespacedName]types.UID{},
-		presumed:     map[types.NamespacedName]string{},
-		written:      map[types.NamespacedName]T{},
-		passing:      map[types.NamespacedName]bool{},
-		suspects:     map[types.NamespacedName]suspects{},
-		recordedSets: map[types.NamespacedName]string{},
-		strays:       map[types.NamespacedName]map[recordKind]bool{},
-		contents:     map[types.NamespacedName]map[observe.Reference]content{},
-		phases:       map[types.NamespacedName]string{},
-
-		belongings: map[types.NamespacedName]belongings{},
-		shelves:    map[types.NamespacedName]shelf{},
-		leftovers:  map[types.NamespacedName][]metav1.PartialObjectMetadata{},
-		unnamed:    map[types.NamespacedName]map[string]metav1.PartialObjectMetadata{},
+		backoff: newBackoff(), flights: newFlights(), written: newWrites[T](),
+		rendered: newRenderings(o.withDefaults().RenderedBytes),
 	}
 }
 
@@ -105,7 +74,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if wait := r.mayBegin(req); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	r.beginPass(req.NamespacedName)
+	r.written.begin(req.NamespacedName)
 	defer r.endPass(ctx, req.NamespacedName)
 	flight := r.flights.begin(req.NamespacedName)
 	defer r.flights.end(req.NamespacedName)
@@ -175,7 +144,7 @@ func (r *Reconciler[T]) pass(ctx context.Context, component T) (Outcome, error) 
 	if !component.GetDeletionTimestamp().IsZero() {
 		return r.delete(ctx, component)
 	}
-	if s, ok := any(component).(Suspender); ok && s.Suspended() {
+	if isSuspended(component) {
 		return Outcome{}, suspension(component, r.name)
 	}
 	return r.applyWithHooks(ctx, component)
@@ -197,7 +166,10 @@ func newComponent[T Component]() (T, error) {
 
 // forget drops all that is kept in memory of a component that does not exist any more.
 func (r *Reconciler[T]) forget(name types.NamespacedName) {
-	owner := r.forgetState(name)
+	owner := r.ownerOf(name)
+	r.memory.forget(name)
+	r.written.forget(name)
+	r.residence.forget(name)
 	r.vitals.forget(name)
 	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.flights.cameTo(name, true)
@@ -212,26 +184,4 @@ func (r *Reconciler[T]) disown(owner manifests.Owner) {
 	r.local.Forget(owner)
 	r.unfollow(owner)
 	r.leaveRemote(owner)
-}
-
-// forgetState drops what the lock guards, and returns who the owner was. What others keep of the component is released without it: they may be
-// busy with a cluster that is slow to answer.
-func (r *Reconciler[T]) forgetState(name types.NamespacedName) manifests.Owner {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.rhythms, name)
-	delete(r.prepared, name)
-	delete(r.written, name)
-	delete(r.suspects, name)
-	delete(r.recordedSets, name)
-	delete(r.strays, name)
-	delete(r.contents, name)
-	delete(r.phases, name)
-	delete(r.belongings, name)
-	delete(r.shelves, name)
-	delete(r.leftovers, name)
-	delete(r.unnamed, name)
-	cluster := r.clusterOf(name)
-	delete(r.presumed, name)
-	return r.ownerIn(cluster, name)
 }

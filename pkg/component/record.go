@@ -24,7 +24,8 @@ import (
 )
 
 // Manifests that must outlive the process are recorded in Secrets, for they may hold passwords: one, or more where they take much. The Secrets
-// are held by our finalizer, so that they outlive their namespace, and are no dependents: no owner label, and not in the inventory.
+// are held by our finalizer, so that they outlive their namespace, unless our right to let go of them does not (lasting.go), and are no
+// dependents: no owner label, and not in the inventory.
 
 // recordKind says what is recorded; the names of the Secrets begin with it.
 type recordKind string
@@ -131,8 +132,12 @@ func (r *Reconciler[T]) writeParts(ctx context.Context, owner manifests.Owner, r
 	}
 	secrets := r.local.dynamic.Resource(secretResource).Namespace(r.recordNamespace(owner))
 	annotations := r.recordAnnotations(owner, rec, len(parts), r.clock.Now().UTC().Format(timeFormat))
+	held := r.rightsLast(ctx, owner)
 	for i, part := range parts {
 		secret := r.partSecret(owner, rec, i, annotations, part)
+		if held {
+			secret.SetFinalizers([]string{r.Finalizer()})
+		}
 		if _, err := secrets.Apply(ctx, secret.GetName(), secret, metav1.ApplyOptions{FieldManager: r.name, Force: true}); err != nil {
 			return err
 		}
@@ -148,7 +153,6 @@ func (r *Reconciler[T]) partSecret(owner manifests.Owner, rec record, number int
 			"namespace": r.recordNamespace(owner), "name": recordName(rec.kind, owner.ID(), rec.id, number),
 			"labels":      map[string]any{r.name + "/" + labelRecord: owner.ID(), r.name + "/" + labelHeld: "true"},
 			"annotations": annotations,
-			"finalizers":  []any{r.Finalizer()},
 		},
 		"data": map[string]any{rec.kind.dataKey(): base64.StdEncoding.EncodeToString(part)},
 	}}

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -80,8 +81,20 @@ func isPartOf(id string) func(metav1.PartialObjectMetadata) bool {
 	return func(secret metav1.PartialObjectMetadata) bool { return recordedID(secret.Name) == id }
 }
 
-// dropRecords deletes the records of a component that are of a kind, but for the one to keep, if any.
+// dropRecords deletes the records of a component that are of a kind, but for the one to keep, if any. Those that are out of reach are left to
+// their namespace.
 func (r *Reconciler[T]) dropRecords(ctx context.Context, owner manifests.Owner, kind recordKind, keep string) error {
+	err := r.dropFound(ctx, owner, kind, keep)
+	if r.outOfReach(ctx, owner, err) {
+		log.FromContext(ctx).Info("leaves records to their namespace, which is being deleted; where it waits for them, take the finalizer off yourself",
+			"namespace", r.recordNamespace(owner), "records", kind, "finalizer", r.Finalizer(), "cause", err.Error())
+		return nil
+	}
+	return err
+}
+
+// dropFound deletes the records that there are.
+func (r *Reconciler[T]) dropFound(ctx context.Context, owner manifests.Owner, kind recordKind, keep string) error {
 	found, err := r.listRecords(ctx, owner, kind)
 	if err != nil {
 		return err
@@ -99,28 +112,25 @@ func (r *Reconciler[T]) dropRecords(ctx context.Context, owner manifests.Owner, 
 
 // noteStrays notes that a component may have records of a kind that its status does not name.
 func (r *Reconciler[T]) noteStrays(name types.NamespacedName, kind recordKind) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.strays[name] == nil {
-		r.strays[name] = map[recordKind]bool{}
-	}
-	r.strays[name][kind] = true
+	r.strays.change(name, func(noted map[recordKind]bool) (map[recordKind]bool, bool) {
+		more := map[recordKind]bool{kind: true}
+		maps.Copy(more, noted)
+		return more, true
+	})
 }
 
 // dropStrays drops the records of a kind that the status does not name, where there may be some.
 func (r *Reconciler[T]) dropStrays(ctx context.Context, name types.NamespacedName, owner manifests.Owner, kind recordKind, named string) error {
-	r.mu.Lock()
-	noted := r.strays[name][kind]
-	r.mu.Unlock()
-	if !noted {
+	if !r.strays.of(name)[kind] {
 		return nil
 	}
 	if err := r.dropRecords(ctx, owner, kind, named); err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.strays[name], kind)
+	r.strays.change(name, func(noted map[recordKind]bool) (map[recordKind]bool, bool) {
+		rest := without(noted, kind)
+		return rest, len(rest) > 0
+	})
 	return nil
 }
 

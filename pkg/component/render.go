@@ -36,6 +36,21 @@ func (r rendering) settled() bool {
 	return true
 }
 
+// renderSet returns what is rendered of the inputs, and of that the apply set, as far as both can be relied on.
+func (r *Reconciler[T]) renderSet(
+	ctx context.Context, component T, owner manifests.Owner, in inputs, inventory []metav1alpha1.InventoryEntry,
+) (rendering, []manifests.Object, error) {
+	rendered, err := r.render(ctx, component, owner, in)
+	if err != nil {
+		return rendering{}, nil, err
+	}
+	if err := r.checkAnswered(component, in, rendered, inventory); err != nil {
+		return rendering{}, nil, err
+	}
+	desired, _ := ofPhase(rendered.objects, manifests.PhaseApply)
+	return rendered, desired, checkEmpty(component, len(desired), len(inventory))
+}
+
 // render returns what is rendered of the inputs: what is in memory, what is recorded, or what the generator makes of them.
 func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests.Owner, in inputs) (rendering, error) {
 	defer r.vitals.meter.Time(metrics.StepGenerate)()
@@ -81,7 +96,7 @@ func (r *Reconciler[T]) normalised(owner manifests.Owner, in inputs, d draft) (r
 	if err := checkSelf(owner, in.target, objects); err != nil {
 		return rendering{}, err
 	}
-	if rendered.objects, err = manifests.PackObjects(objects); err != nil {
+	if rendered.objects, err = packObjects(objects); err != nil {
 		return rendering{}, err
 	}
 	rendered.bodies = drafted{}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/internal/packed"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -88,10 +89,12 @@ const nameSize = 96
 
 // sizeOf returns how many bytes of memory the objects and the drafts of a rendering take.
 func sizeOf(objects []manifests.Object, bodies drafted) int {
-	packed := make([]manifests.Packed, 0, len(objects))
+	contents := make([]packed.Manifest, 0, len(objects))
 	for _, o := range objects {
-		packed = append(packed, o.Packed)
+		if m, ok := o.Packed.(packed.Manifest); ok {
+			contents = append(contents, m)
+		}
 	}
-	each := int(unsafe.Sizeof(manifests.Object{})) + nameSize
-	return len(objects)*each + manifests.PackedSize(packed) + manifests.PackedSize(bodies.packed)
+	each := int(unsafe.Sizeof(manifests.Object{})+unsafe.Sizeof(packed.Manifest{})) + nameSize
+	return len(objects)*each + packed.Size(contents) + packed.Size(bodies.packed)
 }

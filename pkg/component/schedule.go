@@ -23,9 +23,7 @@ type rhythm struct {
 // before it is due was started by an event, and an event makes the first retry come soon again.
 func (r *Reconciler[T]) mayBegin(req reconcile.Request) (wait time.Duration) {
 	now := r.clock.Now()
-	r.mu.Lock()
-	last := r.rhythms[req.NamespacedName]
-	r.mu.Unlock()
+	last := r.rhythms.of(req.NamespacedName)
 	if last.due.IsZero() || now.Before(last.due) {
 		r.backoff.Forget(req)
 	}
@@ -45,9 +43,7 @@ func (r *Reconciler[T]) ended(name types.NamespacedName, after time.Duration) re
 	if after > 0 {
 		last.due = now.Add(after)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rhythms[name] = last
+	r.rhythms.enter(name, last)
 	return reconcile.Result{RequeueAfter: after}
 }
 
@@ -55,9 +51,7 @@ func (r *Reconciler[T]) ended(name types.NamespacedName, after time.Duration) re
 // the rate limit. Where they don't, the time-out brings it back.
 func (r *Reconciler[T]) observing(name types.NamespacedName, component T) (reconcile.Result, bool) {
 	now := r.clock.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last := r.rhythms[name]
+	last := r.rhythms.of(name)
 	if last.observing.IsZero() {
 		last.observing = now
 	}
@@ -67,7 +61,7 @@ func (r *Reconciler[T]) observing(name types.NamespacedName, component T) (recon
 	}
 	left := r.timeLeft(component)
 	last.due = now.Add(left)
-	r.rhythms[name] = last
+	r.rhythms.enter(name, last)
 	return reconcile.Result{RequeueAfter: left}, r.timeout(component) <= 0 || left > 0
 }
 

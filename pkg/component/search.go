@@ -14,31 +14,30 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted. A group that does
-// not answer is an error: its dependents would be missing in what is taken for the whole record from then on, and would leak. The delete
-// policy is that of the live manifest; where it names none only today's default is known. Where watches don't reach all namespaces, those
-// are searched that are named, should listing all at once be forbidden.
-func (e *Engine) search(
-	ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, in []string,
-) ([]metav1alpha1.InventoryEntry, error) {
+// search finds all objects that carry the owner's label and annotation, of every type that can be listed and deleted, and says of each type where
+// it was listed. A group that does not answer is an error: its dependents would be missing in what is taken for the whole record from then on, and
+// would leak. The delete policy is that of the live manifest; where it names none only today's default is known. Where listing all namespaces at
+// once is forbidden, those are searched that are named.
+func (e *Engine) search(ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, in []string) (findings, error) {
 	resources, err := e.resources(ctx, "list", "delete")
 	if err != nil {
 		return nil, err
 	}
-	found, err := gather(resources, func(r resource) ([]metav1alpha1.InventoryEntry, error) { return e.searchResource(ctx, owner, r, in) })
-	for i, entry := range found {
-		found[i].DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), entry.DeletePolicy, fallback)
-	}
-	return found, err
+	return gather(resources, func(r resource) ([]listing, error) { return e.searchResource(ctx, owner, r, fallback, in) })
 }
 
 // searchResource finds the objects of a type.
-func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r resource, in []string) ([]metav1alpha1.InventoryEntry, error) {
-	items, err := e.owned(ctx, owner, r, in)
+func (e *Engine) searchResource(
+	ctx context.Context, owner manifests.Owner, r resource, fallback metav1alpha1.DeletePolicy, in []string,
+) ([]listing, error) {
+	listed, items, err := e.owned(ctx, owner, r, in)
+	if apierrors.IsMethodNotSupported(err) {
+		// There is nothing to list.
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	var found []metav1alpha1.InventoryEntry
 	for i := range items {
 		m := &items[i]
 		// The label alone does not prove it: controllers copy labels to what they create.
@@ -47,29 +46,23 @@ func (e *Engine) searchResource(ctx context.Context, owner manifests.Owner, r re
 		}
 		entry := metav1alpha1.InventoryEntry{
 			Group: r.gvr.Group, Version: r.gvr.Version, Kind: r.kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
-			Phase:        phaseOf(m.Annotations[e.name+"/"+manifests.AnnotationPhase]),
-			DeletePolicy: metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy]),
+			Phase: phaseOf(m.Annotations[e.name+"/"+manifests.AnnotationPhase]),
 		}
+		live := metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy])
+		entry.DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), live, fallback)
 		// What was recorded of a guard is lost; it costs nothing to remove one that does not exist.
 		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
 		if entry.Types, err = e.definedTypes(ctx, r.gvr, m.Name); err != nil {
 			return nil, err
 		}
-		found = append(found, entry)
+		listed.entries = append(listed.entries, entry)
 	}
-	return found, nil
+	return []listing{listed}, nil
 }
 
 // searched are the namespaces where dependents of a component may be, as far as anything still tells.
 func (e *Engine) searched(component Component, recorded []metav1alpha1.InventoryEntry) []string {
-	if e.reach == ReachCluster {
-		return nil
-	}
-	namespaces := append([]string{component.GetNamespace(), component.GetStatus().TargetNamespace}, e.observed...)
-	if p, ok := component.(Placer); ok {
-		namespace, _ := p.Placement()
-		namespaces = append(namespaces, namespace)
-	}
+	namespaces := append([]string{component.GetNamespace(), component.GetStatus().TargetNamespace, placeOf(component)}, e.observed...)
 	for _, entry := range recorded {
 		namespaces = append(namespaces, entry.Namespace)
 	}
@@ -77,30 +70,43 @@ func (e *Engine) searched(component Component, recorded []metav1alpha1.Inventory
 	return slices.DeleteFunc(slices.Compact(namespaces), func(namespace string) bool { return namespace == "" })
 }
 
-// owned lists the objects of a type with an owner's label, in all namespaces, or in those where that is allowed. Types that may not be
-// listed are skipped: nothing is known of their objects, and of what nothing is known we never created.
-func (e *Engine) owned(ctx context.Context, owner manifests.Owner, r resource, in []string) ([]metav1.PartialObjectMetadata, error) {
+// placeOf is the namespace that the dependents of a component go to which name none.
+func placeOf(component Component) string {
+	if p, ok := component.(Placer); ok {
+		namespace, _ := p.Placement()
+		return namespace
+	}
+	return component.GetNamespace()
+}
+
+// owned lists the objects of a type with an owner's label, in all namespaces, or in those where that is allowed, and says which these are.
+func (e *Engine) owned(ctx context.Context, owner manifests.Owner, r resource, in []string) (listing, []metav1.PartialObjectMetadata, error) {
+	listed := listing{resource: r}
 	selector := metav1.ListOptions{LabelSelector: e.name + "/" + manifests.LabelOwnerID + "=" + owner.ID()}
 	list, err := e.viewer.Metadata.Resource(r.gvr).List(ctx, selector)
 	switch {
 	case err == nil:
-		return list.Items, nil
-	case apierrors.IsMethodNotSupported(err), apierrors.IsForbidden(err) && !r.namespaced:
-		return nil, nil
+		listed.everywhere = true
+		return listed, list.Items, nil
 	case !apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
+		return listed, nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
+	}
+	listed.refused = err
+	if !r.namespaced {
+		return listed, nil, nil
 	}
 	var found []metav1.PartialObjectMetadata
 	for _, namespace := range in {
 		list, err := e.viewer.Metadata.Resource(r.gvr).Namespace(namespace).List(ctx, selector)
 		switch {
 		case err == nil:
+			listed.namespaces = append(listed.namespaces, namespace)
 			found = append(found, list.Items...)
 		case !apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("list %s in %s: %w", r.gvr.GroupResource(), namespace, err)
+			return listed, nil, fmt.Errorf("list %s in %s: %w", r.gvr.GroupResource(), namespace, err)
 		}
 	}
-	return found, nil
+	return listed, found, nil
 }
 
 // phaseOf reads the phase that an annotation names; empty where that is none of a deletion.

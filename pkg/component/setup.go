@@ -47,8 +47,8 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if _, err := incidentals(r.options.Incidental); err != nil {
 		return err
 	}
-	if err := validateReach(r.options.Observe, r.options.ObserveNamespaces); err != nil {
-		return err
+	if err := r.options.Observe.Check(r.options.ObserveNamespaces); err != nil {
+		return fmt.Errorf("Options.Observe and ObserveNamespaces: %w", err)
 	}
 	prototype, err := newComponent[T]()
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested := r.name + "/" + AnnotationReconcileRequested
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		r.caughtUp(e.ObjectNew)
+		r.written.drop(e.ObjectNew)
 		return !wantedOf(e.ObjectOld).same(wantedOf(e.ObjectNew)) ||
 			!slices.Equal(r.foreignFinalizers(e.ObjectOld), r.foreignFinalizers(e.ObjectNew)) ||
 			controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer()) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer()) ||

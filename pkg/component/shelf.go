@@ -68,16 +68,15 @@ type shelf struct {
 
 // shelve remembers what is set of a shelf, beside what was remembered before.
 func (r *Reconciler[T]) shelve(name types.NamespacedName, s shelf) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.shelves[name]
-	if s.current != nil {
-		known.current = s.current
-	}
-	if s.next != nil {
-		known.next = s.next
-	}
-	r.shelves[name] = known
+	r.shelves.change(name, func(known shelf) (shelf, bool) {
+		if s.current != nil {
+			known.current = s.current
+		}
+		if s.next != nil {
+			known.next = s.next
+		}
+		return known, true
+	})
 }
 
 // shelvedAs returns the inventory that a status names, nil where it is not known.
@@ -85,9 +84,7 @@ func (r *Reconciler[T]) shelvedAs(name types.NamespacedName, status *metav1alpha
 	if !status.HasInventoryRecord() {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.shelves[name]
+	known := r.shelves.of(name)
 	for _, s := range []*shelved{known.current, known.next} {
 		if s != nil && s.secrets == *status.InventoryRecord && s.digest == status.InventoryDigest {
 			return s
@@ -98,22 +95,17 @@ func (r *Reconciler[T]) shelvedAs(name types.NamespacedName, status *metav1alpha
 
 // named notes that a status was written: what it names counts from now on, and what was there before is left over.
 func (r *Reconciler[T]) named(name types.NamespacedName, status *metav1alpha1.Status) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.shelves[name]
-	if known.next == nil || known.next.secrets != markOf(status).secrets {
-		return
-	}
-	if len(known.next.former) > 0 {
-		r.leftovers[name] = known.next.former
-	}
-	if !status.HasInventoryRecord() {
-		delete(r.shelves, name)
-		return
-	}
-	next := *known.next
-	next.parts, next.former = nil, nil
-	r.shelves[name] = shelf{current: &next}
+	r.shelves.change(name, func(known shelf) (shelf, bool) {
+		if known.next == nil || known.next.secrets != markOf(status).secrets {
+			return known, known.current != nil || known.next != nil
+		}
+		if len(known.next.former) > 0 {
+			r.leftovers.enter(name, known.next.former)
+		}
+		next := *known.next
+		next.parts, next.former = nil, nil
+		return shelf{current: &next}, status.HasInventoryRecord()
+	})
 }
 
 // mislaid says of a component that it names other Secrets than this process wrote or read.
@@ -123,9 +115,7 @@ func (r *Reconciler[T]) mislaid(obj client.Object) bool {
 		return false
 	}
 	name := client.ObjectKeyFromObject(component)
-	r.mu.Lock()
-	_, known := r.shelves[name]
-	r.mu.Unlock()
+	_, known := r.shelves.lookup(name)
 	return known && r.shelvedAs(name, component.GetStatus()) == nil
 }
 
@@ -145,6 +135,9 @@ func (r *Reconciler[T]) recordedLines(ctx context.Context, component T, owner ma
 		return nil, &lostError{fmt.Sprintf("Secret %s/%s-0, which the status names, is no record of this component", secrets.Namespace, secrets.Name)}
 	}
 	lines, err := readInventory(ctx, secrets, r.recordSecret)
+	if r.outOfReach(ctx, owner, err) {
+		return nil, &lostError{err.Error()}
+	}
 	if err == nil && inventoryDigest(lines) != status.InventoryDigest {
 		err = &lostError{fmt.Sprintf("the inventory in Secret %s/%s-0 is not the one that was recorded", secrets.Namespace, secrets.Name)}
 	}

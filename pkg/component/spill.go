@@ -42,7 +42,8 @@ func (r *Reconciler[T]) keepInventory(ctx context.Context, component T, recorded
 		// Some of the Secrets may be there, and a deletion has to look for them.
 		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
-	if apierrors.IsForbidden(err) && !component.GetDeletionTimestamp().IsZero() && r.keepElsewhere(component, inventory, err) {
+	if apierrors.IsForbidden(err) && !component.GetDeletionTimestamp().IsZero() &&
+		r.keepElsewhere(component, inventory, func() bool { return r.goesWithRecords(ctx, component, err) }) {
 		return nil
 	}
 	return r.inventoryProblem(component, err)

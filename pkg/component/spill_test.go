@@ -3,7 +3,6 @@ package component
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -152,29 +149,27 @@ func TestAnInventoryIsDamaged(t *testing.T) {
 
 func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 	const room = 1800
-	terminating := apierrors.NewForbidden(corev1.Resource("secrets"), "inventory", errors.New("the namespace is being deleted"))
-	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
-	forbidden := apierrors.NewForbidden(corev1.Resource("secrets"), "inventory", errors.New("no role allows it"))
 	// otherwise are the same dependents, of which more is known than was recorded.
 	otherwise := entries(2 * room)
 	for i := range otherwise {
 		otherwise[i].Completed = true
 	}
 	for _, c := range []struct {
-		name    string
-		left    []metav1alpha1.InventoryEntry
-		refused error
+		name string
+		left []metav1alpha1.InventoryEntry
+		// ending says that the namespace is being deleted.
+		ending bool
 		// unread says that the Secrets which the status names are lost.
 		unread                 bool
 		goesOn, named, damaged bool
 	}{
-		{name: "in the status what fits there", left: entries(room), refused: forbidden, goesOn: true},
-		{name: "nothing where all that is left is recorded", left: entries(2*room + 1)[:2*room], refused: forbidden, goesOn: true, named: true},
-		{name: "nothing where more is known of it than is recorded", left: otherwise, refused: forbidden, goesOn: true, named: true},
-		{name: "nothing where more is left, and the namespace goes, and says so", left: entries(3 * room), refused: terminating, goesOn: true, damaged: true},
-		{name: "nothing where the record is lost, and the namespace goes, and says so", left: entries(2 * room), refused: terminating, unread: true, goesOn: true, damaged: true},
-		{name: "or waits for a role where more is left", left: entries(3 * room), refused: forbidden, named: true},
-		{name: "or waits for a role where the record is lost", left: entries(2 * room), refused: forbidden, unread: true, named: true},
+		{name: "in the status what fits there", left: entries(room), goesOn: true},
+		{name: "nothing where all that is left is recorded", left: entries(2*room + 1)[:2*room], goesOn: true, named: true},
+		{name: "nothing where more is known of it than is recorded", left: otherwise, goesOn: true, named: true},
+		{name: "nothing where more is left, and the namespace goes, and says so", left: entries(3 * room), ending: true, goesOn: true, damaged: true},
+		{name: "nothing where the record is lost, and the namespace goes, and says so", left: entries(2 * room), ending: true, unread: true, goesOn: true, damaged: true},
+		{name: "or waits for a role where more is left", left: entries(3 * room), named: true},
+		{name: "or waits for a role where the record is lost", left: entries(2 * room), unread: true, named: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
@@ -185,9 +180,9 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 			}
 			r.named(name, &p.status)
 			if c.unread {
-				delete(r.shelves, name)
+				r.shelves.forget(name)
 			}
-			if got := r.keepElsewhere(p, c.left, c.refused); got != c.goesOn {
+			if got := r.keepElsewhere(p, c.left, func() bool { return c.ending }); got != c.goesOn {
 				t.Fatalf("it goes on: %t", got)
 			}
 			if p.status.HasInventoryRecord() != c.named || r.damaged(p) != c.damaged {

@@ -39,6 +39,9 @@ func judge(deleting bool, o Outcome, failure *problem) verdict {
 		}
 		v.message += "; read at the retry interval, because they cannot be watched: " + strings.Join(parts, ", ")
 	}
+	if o.missed != "" && failure == nil {
+		v.message += "; " + o.missed
+	}
 	return v
 }
 

@@ -1,6 +1,7 @@
 package component
 
 import (
+	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +17,9 @@ import (
 const maxLastInventory = 384 << 10
 
 // keepElsewhere records an inventory in a deletion whose Secrets were refused, such as in a namespace that goes with the component: in the status,
-// where it takes a little more than else, or not at all, where the record that there is has all that is left. In a namespace that is being deleted
-// a deletion goes on without a record: nothing could make room for one, and what is left is found by its label.
-func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.InventoryEntry, refused error) bool {
+// where it takes a little more than else, or not at all, where the record that there is has all that is left. In a namespace that is being deleted,
+// which ending says, a deletion goes on without a record: nothing could make room for one, and what is left is found by its label.
+func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.InventoryEntry, ending func() bool) bool {
 	status, name := component.GetStatus(), client.ObjectKeyFromObject(component)
 	lines, size := inventoryText(inventory)
 	if size <= maxLastInventory {
@@ -33,13 +34,20 @@ func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.Inve
 		r.shelve(name, shelf{current: &current})
 		return true
 	}
-	if !apierrors.HasStatusCause(refused, corev1.NamespaceTerminatingCause) {
+	if !ending() {
 		return false
 	}
 	// A digest without what it was made of is that of a record that is lost: who knows less looks for the dependents again.
 	status.Inventory, status.InventoryRecord, status.InventoryDigest = nil, &metav1alpha1.InventoryRecord{}, inventoryDigest(lines)
 	r.shelve(name, shelf{current: &shelved{digest: status.InventoryDigest, lines: lines}})
 	return true
+}
+
+// goesWithRecords says that a request about a record was refused because its namespace is being deleted, or that nobody is going to allow it in
+// such a one.
+func (r *Reconciler[T]) goesWithRecords(ctx context.Context, component T, refused error) bool {
+	return apierrors.HasStatusCause(refused, corev1.NamespaceTerminatingCause) ||
+		r.outOfReach(ctx, r.ownerOf(client.ObjectKeyFromObject(component)), refused)
 }
 
 // hasAll says that a record has an entry for each of an inventory, whatever these say.
@@ -60,9 +68,7 @@ func (r *Reconciler[T]) unrecorded(name types.NamespacedName, status *metav1alph
 	if status.HasInventoryRecord() || len(status.Inventory) > 0 {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.shelves[name].current
+	known := r.shelves.of(name).current
 	if known == nil || known.secrets.Name != "" || known.digest != status.InventoryDigest {
 		return nil
 	}

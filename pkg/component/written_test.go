@@ -38,7 +38,7 @@ func versioned(uid types.UID, version string) *copiedPart {
 func TestWhatWasWrittenToAComponentIsKept(t *testing.T) {
 	ctx, name := context.Background(), types.NamespacedName{Namespace: "shop", Name: "app"}
 	type step func(*Reconciler[*copiedPart], *cacheOf)
-	begin := func(r *Reconciler[*copiedPart], _ *cacheOf) { r.beginPass(name) }
+	begin := func(r *Reconciler[*copiedPart], _ *cacheOf) { r.written.begin(name) }
 	end := func(r *Reconciler[*copiedPart], _ *cacheOf) { r.endPass(ctx, name) }
 	write := func(version string) step {
 		return func(r *Reconciler[*copiedPart], _ *cacheOf) { r.remember(versioned("u", version)) }
@@ -46,7 +46,7 @@ func TestWhatWasWrittenToAComponentIsKept(t *testing.T) {
 	event := func(uid types.UID, version string) step {
 		return func(r *Reconciler[*copiedPart], c *cacheOf) {
 			c.component = versioned(uid, version)
-			r.caughtUp(c.component)
+			r.written.drop(c.component)
 		}
 	}
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestWhatWasWrittenToAComponentIsKept(t *testing.T) {
 			if err != nil || found.GetResourceVersion() != c.freshest {
 				t.Errorf("a pass begins with %s, %v; want %s", found.GetResourceVersion(), err, c.freshest)
 			}
-			if _, kept := r.written[name]; kept != c.kept {
+			if _, kept := r.written.of(name); kept != c.kept {
 				t.Errorf("kept: %t", kept)
 			}
 		})
@@ -91,7 +91,7 @@ func TestAPassBeginsWithWhatItComparesWithInTheEnd(t *testing.T) {
 	written := versioned("u", "20")
 	written.Data = map[string]string{"time": "12:00:00.123"}
 	r.remember(written)
-	r.beginPass(name)
+	r.written.begin(name)
 	found, err := r.freshest(t.Context(), name)
 	if err != nil || found.Data["time"] != "12:00:00.123" {
 		t.Errorf("it begins with what came back of it: %v, %v", found.Data, err)

@@ -38,7 +38,7 @@ type Object struct {
 	Digest string
 	// Body is the manifest as it is sent, labels and annotations of the reconciler included. It is nil where the object is packed.
 	Body *unstructured.Unstructured
-	// Packed is the same in little memory; see PackObjects.
+	// Packed is the same in little memory where the object is packed, and nil otherwise; see Whole.
 	Packed Packed
 }
 

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -26,12 +28,16 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers()).To(HaveLen(1))
 		return g
 	}
-	// giveUp deletes a component, and takes all finalizers off before the operator may touch anything.
-	giveUp := func(ctx context.Context, g *gadget.Gadget) {
+	// strip deletes a component, and takes all finalizers off before the operator may touch anything; giveUp waits until it is gone.
+	strip := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
 		remove(ctx, g)
 		letGo(ctx, g)
+	}
+	giveUp := func(ctx context.Context, g *gadget.Gadget) {
+		GinkgoHelper()
+		strip(ctx, g)
 		expectGone(ctx, g)
 	}
 	expectLetGo := func(ctx context.Context, namespace string) {
@@ -69,6 +75,29 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		runOperator(operator, operatorOptions{})
 		giveUp(ctx, ready(ctx, namespace, operator))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		expectLetGo(ctx, namespace)
+	})
+
+	It("leaves none to a successor that is there before the operator knows that it is gone", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		asks := &intruder{method: http.MethodGet, path: "/" + namespace + "/gadgets/app"}
+		runOperator(operator, operatorOptions{transport: asks.wrap})
+		g := ready(ctx, namespace, operator)
+		asks.arm(0, func() {
+			defer GinkgoRecover()
+			Eventually(ctx, func() error {
+				return k8s.Create(ctx, &gadget.Gadget{
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app", Labels: g.Labels}, Spec: gadget.GadgetSpec{Manifests: configMap("settings", "a")},
+				})
+			}).Should(Succeed())
+		})
+		strip(ctx, g)
+		Eventually(ctx, func() (types.UID, error) {
+			found := &gadget.Gadget{}
+			err := k8s.Get(ctx, client.ObjectKeyFromObject(g), found)
+			return found.UID, err
+		}).ShouldNot(Equal(g.UID))
 		expectReady(ctx, g)
 		expectLetGo(ctx, namespace)
 	})

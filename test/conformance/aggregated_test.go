@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -68,9 +69,21 @@ var _ = Describe("An aggregated API that a component brings", func() {
 			HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs"), Not(ContainSubstring("own"))))
 		untouched(ctx)
 		remove(ctx, foreign[0])
-		lifted := time.Now()
 		expectGone(ctx, g)
-		Expect(time.Since(lifted)).To(BeNumerically("<", 5*time.Second))
+	})
+
+	It("is not asked by a preview what it would make of a write, because it might write", func(ctx SpecContext) {
+		forecast, err := foresee(ctx, current(ctx, g), together(server.Service(), server.Registration(namespace),
+			server.Thing(namespace, "own"), server.Thing(namespace, "new"), configMap("settings", "b")))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(effects(forecast)).To(Equal([]string{"Update settings", "Create new"}))
+		Expect(forecast.Stuck()).To(BeFalse())
+		Expect(forecast.Steps[0].Unchecked).To(BeEmpty())
+		Expect(forecast.Steps[1].Unchecked).To(HavePrefix("APIService " + server.APIService() + " does not support dry run"))
+		_, err = get(ctx, server.GroupVersion(), "Thing", namespace, "new")
+		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		remove(ctx, g)
+		expectGone(ctx, g)
 	})
 
 	It("is not pruned while foreign instances exist", func(ctx SpecContext) {

@@ -28,11 +28,11 @@ type ring struct {
 	engine *component.Engine
 	name   string
 	pass   component.Pass
-	// wakes counts what the watches told.
+	// wakes counts how often the engine asked for a pass.
 	wakes atomic.Int64
 }
 
-func newRing(ctx context.Context, namespace, text string, policy metav1alpha1.UpdatePolicy) *ring {
+func newRing(ctx context.Context, namespace, text string, policies component.Policies) *ring {
 	GinkgoHelper()
 	r := &ring{name: newOperatorName()}
 	lifetime, stop := context.WithCancel(context.Background())
@@ -40,7 +40,7 @@ func newRing(ctx context.Context, namespace, text string, policy metav1alpha1.Up
 	config := rest.CopyConfig(cluster.Config())
 	config.UserAgent = userAgent(r.name)
 	var err error
-	r.engine, err = component.NewEngine(lifetime, r.name, config, component.EngineOptions{Policies: component.Policies{Update: policy}})
+	r.engine, err = component.NewEngine(lifetime, r.name, config, component.EngineOptions{Policies: policies})
 	Expect(err).NotTo(HaveOccurred())
 	r.pass = component.Pass{
 		Owner:    manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: namespace, Name: "one"},
@@ -81,15 +81,17 @@ func (r *ring) run(ctx context.Context) component.Outcome {
 // undone makes the passes that follow a write of somebody else, once the watches have told of it.
 func (r *ring) undone(ctx context.Context, write func(), wanted func(component.Outcome) bool) component.Outcome {
 	GinkgoHelper()
-	last, since, before := r.wakes.Load(), time.Now(), r.wakes.Load()
 	write()
-	Eventually(ctx, func() bool {
-		if now := r.wakes.Load(); now != last {
-			last, since = now, time.Now()
-		}
-		return last > before && time.Since(since) > 100*time.Millisecond
-	}).Should(BeTrue(), "the watch tells of it, and of what follows")
+	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(), "the watch tells of it")
 	return r.after(ctx, time.Second, wanted)
+}
+
+// finds says that the watches have told of something to do, for a pass to which no repair is too early.
+func (r *ring) finds(ctx context.Context) (bool, error) {
+	late := r.pass
+	late.Now = late.Now.Add(time.Hour)
+	o, err := r.engine.Plan(ctx, late)
+	return !o.Observing && !o.Applied, err
 }
 
 // after lets time pass, and makes passes until what they find is as wanted.
@@ -187,7 +189,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		for name, r := range rivals() {
 			It("is repaired less and less often, who takes "+name+" is named, and it ends when that ends", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
-				e := newRing(ctx, namespace, r.manifest, metav1alpha1.UpdatePolicy(policy))
+				e := newRing(ctx, namespace, r.manifest, component.Policies{Update: metav1alpha1.UpdatePolicy(policy)})
 				mark := markAudit(ctx)
 				undo := func() { r.undo(ctx, namespace) }
 				repaired := func(component.Outcome) bool { return !r.lost(ctx, namespace) }
@@ -261,18 +263,19 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		mark := markAudit(ctx)
 		patch(ctx, newConfigMap(namespace, "late"), `{"data":{"value":"theirs"}}`)
 		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"), "a sibling is repaired at once")
+		var written testcluster.Events
 		Eventually(ctx, func() testcluster.Events {
-			return inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Where(func(e testcluster.Event) bool { return e.Name == "settings" })
-		}).Should(HaveLen(1))
-		Expect(isContested(ctx, g)()).To(BeTrue())
-		written := inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()
-		Expect(written.Resource("configmaps")).To(HaveLen(2), "%v", verbs(written))
+			written = inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()
+			return written.Where(named("settings"))
+		}).ShouldNot(BeEmpty(), "the next repair is due by itself")
+		Expect(written.Where(named("late"))).To(HaveLen(1), "%v", verbs(written))
 		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of what is contested does not show in the status: %v", verbs(written))
+		Expect(isContested(ctx, g)()).To(BeTrue())
 
 		stop()
-		Eventually(ctx, func() string { return valueOf(ctx, namespace, "settings") }).Should(Equal("ours"))
-		Eventually(ctx, isContested(ctx, g)).WithTimeout(time.Minute).Should(BeFalse())
+		requestPass(ctx, g, operator)
 		expectReady(ctx, g)
+		Expect(isContested(ctx, g)()).To(BeFalse())
 		Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
 	})
 
@@ -292,12 +295,13 @@ var _ = Describe("A dependent that somebody fights over", func() {
 			stop := tune(ctx, namespace)
 			Eventually(ctx, isContested(ctx, g)).Should(BeTrue())
 			stop()
-			Expect(valueOf(ctx, namespace, "settings")).To(Equal("theirs"))
 			insist(ctx, g)
-			// By itself that would last for half a minute more.
-			Eventually(ctx, isContested(ctx, g)).WithTimeout(8 * time.Second).Should(BeFalse())
-			Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
 			expectReady(ctx, g)
+			Expect(isContested(ctx, g)()).To(BeFalse())
+			Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
+			repairs := succeeded(writes(ctx, operatorName, namespace).Where(named("settings")))
+			repaired, over := repairs[len(repairs)-1].Time, meta.FindStatusCondition(current(ctx, g).Status.Conditions, metav1alpha1.ConditionReady)
+			Expect(over.LastTransitionTime.Time).To(BeTemporally("<", repaired.Add(20*time.Second)), "by itself it would be over half a minute after a repair")
 		})
 	}
 

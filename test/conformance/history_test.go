@@ -39,6 +39,43 @@ var _ = Describe("The history of a component", func() {
 			HaveField("Revision", int64(1))))
 	})
 
+	It("tells of inputs that do not render, once for all retries, and of no revision", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		text := configMap("settings", "a")
+		g := newGadget(ctx, namespace, "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(100) })
+		expectReady(ctx, g)
+		revisionOne := And(HaveField("Revision", int64(1)), HaveField("Outcome", metav1alpha1.RevisionReady))
+		attempt := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(2)), HaveField("Digest", Not(BeEmpty())),
+			HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Reason", metav1alpha1.ReasonInvalidManifests), HaveField("Ended", BeNil()))
+
+		changeManifests(ctx, g, together(text, configMap("settings", "b")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidManifests")
+		stalled := current(ctx, g).Status
+		Expect(stalled.Revision).To(Equal(int64(1)))
+		Expect(stalled.History).To(HaveExactElements(attempt, revisionOne))
+		mark, before := markAudit(ctx), passes(operator)
+		Eventually(ctx, func() int { return passes(operator) - before }).Should(BeNumerically(">=", 3))
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "retries write nothing")
+		Expect(current(ctx, g).Status).To(Equal(stalled))
+
+		By("leaving the revision that is applied as it was, where that comes back")
+		changeManifests(ctx, g, text)
+		expectReady(ctx, g)
+		over := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(2)), HaveField("Ended", Not(BeNil())))
+		Expect(current(ctx, g).Status.History).To(HaveExactElements(over, revisionOne))
+
+		By("telling of the same inputs again, where they are tried again")
+		changeManifests(ctx, g, together(text, configMap("settings", "b")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidManifests")
+		again := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(4)), HaveField("Digest", stalled.History[0].Digest), HaveField("Ended", BeNil()))
+		Expect(current(ctx, g).Status.History).To(HaveExactElements(again, over, revisionOne))
+		changeManifests(ctx, g, configMap("settings", "c"))
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.History).To(HaveExactElements(
+			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionReady)), again, over, revisionOne))
+	})
+
 	It("says nothing of a revision by what is not rendered", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})

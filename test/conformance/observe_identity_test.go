@@ -153,6 +153,27 @@ var _ = Describe("An operator that observes as the components' identities", func
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
+	It("waits for the end of another namespace where it may not see what is left in it", func(ctx SpecContext) {
+		other := newNamespace(ctx)
+		for _, namespace := range []string{tenant, other} {
+			permit(ctx, namespace, "deployer", account, rightsOnConfigs)
+		}
+		runOperator(operator, options)
+		g := newTenant(ctx, together(configMapIn(other, "far", "a"), configMap("controller", "a", operator+`/apply-order: "-1"`)))
+		expectReady(ctx, g)
+		far := mustGet(ctx, "v1", "ConfigMap", other, "far")
+		hold(ctx, far)
+		withdraw(ctx, other, "deployer")
+		cutter.cut()
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", other))
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ConfigMap "+other+"/far"), ContainSubstring(account)))
+		Expect(countConfigMaps(ctx, tenant)).To(Equal(1), "what may let go of it is still there")
+		letGo(ctx, far)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, tenant)).To(BeZero())
+	})
+
 	It("does not take dependents for gone that the identity may not see, while their namespace stays", func(ctx SpecContext) {
 		permit(ctx, tenant, "deployer", account, rightsOnConfigs)
 		runOperator(operator, options)

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -22,9 +23,17 @@ var _ = Describe("An operator that observes some namespaces", func() {
 	var operator, here, there string
 	var user *rest.Config
 	BeforeEach(func(ctx SpecContext) {
+		var modest []string
 		operator, here, there = newOperatorName(), newNamespace(ctx), newNamespace(ctx)
 		user = newUser(ctx, operator)
-		permit(ctx, "", operator, operator, documented("fairlead-operator-somewhere")...)
+		// That it may list and watch components everywhere is for one that starts when a namespace is being deleted.
+		for _, rule := range documented("fairlead-operator-somewhere") {
+			if strings.Contains(rule, "gadgets") {
+				rule = strings.Replace(rule, "list, watch, ", "", 1)
+			}
+			modest = append(modest, rule)
+		}
+		permit(ctx, "", operator, operator, modest...)
 	})
 	admit := func(ctx context.Context, namespaces ...string) {
 		GinkgoHelper()
@@ -152,6 +161,67 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})).To(Succeed())
 		admit(ctx, here)
 		expectReady(ctx, newGadget(ctx, here, "app", configMap("near", "a"), servedBy(operator)))
+	})
+
+	It("lets a component go with its namespace, although it starts when its rights there are gone", func(ctx SpecContext) {
+		permit(ctx, "", operator+"-starts", operator, documented("fairlead-operator-somewhere")...)
+		admit(ctx, here, there)
+		stop := runOperator(operator, options())
+		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(there, "far", "a")), servedBy(operator), retrySoon)
+		expectReady(ctx, g)
+		stop()
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", here))
+		Eventually(ctx, func() error {
+			_, err := get(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", here, "operator")
+			return err
+		}).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		runOperator(operator, options())
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})
+		Expect(countConfigMaps(ctx, there)).To(BeZero())
+	})
+
+	It("lets a component go with its namespace that has records in Secrets, which are held by nobody who could not let go of them", func(ctx SpecContext) {
+		admit(ctx, here, there)
+		permit(ctx, here, "records", operator, "'' | secrets | get, create, patch, delete")
+		cutter := &scissors{}
+		o := options()
+		o.transport = cutter.wrap
+		runOperator(operator, o)
+		last := strings.Replace(configMap("last", "a", postDelete(operator)), "name: last", "name: last\n  namespace: "+there, 1)
+		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(there, "far", "a"), last), servedBy(operator), retrySoon)
+		expectReady(ctx, g)
+		Expect(records(ctx, here)).To(And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))))
+		// What the namespace controller may do first.
+		withdraw(ctx, here, "operator")
+		withdraw(ctx, here, "records")
+		remove(ctx, g)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", here))
+		cutter.cut()
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})
+		Expect(countConfigMaps(ctx, there)).To(BeZero())
+	})
+
+	It("finds what is in other namespaces when it may not read a large inventory any more, whose namespace is being deleted", func(ctx SpecContext) {
+		admit(ctx, here, there)
+		permit(ctx, here, "serve", operator, slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "'' ") })...)
+		permit(ctx, here, "records", operator, "'' | secrets | get, create, patch, delete")
+		o := options()
+		o.component.StatusInventory = -1
+		stop := runOperator(operator, o)
+		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(there, "far", "a")), servedBy(operator), retrySoon)
+		expectReady(ctx, g)
+		Expect(inventories(ctx, here)).To(And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))))
+		stop()
+		withdraw(ctx, here, "operator")
+		withdraw(ctx, here, "records")
+		runOperator(operator, o)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring(`cannot get resource "secrets"`)))
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", here))
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})
+		Expect(countConfigMaps(ctx, there)).To(BeZero())
 	})
 
 	It("starts without a namespace that it may not see, and serves it as soon as it may", func(ctx SpecContext) {

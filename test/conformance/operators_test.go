@@ -44,6 +44,8 @@ type operatorOptions struct {
 	transport func(http.RoundTripper) http.RoundTripper
 	// user is the identity of the operator; the administrator by default.
 	user *rest.Config
+	// newCache makes the manager's cache; it is cache.New by default.
+	newCache cache.NewCacheFunc
 }
 
 // userAgent tells the operator's requests from those of the specs.
@@ -93,7 +95,7 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
-		GracefulShutdownTimeout: new(5 * time.Second), Cache: watched,
+		GracefulShutdownTimeout: new(5 * time.Second), Cache: watched, NewCache: o.newCache,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	reconciler := component.NewReconciler[*gadget.Gadget](name, o.generate, o.component).WithHooks(o.hooks)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,27 +15,33 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
 var _ = Describe("An operator asks the API server", func() {
 	It("once which cluster it is, however many components wait for the answer", func(ctx SpecContext) {
+		const workers = 8
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		mark := markAudit(ctx)
+		var begun atomic.Int64
 		var gadgets []*gadget.Gadget
 		for i := range 16 {
 			name := fmt.Sprintf("app-%d", i)
 			gadgets = append(gadgets, newGadget(ctx, namespace, name, configMap(name, "a"), servedBy(operator)))
 		}
-		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {
+		o := operatorOptions{component: component.Options{MaxConcurrentReconciles: workers}, transport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				if path.Base(r.URL.Path) == metav1.NamespaceSystem {
-					// The answer is late, so that other workers get to the question.
-					<-time.After(300 * time.Millisecond)
+					defer GinkgoRecover()
+					// The answer is late, so that the other workers get to the question.
+					Eventually(ctx, begun.Load).Should(BeNumerically(">=", workers))
 				}
 				return next.RoundTrip(r)
 			})
-		}})
+		}}
+		o.hooks.PostRead = func(context.Context, *gadget.Gadget, component.DependentReader) error { begun.Add(1); return nil }
+		runOperator(operator, o)
 		for _, g := range gadgets {
 			expectReady(ctx, g)
 		}

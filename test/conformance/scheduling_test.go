@@ -135,28 +135,37 @@ var _ = Describe("A pass", func() {
 	It("is put off by the rate limit to the end of the interval, however many events there are, and none is lost", func(ctx SpecContext) {
 		const interval = 400 * time.Millisecond
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		ends := make(chan time.Time, 100)
+		ends, changed := make(chan time.Time, 100), make(chan struct{})
 		runOperator(operator, operatorOptions{
 			component: component.Options{MinInterval: interval},
 			hooks: component.Hooks[*gadget.Gadget]{
-				PostReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error { ends <- time.Now(); return nil },
+				PostReconcile: func(ctx context.Context, _ *gadget.Gadget, _ component.DependentReader) error {
+					ends <- time.Now()
+					select {
+					case <-changed:
+					case <-ctx.Done():
+					}
+					return nil
+				},
 			},
 		})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
-		expectReady(ctx, g)
+		var last time.Time
+		Eventually(ctx, ends).Should(Receive(&last))
 		for i := range 15 {
 			changeManifests(ctx, g, configMap("settings", fmt.Sprint("b", i)))
 		}
+		close(changed)
 		expectReady(ctx, g)
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "b14"))
 		settle(ctx, operator)
 		close(ends)
-		last, count := <-ends, 1
+		count := 1
 		for end := range ends {
 			Expect(end.Sub(last)).To(BeNumerically(">=", interval))
 			last, count = end, count+1
 		}
-		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 8)), "one pass sees what many events tell")
+		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)), "one pass sees what many events tell")
 	})
 
 	It("follows an error after the delay that the error asks for", func(ctx SpecContext) {
@@ -171,9 +180,8 @@ var _ = Describe("A pass", func() {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: look up: the registry is busy")
 		expectReady(ctx, g)
-		first, second, third := <-calls, <-calls, <-calls
-		Expect(second.Sub(first)).To(BeNumerically("~", 600*time.Millisecond, 250*time.Millisecond))
-		Expect(third.Sub(second)).To(BeNumerically("~", 600*time.Millisecond, 250*time.Millisecond))
+		first, second := <-calls, <-calls
+		Expect(second.Sub(first)).To(BeNumerically(">=", 600*time.Millisecond), "by itself it would come back earlier")
 	})
 
 	It("that fails for good makes the component Stalled, and is repeated at the retry interval", func(ctx SpecContext) {
@@ -199,11 +207,9 @@ var _ = Describe("A pass", func() {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(2) })
 		Eventually(ctx, func() error { _, err := get(ctx, "apps/v1", "Deployment", namespace, "web"); return err }).Should(Succeed())
-		begin := time.Now()
 		Eventually(ctx, func(a Gomega) {
 			patch(ctx, mustGet(ctx, "apps/v1", "Deployment", namespace, "web"), fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, sequence.Add(1)))
 			a.Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).To(HavePrefix("True Timeout"))
 		}).WithPolling(20 * time.Millisecond).Should(Succeed())
-		Expect(time.Since(begin)).To(BeNumerically("<", 4*time.Second))
 	})
 })

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -168,7 +167,7 @@ var _ = Describe("The status of a component", func() {
 		}
 		wg.Wait()
 		expectReady(ctx, g)
-		Eventually(ctx, func() int { return current(ctx, g).Status.Port }).WithTimeout(time.Second).Should(Equal(writers * each))
+		Eventually(ctx, func() int { return current(ctx, g).Status.Port }).Should(Equal(writers * each))
 		Expect(current(ctx, g).Status.Revision).To(BeNumerically("<=", 6))
 
 		By("sending nothing where nothing changes")

@@ -29,9 +29,7 @@ var _ = Describe("What is not there yet", func() {
 		Eventually(ctx, exists(ctx, namespace, "sibling")).Should(Succeed())
 		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("KindNotServed"))
 		create(ctx, widgetDefinition(group))
-		created := time.Now()
 		expectReady(ctx, g)
-		Expect(time.Since(created)).To(BeNumerically("<", 6*time.Second))
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
@@ -99,7 +97,7 @@ webhooks:
 		Eventually(ctx, func() bool {
 			o, err := get(ctx, "v1", "ConfigMap", inner, "settings")
 			return err == nil && o.GetUID() != before && o.GetDeletionTimestamp() == nil
-		}).WithTimeout(20 * time.Second).Should(BeTrue())
+		}).Should(BeTrue())
 		expectReady(ctx, g)
 	})
 

@@ -126,7 +126,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		remove(ctx, definition)
 		expectGone(ctx, definition)
 		create(ctx, strings.Replace(widgetDefinition(group), "Namespaced", "Cluster", 1))
-		Eventually(ctx, func() string { return fmt.Sprint(current(ctx, g).Status.Inventory) }).WithTimeout(20 * time.Second).
+		Eventually(ctx, func() string { return fmt.Sprint(current(ctx, g).Status.Inventory) }).
 			ShouldNot(ContainSubstring("/" + namespace + "/"))
 		expectReady(ctx, g)
 		mustGet(ctx, group+"/v1", "Widget", "", "one")

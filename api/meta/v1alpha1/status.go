@@ -174,7 +174,7 @@ type Status struct {
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 
-	// History tells of the last revisions, the newest first. Ten at the most.
+	// History tells of the last revisions, and of inputs that did not render, the newest first. Ten at the most.
 	// +optional
 	// +listType=atomic
 	History []RevisionRecord `json:"history,omitempty"`

@@ -35,7 +35,9 @@ type Executor struct {
 	// watching reads, whatever the identity that writes may see, what defines types.
 	watching dynamic.Interface
 	// seeing is asked first whether an object is gone.
-	seeing  dynamic.Interface
+	seeing dynamic.Interface
+	// home is the namespace of the component; empty where it has none, or is not known.
+	home    string
 	rest    rest.Interface
 	mapper  meta.RESTMapper
 	journal Journal
@@ -78,6 +80,13 @@ func (e *Executor) As(objects dynamic.Interface, raw rest.Interface) *Executor {
 func (e *Executor) Seeing(objects dynamic.Interface) *Executor {
 	other := *e
 	other.seeing = objects
+	return &other
+}
+
+// For returns an Executor that works for a component in a namespace.
+func (e *Executor) For(home string) *Executor {
+	other := *e
+	other.home = home
 	return &other
 }
 

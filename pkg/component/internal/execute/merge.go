@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/fieldset"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
@@ -125,7 +126,7 @@ func mergeValue(live, value any, n node) any {
 // mergeList merges item by item where the items have an identity, and replaces the list otherwise. The items of others keep their place
 // as far as the manifest's own order allows.
 func mergeList(live, manifest []any, n node) []any {
-	elements := inspect.Elements(n.shape)
+	elements := fieldset.Elements(n.shape)
 	if len(elements) == 0 {
 		return manifest
 	}
@@ -176,11 +177,11 @@ func pair(live, manifest []any, elements []string) (places []place, taken []bool
 
 func findItem(live []any, item any, elements []string) place {
 	for _, e := range elements {
-		if !inspect.Matches(item, e) {
+		if !fieldset.Matches(item, e) {
 			continue
 		}
 		for i, l := range live {
-			if inspect.Matches(l, e) {
+			if fieldset.Matches(l, e) {
 				return place{index: i, element: e}
 			}
 		}
@@ -189,8 +190,8 @@ func findItem(live []any, item any, elements []string) place {
 }
 
 func ownsItem(item any, owned map[string]any) bool {
-	for _, e := range inspect.Elements(owned) {
-		if inspect.Matches(item, e) {
+	for _, e := range fieldset.Elements(owned) {
+		if fieldset.Matches(item, e) {
 			return true
 		}
 	}

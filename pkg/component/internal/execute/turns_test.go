@@ -52,6 +52,15 @@ func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length f
 
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
+// growing returns lengths of which each is a bit longer than the one before it, so that no two writes of a run end at the same moment: of
+// those that do, chance says who takes the slots.
+func growing(d time.Duration) func() time.Duration {
+	return func() time.Duration {
+		d += time.Microsecond
+		return d
+	}
+}
+
 // upTo returns lengths that the seed determines; it is for one run, which asks for one after the other.
 func upTo(d time.Duration, seed uint64) func() time.Duration {
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -154,10 +163,10 @@ func TestASmallRunIsDoneInItsShareOfTime(t *testing.T) {
 		w := &writers{turns: newTurns(16)}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan int)
-		go func() { done <- w.run(ctx, nil, 10_000, always(writeTime)) }()
+		go func() { done <- w.run(ctx, nil, 10_000, growing(writeTime)) }()
 		time.Sleep(5*writeTime + writeTime/2)
 		begin := time.Now()
-		w.run(t.Context(), nil, 20, always(writeTime))
+		w.run(t.Context(), nil, 20, growing(writeTime))
 		// Alone it would take two writes' time.
 		if took := time.Since(begin); took > 4*writeTime {
 			t.Errorf("20 writes took %s beside 10,000 others, want %s at the most", took, 4*writeTime)

@@ -1,13 +1,12 @@
 package inspect
 
 import (
-	"encoding/json"
 	"slices"
-	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
-// covers says whether a set of fields, in the form of FieldsV1, names every field that a manifest sets. The form is that of KEP-555: a
-// key f:name is a field, k:{…} an item of a list by its keys, v:… an item of a set; a node without children owns all below it.
+// covers says whether a set of fields, in the form of FieldsV1, names every field that a manifest sets.
 func covers(manifest map[string]any, fields map[string]any) bool {
 	for name, value := range manifest {
 		switch name {
@@ -78,11 +77,11 @@ func isEmpty(value any) bool {
 func coversItem(item any, children map[string]any) bool {
 	fields, ok := item.(map[string]any)
 	if !ok {
-		_, owned := children["v:"+encode(item)]
+		_, owned := children[fieldset.ValueElement(item)]
 		return owned
 	}
 	for key, node := range children {
-		if !matchesKey(fields, key) {
+		if !fieldset.Matches(fields, key) {
 			continue
 		}
 		if coversField(fields, node) {
@@ -90,40 +89,6 @@ func coversItem(item any, children map[string]any) bool {
 		}
 	}
 	return false
-}
-
-// keyDefaults are the values that the API server gives to keys of list items: ports are told apart by number and protocol.
-var keyDefaults = map[string]any{"protocol": "TCP"}
-
-// matchesKey says whether an item has the keys of a k:{…} element. A key that the item does not name was defaulted; where the default is
-// not known, it may be any.
-func matchesKey(item map[string]any, element string) bool {
-	text, ok := strings.CutPrefix(element, "k:")
-	if !ok {
-		return false
-	}
-	var keys map[string]any
-	if json.Unmarshal([]byte(text), &keys) != nil {
-		return false
-	}
-	for name, want := range keys {
-		got, known := item[name]
-		if !known {
-			got, known = keyDefaults[name]
-		}
-		if known && encode(got) != encode(want) {
-			return false
-		}
-	}
-	return true
-}
-
-func encode(value any) string {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }
 
 // project keeps of a live value what the manifest names with a value; what is empty claims nothing. Lists are compared item by item where they have the same length, and as a

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/fieldset"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -108,18 +109,10 @@ func Operation(policy metav1alpha1.UpdatePolicy) metav1.ManagedFieldsOperationTy
 func Entry(managed []metav1.ManagedFieldsEntry, manager string, operation metav1.ManagedFieldsOperationType) map[string]any {
 	for _, e := range managed {
 		if e.Manager == manager && e.Operation == operation && e.Subresource == "" && e.FieldsV1 != nil {
-			return decodeFields(e.FieldsV1)
+			return fieldset.Decode(e.FieldsV1)
 		}
 	}
 	return nil
-}
-
-func decodeFields(f *metav1.FieldsV1) map[string]any {
-	var fields map[string]any
-	if json.Unmarshal(f.GetRawBytes(), &fields) != nil {
-		return nil
-	}
-	return fields
 }
 
 // hashEntry identifies an entry by its apiVersion and fields, never by its time. The fields are decoded first, because two encodings
@@ -128,7 +121,7 @@ func hashEntry(e metav1.ManagedFieldsEntry) string {
 	if e.FieldsV1 == nil {
 		return hash([]any{e.APIVersion, nil})
 	}
-	return hash([]any{e.APIVersion, decodeFields(e.FieldsV1)})
+	return hash([]any{e.APIVersion, fieldset.Decode(e.FieldsV1)})
 }
 
 // hash identifies a JSON value; 64 bits keep the inventory small.

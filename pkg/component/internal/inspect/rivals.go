@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/fieldset"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -51,7 +52,7 @@ func Rivals(obj *unstructured.Unstructured, manifest manifests.Object, policy me
 // rivalsIn returns the lost fields that an entry has.
 func rivalsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler string) []plan.Rival {
 	var rivals []plan.Rival
-	for path := range lost.Intersection(fieldSet(decodeFields(e.FieldsV1))).All() {
+	for path := range lost.Intersection(fieldSet(fieldset.Decode(e.FieldsV1))).All() {
 		rivals = append(rivals, plan.Rival{
 			Field: pathText(path), Manager: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource, Mark: isMark(path, reconciler),
 		})

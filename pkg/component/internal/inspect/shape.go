@@ -1,10 +1,9 @@
 package inspect
 
 import (
-	"slices"
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
 // Shape is the union of the fields of all managers, in the form of FieldsV1. It shows how the API server takes an object apart.
@@ -12,22 +11,10 @@ func Shape(managed []metav1.ManagedFieldsEntry) map[string]any {
 	shape := map[string]any{}
 	for _, e := range managed {
 		if e.FieldsV1 != nil {
-			unite(shape, decodeFields(e.FieldsV1))
+			fieldset.Unite(shape, fieldset.Decode(e.FieldsV1))
 		}
 	}
 	return shape
-}
-
-func unite(into, from map[string]any) {
-	for name, node := range from {
-		child, _ := node.(map[string]any)
-		have, ok := into[name].(map[string]any)
-		if !ok {
-			have = map[string]any{}
-			into[name] = have
-		}
-		unite(have, child)
-	}
 }
 
 // FieldsOf returns the fields that a manifest sets, as far as the shape shows them, in the form of FieldsV1.
@@ -87,8 +74,8 @@ func fieldsOfValue(value any, shape map[string]any) map[string]any {
 	case []any:
 		fields := map[string]any{}
 		for _, item := range v {
-			for _, element := range Elements(shape) {
-				if Matches(item, element) {
+			for _, element := range fieldset.Elements(shape) {
+				if fieldset.Matches(item, element) {
 					node, _ := shape[element].(map[string]any)
 					fields[element] = fieldsOfValue(item, node)
 					break
@@ -98,24 +85,4 @@ func fieldsOfValue(value any, shape map[string]any) map[string]any {
 		return fields
 	}
 	return map[string]any{}
-}
-
-// Elements returns the names, among the children of a node, that stand for items of a list, in order.
-func Elements(node map[string]any) []string {
-	var elements []string
-	for name := range node {
-		if strings.HasPrefix(name, "k:") || strings.HasPrefix(name, "v:") {
-			elements = append(elements, name)
-		}
-	}
-	slices.Sort(elements)
-	return elements
-}
-
-// Matches says whether an item of a list is the one that an element names.
-func Matches(item any, element string) bool {
-	if fields, ok := item.(map[string]any); ok {
-		return matchesKey(fields, element)
-	}
-	return element == "v:"+encode(item)
 }

@@ -1,10 +1,12 @@
-package manifests
+// Package packed keeps manifests in little memory.
+package packed
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 	"weak"
 
@@ -17,9 +19,9 @@ import (
 // sees several of them; to get at one, all of its block is decompressed.
 const blockSize = 32 << 10
 
-// Packed is a manifest as compressed JSON: a fraction of what it takes as a tree. It is read-only, and safe for concurrent use. The zero value
-// holds no manifest.
-type Packed struct {
+// Manifest is a manifest as compressed JSON: a fraction of what it takes as a tree. It is read-only, and safe for concurrent use. The zero value
+// holds none.
+type Manifest struct {
 	block      *block
 	start, end int
 }
@@ -61,8 +63,8 @@ func decompress(compressed []byte) ([]byte, error) {
 }
 
 // Pack compresses manifests, in the given order. An error names the one that cannot be written as JSON.
-func Pack(bodies []*unstructured.Unstructured) ([]Packed, error) {
-	packed := make([]Packed, 0, len(bodies))
+func Pack(bodies []*unstructured.Unstructured) ([]Manifest, error) {
+	packed := make([]Manifest, 0, len(bodies))
 	current, text, scratch := &block{}, bytes.Buffer{}, []byte(nil)
 	end := func() {
 		scratch = compress(text.Bytes(), scratch[:0])
@@ -79,25 +81,25 @@ func Pack(bodies []*unstructured.Unstructured) ([]Packed, error) {
 		}
 		start := text.Len()
 		if err := json.NewEncoder(&text).Encode(body.Object); err != nil {
-			return nil, fmt.Errorf("%s: the manifest cannot be written as JSON: %w", describe(body, i), err)
+			return nil, fmt.Errorf("%s %s: the manifest cannot be written as JSON: %w", body.GetKind(), path.Join(body.GetNamespace(), body.GetName()), err)
 		}
-		packed = append(packed, Packed{block: current, start: start, end: text.Len()})
+		packed = append(packed, Manifest{block: current, start: start, end: text.Len()})
 	}
 	end()
 	return packed, nil
 }
 
 // Unpack returns the manifest, which is the caller's own.
-func (p Packed) Unpack() (*unstructured.Unstructured, error) {
-	if p.block == nil {
+func (m Manifest) Unpack() (*unstructured.Unstructured, error) {
+	if m.block == nil {
 		return nil, errors.New("there is no manifest to unpack")
 	}
-	text, err := p.block.open()
+	text, err := m.block.open()
 	if err != nil {
 		return nil, fmt.Errorf("unpack a manifest: %w", err)
 	}
 	body := &unstructured.Unstructured{}
-	if err := jsonutil.Unmarshal(text[p.start:p.end], &body.Object); err != nil {
+	if err := jsonutil.Unmarshal(text[m.start:m.end], &body.Object); err != nil {
 		return nil, fmt.Errorf("unpack a manifest: %w", err)
 	}
 	return body, nil
@@ -119,11 +121,11 @@ func (b *block) open() ([]byte, error) {
 	return text, nil
 }
 
-// UnpackAll returns all manifests, in the same order.
-func UnpackAll(packed []Packed) ([]*unstructured.Unstructured, error) {
+// Unpack returns manifests, in the same order.
+func Unpack(packed []Manifest) ([]*unstructured.Unstructured, error) {
 	bodies := make([]*unstructured.Unstructured, 0, len(packed))
-	for _, p := range packed {
-		body, err := p.Unpack()
+	for _, m := range packed {
+		body, err := m.Unpack()
 		if err != nil {
 			return nil, err
 		}
@@ -132,45 +134,15 @@ func UnpackAll(packed []Packed) ([]*unstructured.Unstructured, error) {
 	return bodies, nil
 }
 
-// PackedSize returns the bytes that manifests, in the order in which Pack returned them, take compressed.
-func PackedSize(packed []Packed) int {
+// Size returns the bytes that manifests, in the order in which Pack returned them, take compressed.
+func Size(packed []Manifest) int {
 	size := 0
 	var last *block
-	for _, p := range packed {
-		if p.block != nil && p.block != last {
-			size += len(p.block.compressed)
+	for _, m := range packed {
+		if m.block != nil && m.block != last {
+			size += len(m.block.compressed)
 		}
-		last = p.block
+		last = m.block
 	}
 	return size
-}
-
-// PackObjects returns the objects with their bodies packed: all but Body is as it was, and Body is nil; see Object.Whole.
-func PackObjects(objects []Object) ([]Object, error) {
-	bodies := make([]*unstructured.Unstructured, 0, len(objects))
-	for _, o := range objects {
-		bodies = append(bodies, o.Body)
-	}
-	contents, err := Pack(bodies)
-	if err != nil {
-		return nil, err
-	}
-	packed := make([]Object, 0, len(objects))
-	for i, o := range objects {
-		o.Body, o.Packed = nil, contents[i]
-		packed = append(packed, o)
-	}
-	return packed, nil
-}
-
-// Whole returns the object with its body, which is unpacked where the object is packed.
-func (o Object) Whole() (Object, error) {
-	if o.Body != nil {
-		return o, nil
-	}
-	var err error
-	if o.Body, err = o.Packed.Unpack(); err != nil {
-		return o, fmt.Errorf("%s: %w", o.Key, err)
-	}
-	return o, nil
 }

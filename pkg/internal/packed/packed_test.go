@@ -1,4 +1,4 @@
-package manifests_test
+package packed_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/internal/packed"
 )
 
 // sampleSet returns manifests of some 2 KiB each, as a chart renders them.
@@ -55,11 +55,11 @@ func TestPackedManifestsComeBackAsTheyWere(t *testing.T) {
 		}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			packed, err := manifests.Pack(c.bodies)
+			light, err := packed.Pack(c.bodies)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := manifests.UnpackAll(packed)
+			got, err := packed.Unpack(light)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestPackRefuses(t *testing.T) {
 		{"nil", nil, "manifest 2 is nil"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := manifests.Pack(append(sampleSet(1), c.body))
+			_, err := packed.Pack(append(sampleSet(1), c.body))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
@@ -95,34 +95,34 @@ func TestPackRefuses(t *testing.T) {
 }
 
 func TestPackedManifestsAreTheCallersOwn(t *testing.T) {
-	packed, err := manifests.Pack(sampleSet(2))
+	light, err := packed.Pack(sampleSet(2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := packed[1].Unpack()
+	first, err := light[1].Unpack()
 	if err != nil {
 		t.Fatal(err)
 	}
 	first.SetName("changed")
-	again, err := packed[1].Unpack()
+	again, err := light[1].Unpack()
 	if err != nil || again.GetName() != "web-1" {
 		t.Errorf("got %s, %v", again.GetName(), err)
 	}
 }
 
 func TestPackedManifestsCanBeUnpackedByManyAtOnce(t *testing.T) {
-	packed, err := manifests.Pack(sampleSet(200))
+	light, err := packed.Pack(sampleSet(200))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for i := range packed {
+			for i := range light {
 				if i%50 == 0 {
 					runtime.GC() // what is decompressed already may go at any time
 				}
-				if body, err := packed[i].Unpack(); err != nil || body.GetName() != fmt.Sprintf("web-%d", i) {
+				if body, err := light[i].Unpack(); err != nil || body.GetName() != fmt.Sprintf("web-%d", i) {
 					t.Errorf("manifest %d: %v, %v", i, body, err)
 				}
 			}
@@ -132,36 +132,8 @@ func TestPackedManifestsCanBeUnpackedByManyAtOnce(t *testing.T) {
 }
 
 func TestTheZeroValueHoldsNoManifest(t *testing.T) {
-	if body, err := (manifests.Packed{}).Unpack(); err == nil {
+	if body, err := (packed.Manifest{}).Unpack(); err == nil {
 		t.Errorf("got %v", body)
-	}
-	_, err := manifests.Object{Key: manifests.Key{Kind: "ConfigMap", Name: "a"}}.Whole()
-	if err == nil || !strings.Contains(err.Error(), "ConfigMap a") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestPackedObjectsAreWholeAgain(t *testing.T) {
-	objects, err := manifests.Normalise(sampleSet(50), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	packed, err := manifests.PackObjects(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, o := range packed {
-		if o.Body != nil {
-			t.Fatalf("%s has a body", o.Key)
-		}
-		whole, err := o.Whole()
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole.Packed = manifests.Packed{}
-		if diff := cmp.Diff(objects[i], whole, cmp.AllowUnexported(manifests.Packed{})); diff != "" {
-			t.Error(diff)
-		}
 	}
 }
 
@@ -175,11 +147,11 @@ func TestPackedManifestsOfAChartTakeATenth(t *testing.T) {
 		}
 		plain += len(text)
 	}
-	packed, err := manifests.Pack(set)
+	light, err := packed.Pack(set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size := manifests.PackedSize(packed); size == 0 || size > plain/10 {
+	if size := packed.Size(light); size == 0 || size > plain/10 {
 		t.Errorf("%d bytes of JSON take %d", plain, size)
 	}
 }
@@ -188,51 +160,21 @@ func BenchmarkPack(b *testing.B) {
 	set := sampleSet(1000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := manifests.Pack(set); err != nil {
+		if _, err := packed.Pack(set); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkUnpackAll(b *testing.B) {
-	packed, err := manifests.Pack(sampleSet(1000))
+	light, err := packed.Pack(sampleSet(1000))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := manifests.UnpackAll(packed); err != nil {
+		if _, err := packed.Unpack(light); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// packedSet normalises a set and packs it. Nothing else of it is kept.
-func packedSet(b *testing.B, set []*unstructured.Unstructured, o manifests.NormaliseOptions) []manifests.Object {
-	b.Helper()
-	objects, err := manifests.Normalise(set, o)
-	if err != nil {
-		b.Fatal(err)
-	}
-	packed, err := manifests.PackObjects(objects)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return packed
-}
-
-// BenchmarkPackedObjects tells how much memory a packed object takes: manifest, key, settings and digest.
-func BenchmarkPackedObjects(b *testing.B) {
-	const n = 2000
-	set := sampleSet(n)
-	var before, after runtime.MemStats
-	for b.Loop() {
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		packed := packedSet(b, set, options)
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/object")
-		runtime.KeepAlive(packed)
 	}
 }

@@ -1,0 +1,50 @@
+package component
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+func TestNothingIsKnownOfAComponentThatIsGone(t *testing.T) {
+	name, other := types.NamespacedName{Namespace: "shop", Name: "app"}, types.NamespacedName{Namespace: "shop", Name: "other"}
+	var m memory
+	for _, n := range []types.NamespacedName{name, other} {
+		m.suspects.change(n, func(s suspects) (suspects, bool) { return suspects{inventory: plan.Inventory{}}, s.inventory == nil })
+		m.recordedSets.enter(n, "one")
+	}
+	m.forget(name)
+	if _, known := m.suspects.lookup(name); known || m.recordedSets.of(name) != "" {
+		t.Error("something is left")
+	}
+	if _, known := m.suspects.lookup(other); !known || m.recordedSets.of(other) != "one" {
+		t.Error("another one is forgotten, too")
+	}
+	m.suspects.change(other, func(s suspects) (suspects, bool) { return s, false })
+	if _, known := m.suspects.lookup(other); known {
+		t.Error("a note is kept that nobody wants to keep")
+	}
+}
+
+func TestWhereComponentsLive(t *testing.T) {
+	name := types.NamespacedName{Namespace: "shop", Name: "app"}
+	var r residence
+	if _, changed := r.presume(name, "here"); changed || r.of(name) != "here" {
+		t.Errorf("at first: %s", r.of(name))
+	}
+	if former, changed := r.presume(name, "there"); !changed || former != "here" {
+		t.Errorf("what was presumed before is %q", former)
+	}
+	if _, presumed := r.presumption(name); presumed {
+		t.Error("the next pass would presume what was not true")
+	}
+	r.answer("there")
+	if _, changed := r.presume(name, "there"); changed || r.of(name) != "there" || r.asked() != "there" {
+		t.Errorf("once it was asked: %s", r.of(name))
+	}
+	if _, presumed := r.presumption(name); presumed {
+		t.Error("it is presumed although it was asked")
+	}
+}

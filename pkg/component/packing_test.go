@@ -1,0 +1,75 @@
+package component
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// normalisedSet returns n objects.
+func normalisedSet(t testing.TB, n int) []manifests.Object {
+	t.Helper()
+	set := make([]*unstructured.Unstructured, 0, n)
+	for i := range n {
+		data := map[string]any{}
+		for v := range 30 {
+			data[fmt.Sprintf("setting-%d", v)] = fmt.Sprintf("the value number %d of %d", v, i)
+		}
+		set = append(set, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("settings-%d", i)}, "data": data,
+		}})
+	}
+	objects, err := manifests.Normalise(set, manifests.NormaliseOptions{
+		Reconciler: "test.example.com", Namespace: "shop", Owner: manifests.Owner{Kind: "Set", Namespace: "shop", Name: "one"},
+		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func TestPackedObjectsAreWholeAgain(t *testing.T) {
+	objects := normalisedSet(t, 50)
+	light, err := packObjects(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range light {
+		if o.Body != nil {
+			t.Fatalf("%s has a body", o.Key)
+		}
+		whole, err := o.Whole()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.Packed = nil
+		if diff := cmp.Diff(objects[i], whole); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// BenchmarkPackedObjects tells how much memory a packed object takes: manifest, key, settings and digest.
+func BenchmarkPackedObjects(b *testing.B) {
+	const n = 2000
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		light, err := packObjects(normalisedSet(b, n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/object")
+		runtime.KeepAlive(light)
+	}
+}

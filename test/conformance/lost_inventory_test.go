@@ -1,0 +1,136 @@
+package conformance_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// loseStatus empties the status of a gadget that no operator serves at the moment.
+func loseStatus(ctx context.Context, g *gadget.Gadget) {
+	GinkgoHelper()
+	emptied := current(ctx, g)
+	emptied.Status = gadget.GadgetStatus{}
+	Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
+}
+
+var _ = Describe("An inventory that is lost where no dependents may be listed", func() {
+	const blind = "'' | configmaps | get, create, patch, delete"
+
+	Context("as the component's identity", func() {
+		var operator, tenant, account string
+		var options operatorOptions
+		BeforeEach(func(ctx SpecContext) {
+			operator, tenant = newOperatorName(), newNamespace(ctx)
+			account = serviceAccountUser(tenant, "deployer")
+			permit(ctx, "", operator, operator, documented("fairlead-operator-tenants")...)
+			options = operatorOptions{user: newUser(ctx, operator), component: component.Options{Observe: component.ReachIdentity}}
+		})
+		lose := func(ctx context.Context, text string) *gadget.Gadget {
+			GinkgoHelper()
+			permit(ctx, tenant, "deployer", account, rightsOnConfigs)
+			stop := runOperator(operator, options)
+			g := newGadget(ctx, tenant, "app", text, servedBy(operator), asServiceAccount("deployer"), retrySoon)
+			expectReady(ctx, g)
+			stop()
+			loseStatus(ctx, g)
+			withdraw(ctx, tenant, "deployer")
+			permit(ctx, tenant, "blind", account, blind)
+			return g
+		}
+		expectRefused := func(ctx context.Context, g *gadget.Gadget, advice string) {
+			GinkgoHelper()
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+				HavePrefix("True Forbidden: the recorded inventory is lost or damaged"), ContainSubstring("in the namespace "+tenant),
+				ContainSubstring(`User "`+account+`" cannot list resource`), ContainSubstring(advice)))
+		}
+
+		It("is not taken for empty: what is not rendered any more is pruned as soon as it may be found", func(ctx SpecContext) {
+			g := lose(ctx, together(configMap("kept", "a"), configMap("pruned", "a")))
+			changeManifests(ctx, g, configMap("kept", "b"))
+			runOperator(operator, options)
+			expectRefused(ctx, g, "which then goes on without")
+			Expect(content(ctx, "ConfigMap", tenant, "kept")["value"]).To(Equal("a"))
+			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
+			expectReady(ctx, g)
+			Expect(countConfigMaps(ctx, tenant)).To(Equal(1))
+		})
+
+		It("is given up where somebody takes the finalizer off: what is rendered is applied, and the rest stays", func(ctx SpecContext) {
+			g := lose(ctx, together(configMap("kept", "a"), configMap("left", "a")))
+			changeManifests(ctx, g, configMap("kept", "b"))
+			runOperator(operator, options)
+			expectRefused(ctx, g, "remove the operator's finalizer")
+			patch(ctx, current(ctx, g), `{"metadata":{"finalizers":null}}`)
+			expectReady(ctx, g)
+			Expect(content(ctx, "ConfigMap", tenant, "kept")["value"]).To(Equal("b"))
+			Expect(countConfigMaps(ctx, tenant)).To(Equal(2))
+		})
+
+		It("does not let a deletion leave all dependents behind", func(ctx SpecContext) {
+			g := lose(ctx, configMaps("cm", 3, "a"))
+			remove(ctx, g)
+			runOperator(operator, options)
+			expectRefused(ctx, g, "give the dependents up")
+			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
+			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
+			expectGone(ctx, g)
+			Expect(countConfigMaps(ctx, tenant)).To(BeZero())
+		})
+
+		It("is rebuilt where some types may be listed, and an event names where nothing was looked for", func(ctx SpecContext) {
+			g := lose(ctx, configMaps("cm", 3, "a"))
+			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
+			changeManifests(ctx, g, configMap("new", "a"))
+			runOperator(operator, options)
+			expectReady(ctx, g)
+			Expect(countConfigMaps(ctx, tenant)).To(Equal(1))
+			settle(ctx, operator)
+			Eventually(ctx, func() []string { return notesOf(ctx, tenant, "InventoryIncomplete") }).Should(ConsistOf(And(
+				ContainSubstring("not listed, because that is forbidden: endpoints, "), ContainSubstring("listed in "+tenant+" only: configmaps"),
+				ContainSubstring(operator+"/owner-id="))))
+		})
+	})
+
+	It("holds up neither a deletion with the component's namespace, nor what may be found elsewhere, and the condition says so", func(ctx SpecContext) {
+		operator, here, there := newOperatorName(), newNamespace(ctx), newNamespace(ctx)
+		options := operatorOptions{
+			user:      newUser(ctx, operator),
+			component: component.Options{Observe: component.ReachNamespaces, ObserveNamespaces: []string{here, there}},
+		}
+		permit(ctx, "", operator, operator, documented("fairlead-operator-somewhere")...)
+		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "configmaps") })
+		permit(ctx, here, "serve", operator, serving...)
+		permit(ctx, here, "configs", operator, rightsOnConfigs)
+		permit(ctx, there, "operator", operator, documented("fairlead-operator")...)
+		stop := runOperator(operator, options)
+		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(there, "far", "a")), servedBy(operator), retrySoon)
+		expectReady(ctx, g)
+		stop()
+		loseStatus(ctx, g)
+		// Secrets may be listed, and would tell that there is something to see.
+		withdraw(ctx, here, "serve")
+		withdraw(ctx, here, "configs")
+		permit(ctx, here, "unseeing", operator, slices.DeleteFunc(serving, func(rule string) bool { return strings.Contains(rule, "secrets") })...)
+		runOperator(operator, options)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True Forbidden: the recorded inventory is lost"))
+		far := mustGet(ctx, "v1", "ConfigMap", there, "far")
+		hold(ctx, far)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", here))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+			HavePrefix("False Deleting: waiting until gone: ConfigMap "+there+"/far"), ContainSubstring("listed in "+there+" only")))
+		letGo(ctx, far)
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})
+		Expect(countConfigMaps(ctx, there)).To(BeZero())
+	})
+})
