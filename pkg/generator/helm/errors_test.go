@@ -1,6 +1,7 @@
 package helm_test
 
 import (
+	"errors"
 	"io/fs"
 	"maps"
 	"strings"
@@ -117,6 +118,69 @@ func TestErrors(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("a value is quoted in:\n%v", err)
+			}
+		})
+	}
+}
+
+func TestWhatARequestBringsIsToldFromWhatIsWrongWithTheChart(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		input bool
+	}{
+		"a value that breaks the schema": {map[string]string{"values.schema.json": `{"required": ["size"]}`}, true},
+		"a target of another version": {
+			map[string]string{"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\nkubeVersion: '>=9.0.0'\n"}, true,
+		},
+		"a template that does not parse": {map[string]string{"templates/a.yaml": "{{ if }}"}, false},
+		"rendered text that is no YAML":  {map[string]string{"templates/a.yaml": configMap + "data: ["}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := renderOnce(t, chartOf(test.files), helm.Options{}, generator.Request{Name: "demo"})
+			if _, is := errors.AsType[*helm.InputError](err); err == nil || is != test.input {
+				t.Errorf("an InputError: %t, want %t; the error: %v", is, test.input, err)
+			}
+		})
+	}
+}
+
+func TestWhatTemplatesWroteIsToldFromWhatIsInTheChart(t *testing.T) {
+	for name, test := range map[string]struct {
+		files    map[string]string
+		rendered bool
+	}{
+		"rendered text that is no YAML":     {map[string]string{"templates/a.yaml": configMap + "data: ["}, true},
+		"a manifest without a kind":         {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: a}\n"}, true},
+		"a definition that is no YAML":      {map[string]string{"crds/a.yaml": "a: ["}, false},
+		"both":                              {map[string]string{"crds/a.yaml": "a: [", "templates/a.yaml": configMap + "data: ["}, false},
+		"a template that does not parse":    {map[string]string{"templates/a.yaml": "{{ if }}"}, false},
+		"a template that runs and gives up": {map[string]string{"templates/a.yaml": `{{ fail "no" }}`}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := renderOnce(t, chartOf(test.files), helm.Options{}, generator.Request{Name: "demo"})
+			if _, is := errors.AsType[*helm.RenderedError](err); err == nil || is != test.rendered {
+				t.Errorf("a RenderedError: %t, want %t; the error: %v", is, test.rendered, err)
+			}
+		})
+	}
+}
+
+func TestErrorsOfSchemasAreTheSameInEachWorkingDirectory(t *testing.T) {
+	for name, schema := range map[string]string{
+		"a schema that is none":             `{"type": 1}`,
+		"a reference to nothing":            `{"$ref": "#/definitions/none"}`,
+		"a reference to another file":       `{"$ref": "other.json"}`,
+		"a draft that is in a file":         `{"$schema": "draft.json"}`,
+		"an id that is relative":            `{"$id": "shop.json", "type": 1}`,
+		"a reference that refers to itself": `{"$ref": "#"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			chart := chartOf(map[string]string{"values.schema.json": schema})
+			here := renderOnce(t, chart, helm.Options{}, generator.Request{Name: "demo"})
+			t.Chdir(t.TempDir())
+			there := renderOnce(t, chart, helm.Options{}, generator.Request{Name: "demo"})
+			if here == nil || there == nil || here.Error() != there.Error() {
+				t.Errorf("got %v, and elsewhere %v", here, there)
 			}
 		})
 	}

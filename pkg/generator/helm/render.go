@@ -40,8 +40,11 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 		definitions, failed = decodeDefinitions(working, decoder, req)
 	}
 	objects, hooks, err := decodeRendered(rendered, decoder, req, options.Raw)
-	if err := errors.Join(failed, err); err != nil {
-		return nil, err
+	switch {
+	case failed != nil:
+		return nil, errors.Join(failed, err)
+	case err != nil:
+		return nil, &RenderedError{Err: err}
 	}
 	if options.Raw {
 		return append(definitions, objects...), nil
@@ -116,7 +119,7 @@ func decodeDefinitions(c *chart.Chart, decoder *manifests.Decoder, req generator
 func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) (chartutil.Values, error) {
 	capabilities := capabilitiesOf(req.Capabilities)
 	if required := working.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.Version) {
-		return nil, fmt.Errorf("requires Kubernetes %s, and the target is %s", required, capabilities.KubeVersion.Version)
+		return nil, &InputError{Err: fmt.Errorf("requires Kubernetes %s, and the target is %s", required, capabilities.KubeVersion.Version)}
 	}
 	parameters := valuesOf(req.Parameters)
 	// The variant that merges is the one that installations use: a null in the parameters removes a default of a sub-chart.
@@ -138,5 +141,8 @@ func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) 
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
 	}
-	return values, errors.Join(p.validate(working, composed, "values")...)
+	if err := errors.Join(p.validate(working, composed, "values")...); err != nil {
+		return nil, &InputError{Err: err}
+	}
+	return values, nil
 }

@@ -15,6 +15,10 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
+// schemaName is what the compiler calls a schema in its errors. It would complete a name that is no URL with the working directory of the process,
+// and what conditions say must not depend on which process says it.
+const schemaName = "chart:///values.schema.json"
+
 // compileSchemas compiles the schemas of a chart and its sub-charts into schemas. Helm's own validation would fetch references over HTTP and
 // read files of the machine, so schemas are compiled here.
 func compileSchemas(c *chart.Chart, schemas map[string]*jsonschema.Schema) error {
@@ -26,11 +30,10 @@ func compileSchemas(c *chart.Chart, schemas map[string]*jsonschema.Schema) error
 		}
 		compiler := jsonschema.NewCompiler()
 		compiler.UseLoader(noLoader{})
-		const place = "values.schema.json"
-		if err := compiler.AddResource(place, document); err != nil {
+		if err := compiler.AddResource(schemaName, document); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		compiled, err := compiler.Compile(place)
+		compiled, err := compiler.Compile(schemaName)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
