@@ -41,6 +41,7 @@ func TestOperator(t *testing.T) {
 		t.Skip("needs a cluster")
 	}
 	RegisterFailHandler(Fail)
+	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "fairlead-operator")
 }
 

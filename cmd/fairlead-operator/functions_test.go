@@ -158,10 +158,11 @@ var _ = Describe("A function", func() {
 	It("is not called again for another token, and is called for one that it accepts", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
-		// Definitions that come and go with other specs are a reason to call it, too.
+		// Definitions that come and go with other specs are a reason to call it, too. What is served is looked at again 1 s and 4 s after such
+		// a change.
 		Eventually(func(g Gomega) {
 			calls := server.calls.Load()
-			g.Consistently(server.calls.Load).WithTimeout(2 * time.Second).Should(Equal(calls))
+			g.Consistently(server.calls.Load).WithTimeout(5 * time.Second).Should(Equal(calls))
 		}).WithTimeout(soon).Should(Succeed())
 		before, calls := current(ctx, component), server.calls.Load()
 		rotate(ctx, "second")

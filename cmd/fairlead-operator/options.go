@@ -67,7 +67,8 @@ func newFlagSet(o *options) *flag.FlagSet {
 		return nil
 	})
 	flags.StringVar(&o.ownDeployment, "own-deployment", "",
-		"Deployment that this program runs in, as namespace/name: the component that holds it is not deleted, which nobody would be left to finish")
+		"Deployment that this program runs in, as namespace/name: the component that holds it is not deleted, and does not prune it, which nobody would\n"+
+			"be left to finish")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "size of the largest archive that is fetched")
 	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "have metrics of single components, four series each")
@@ -144,25 +145,18 @@ func (o options) validateNames() error {
 
 // validateObserve checks how far watches reach.
 func (o options) validateObserve() error {
-	switch o.observe {
-	case component.ReachCluster, component.ReachIdentity:
-		if len(o.observeNamespaces) > 0 {
-			return fmt.Errorf("--observe-namespaces=%s: it needs --observe=%s", strings.Join(o.observeNamespaces, ","), component.ReachNamespaces)
-		}
+	err, names := o.observe.Check(o.observeNamespaces), strings.Join(o.observeNamespaces, ",")
+	switch {
+	case err == nil:
 		return nil
-	case component.ReachNamespaces:
-	default:
-		return fmt.Errorf("--observe=%s: want %s, %s or %s", o.observe, component.ReachCluster, component.ReachNamespaces, component.ReachIdentity)
-	}
-	if len(o.observeNamespaces) == 0 {
+	case o.observe == component.ReachNamespaces && len(o.observeNamespaces) == 0:
 		return fmt.Errorf("--observe=%s: name them by --observe-namespaces", o.observe)
+	case o.observe == component.ReachNamespaces:
+		return fmt.Errorf("--observe-namespaces=%s: %w", names, err)
+	case o.observe.Check(nil) == nil:
+		return fmt.Errorf("--observe-namespaces=%s: it needs --observe=%s", names, component.ReachNamespaces)
 	}
-	for _, namespace := range o.observeNamespaces {
-		if len(validation.IsDNS1123Label(namespace)) > 0 {
-			return fmt.Errorf("--observe-namespaces=%s: %q is no name of a namespace", strings.Join(o.observeNamespaces, ","), namespace)
-		}
-	}
-	return nil
+	return fmt.Errorf("--observe=%s: %w", o.observe, err)
 }
 
 func isNamespacedName(text string) bool {

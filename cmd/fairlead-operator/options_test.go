@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -31,10 +32,15 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		{[]string{"--max-status-inventory-bytes=0"}, "fairlead-operator: --max-status-inventory-bytes=0: want 1 or more; --help lists the flags\n"},
 		{[]string{"--max-status-inventory-bytes=262145"}, "fairlead-operator: --max-status-inventory-bytes=262145: want 262144 or less; --help lists the flags\n"},
 		{[]string{"--default-service-account=a:b"}, "fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n"},
-		{[]string{"--observe=all"}, "fairlead-operator: --observe=all: want cluster, namespaces or identity; --help lists the flags\n"},
+		{[]string{"--observe=all"}, "fairlead-operator: --observe=all: \"all\" is none of \"cluster\", \"namespaces\" and \"identity\"; --help lists the flags\n"},
 		{[]string{"--observe=namespaces"}, "fairlead-operator: --observe=namespaces: name them by --observe-namespaces; --help lists the flags\n"},
 		{[]string{"--observe=identity", "--observe-namespaces=a,b"}, "fairlead-operator: --observe-namespaces=a,b: it needs --observe=namespaces; --help lists the flags\n"},
-		{[]string{"--observe=namespaces", "--observe-namespaces=a, b"}, "fairlead-operator: --observe-namespaces=a, b: \" b\" is no name of a namespace; --help lists the flags\n"},
+		{[]string{"--observe=namespaces", "--observe-namespaces=a,a"}, "fairlead-operator: --observe-namespaces=a,a: namespace \"a\" is named twice; --help lists the flags\n"},
+		{
+			[]string{"--observe=namespaces", "--observe-namespaces=a, b"},
+			"fairlead-operator: --observe-namespaces=a, b: \" b\" is no name of a namespace: " + validation.IsDNS1123Label(" b")[0] + "; --help lists the flags\n",
+		},
+		{[]string{"--observe=all", "--observe-namespaces=a"}, "fairlead-operator: --observe=all: \"all\" is none of \"cluster\", \"namespaces\" and \"identity\"; --help lists the flags\n"},
 		{[]string{"--own-deployment=operator"}, "fairlead-operator: --own-deployment=operator: want namespace/name; --help lists the flags\n"},
 		{[]string{"--tracing-endpoint=collector:4318"}, "fairlead-operator: --tracing-endpoint=collector:4318: want a URL such as http://collector:4318; --help lists the flags\n"},
 		{[]string{"--tracing-sampling-ratio=2"}, "fairlead-operator: --tracing-sampling-ratio=2: want a number from 0 to 1; --help lists the flags\n"},

@@ -26,11 +26,13 @@ var _ = Describe("A function", func() {
 		said     string
 		spec     v1alpha1.ComponentSpec
 		told     []string
+		calls    int
 	)
 	BeforeEach(func() {
-		said, received, told = answer+"}", nil, nil
+		said, received, told, calls = answer+"}", nil, nil, 0
 		server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer GinkgoRecover()
+			calls++
 			Expect(json.NewDecoder(r.Body).Decode(&received)).To(Succeed())
 			_, _ = io.WriteString(w, said)
 		}))
@@ -65,6 +67,16 @@ var _ = Describe("A function", func() {
 			HaveKeyWithValue("component", map[string]any{"apiVersion": "fairlead.io/v1alpha1", "kind": "Component", "namespace": "apps", "name": "shop"}),
 		))
 		Expect(received["items"]).To(HaveExactElements(HaveKeyWithValue("data", map[string]any{"a": "b"})), "the Secret of the values was not asked for")
+	})
+
+	It("is called once to tell where something comes from, and of its values nothing is known", func(ctx SpecContext) {
+		spec.Values = &runtime.RawExtension{Raw: []byte(`{"size":1,"color":"red"}`)}
+		p, err := Trace(ctx, generator.Request{Namespace: "apps", Name: "store", Component: newComponent(spec), Revision: 1}, wantedMap("a"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(p.Rendered.GetName()).To(Equal("a"))
+		Expect(p.Values).To(BeEmpty())
+		Expect(p.Unknown).To(ContainSubstring("called only once"))
+		Expect(calls).To(Equal(1))
 	})
 
 	It("is followed by post-renderers", func() {

@@ -137,9 +137,6 @@ func (t tracing) visibleValues() (map[string]any, error) {
 
 // chartDefaults returns the values of a chart; none where it is something else.
 func (t tracing) chartDefaults() (map[string]any, error) {
-	if generator.Engine(t.component.Spec.Generator) == engineFunction {
-		return nil, nil
-	}
 	found, err := newArchiveCache().folderFor(t.component, t.request.References, t.request.Source)
 	if err != nil {
 		return nil, err

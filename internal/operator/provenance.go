@@ -52,7 +52,8 @@ const (
 	maxTracing      = 15 * time.Second
 )
 
-// Trace renders the Component of a request, and again with each of its values changed, and compares what becomes of what is wanted.
+// Trace renders the Component of a request, and again with each of its values changed, and compares what becomes of what is wanted. A function
+// is called once, and nothing is known of its values.
 func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenance, error) {
 	g, err := NewGenerator(RenderOptions{})
 	if err != nil {
@@ -66,6 +67,11 @@ func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenanc
 	p, err := t.locate(ctx)
 	if err != nil || p.Rendered == nil {
 		return p, err
+	}
+	if generator.Engine(component.Spec.Generator) == engineFunction {
+		// Each value would be a call of somebody's service, which may do more than answer.
+		p.Unknown = "a function renders it, and is called only once"
+		return p, nil
 	}
 	if t.values, err = t.visibleValues(); err != nil {
 		return p, err

@@ -1,37 +1,96 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// refuseOwnEnd refuses to delete the component that holds the Deployment this program runs in: nobody would be left to finish that, and to
-// delete what other components hold. Another operator, which runs elsewhere, may do it.
-func refuseOwnEnd(reader component.TreeReader, own types.NamespacedName) component.Hook[*v1alpha1.Component] {
-	return func(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
-		if c.DeletionTimestamp.IsZero() || c.Status.TargetCluster != "" {
-			return nil
-		}
-		// What cannot be read of the inventory ends the deletion itself.
-		entries, _ := component.Inventory(ctx, reader, &c.Status)
-		for _, e := range entries {
-			if e.Group == "apps" && e.Kind == "Deployment" && e.Namespace == own.Namespace && e.Name == own.Name && goes(e.DeletePolicy) {
-				return component.RefuseDeletion(fmt.Errorf("it holds Deployment %s, in which the operator itself runs, and nobody would finish the deletion; "+
-					"delete all other components, then scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's kubeconfig: "+
-					"that one deletes it", own))
-			}
-		}
-		return nil
-	}
+// self is the Deployment that this program runs in. Without it nobody would be left to finish what took it away. Another operator, which runs
+// elsewhere, may do that.
+type self struct {
+	reader     component.TreeReader
+	deployment types.NamespacedName
 }
 
-// goes says that a dependent is deleted with its component, and not released.
-func goes(policy metav1alpha1.DeletePolicy) bool {
-	return policy != metav1alpha1.DeleteOrphan && policy != metav1alpha1.DeleteOrphanOnDelete
+// elsewhere is what to do where the operator must not take itself away.
+const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's kubeconfig: that one deletes it"
+
+// refuseEnd refuses to delete the component that holds the Deployment. It asks before a lost inventory is rebuilt, and holds no component early, as
+// a hook right before the deletion would.
+func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
+	if c.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	goes, err := s.goesWith(ctx, c, isLost(&c.Status), metav1alpha1.DeleteOrphanOnDelete)
+	if err != nil || !goes {
+		return err
+	}
+	return component.RefuseDeletion(fmt.Errorf(
+		"it holds Deployment %s, in which the operator itself runs, and nobody would finish the deletion; delete all other components, then %s", s.deployment, elsewhere))
+}
+
+// goesWith says that a component holds the Deployment, and takes it away, unless its policy is to release what goes, or is the given one. Where
+// the status does not name all dependents, because that is lost, or Secrets do, the Deployment itself tells whose it is: others need not wait for
+// what can be read of theirs.
+func (s self) goesWith(ctx context.Context, c *v1alpha1.Component, lost bool, releases metav1alpha1.DeletePolicy) (bool, error) {
+	if c.Status.TargetCluster != "" {
+		return false, nil
+	}
+	goes := func(policy metav1alpha1.DeletePolicy) bool {
+		return policy != metav1alpha1.DeleteOrphan && policy != releases
+	}
+	entries, unread := metav1alpha1.ParseInventory(c.Status.Inventory)
+	for _, e := range entries {
+		if s.key() == (manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}) {
+			return goes(e.DeletePolicy), nil
+		}
+	}
+	if unread == nil && !lost && !c.Status.HasInventoryRecord() {
+		return false, nil
+	}
+	held, annotations, err := s.heldBy(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	policy := metav1alpha1.DeletePolicy(annotations[ReconcilerName+"/"+manifests.AnnotationDeletePolicy])
+	return held && goes(cmp.Or(policy, c.Policies().Delete)), nil
+}
+
+// isLost says that a status has not the lines of the inventory that were recorded in it.
+func isLost(status *metav1alpha1.Status) bool {
+	if status.Reconciler == "" || len(status.Inventory) == 0 {
+		return status.Reconciler == "" || status.InventoryDigest != ""
+	}
+	digest, err := manifests.Digest(status.Inventory)
+	return err != nil || digest != status.InventoryDigest
+}
+
+// heldBy reads whether the Deployment is one of a component, and the annotations of it.
+func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[string]string, error) {
+	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"}}
+	err := s.reader.Get(ctx, s.deployment, live)
+	if apierrors.IsNotFound(err) {
+		return false, nil, nil
+	}
+	if err != nil {
+		return false, nil, fmt.Errorf("whether it holds Deployment %s, in which the operator itself runs, is not known: %w", s.deployment, err)
+	}
+	owner, ok := manifests.ParseOwner(live.Annotations[ReconcilerName+"/"+manifests.AnnotationOwnerID])
+	held := ok && owner.Reconciler == ReconcilerName && owner.Namespace == c.Namespace && owner.Name == c.Name
+	return held, live.Annotations, nil
+}
+
+func (s self) key() manifests.Key {
+	return manifests.Key{Group: appsv1.GroupName, Kind: "Deployment", Namespace: s.deployment.Namespace, Name: s.deployment.Name}
 }

@@ -20,6 +20,11 @@ import (
 // ReconcilerName is the name of the reconciler of Components: the field owner, and the prefix of labels and annotations.
 const ReconcilerName = "fairlead.io"
 
+// Policies are those of dependents that name none, in Components that name none.
+var Policies = component.Policies{
+	Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
+}
+
 // Options configure the reconciler of Components. Zero values mean the defaults of component.Options.
 type Options struct {
 	// MaxConcurrentReconciles bounds the components that are worked on at once.
@@ -41,7 +46,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
-	// OwnDeployment is what the program runs in; the component that holds it is not deleted. It is empty where that is not known.
+	// OwnDeployment is what the program runs in; the component that holds it is not deleted, and does not lose it. It is empty where that is not
+	// known.
 	OwnDeployment types.NamespacedName
 	// SkipNameValidation allows several operators in a process, for tests.
 	SkipNameValidation bool
@@ -53,16 +59,17 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("generator of components: %w", err)
 	}
-	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler())
+	var hooks component.Hooks[*v1alpha1.Component]
 	if o.OwnDeployment.Name != "" {
-		reconciler.WithHooks(component.Hooks[*v1alpha1.Component]{PostRead: refuseOwnEnd(mgr.GetAPIReader(), o.OwnDeployment)})
+		itself := self{reader: mgr.GetAPIReader(), deployment: o.OwnDeployment}
+		g, hooks.PostRead, hooks.PreReconcile = staying{Generator: g, self: itself}, itself.refuseEnd, itself.refuseRecreation
 	}
-	return reconciler.SetupWithManager(mgr)
+	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler()).WithHooks(hooks).SetupWithManager(mgr)
 }
 
 func (o Options) forReconciler() component.Options {
 	return component.Options{
-		Policies:                component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		Policies:                Policies,
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Writers:                 o.Writers,
 		RenderedBytes:           o.RenderedBytes,

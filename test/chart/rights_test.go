@@ -63,6 +63,13 @@ stringData: {level: {{ .Values.level }}}
 ---
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: web}}
 ---
+{apiVersion: v1, kind: Service, metadata: {name: here}, spec: {ports: [{port: 80}]}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: rich-secrets, annotations: {fairlead.io/update-policy: replace}}
+rules: [{apiGroups: [""], resources: [secrets], verbs: [get, {{ eq .Values.level "one" | ternary "list" "watch" }}]}]
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: rich-nodes}
@@ -157,7 +164,7 @@ func applyAll(ctx context.Context, objects []*unstructured.Unstructured) {
 var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		install(ctx, chart)
-		start(ctx, credentials(ctx, system, release))
+		start(ctx, credentials(ctx))
 	}, NodeTimeout(time.Minute))
 	AfterAll(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
 
@@ -215,7 +222,7 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 		Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
 
 		for _, rule := range []string{
-			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate", "clusterroles bind", "oxen patch",
+			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate", "roles escalate", "clusterroles bind", "oxen patch",
 		} {
 			By("lacking " + rule)
 			resource, verb, _ := strings.Cut(rule, " ")
@@ -228,20 +235,63 @@ var _ = DescribeTable("An operator whose watches do not reach everywhere serves 
 	newTenant(ctx, namespace)
 	install(ctx, chart, "--set", values)
 	DeferCleanup(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
-	start(ctx, credentials(ctx, system, release))
+	start(ctx, credentials(ctx))
 	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "edit"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}},
 	})).To(Succeed())
-	c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap()})
+	c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMapAndAfterwards()})
 	Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
+	Expect(recordsIn(ctx, namespace)).To(Equal(1))
 	Expect(admin.Delete(ctx, c)).To(Succeed())
 	Eventually(gone(ctx, c)).Should(BeTrue())
+	Expect(recordsIn(ctx, namespace)).To(BeZero())
+
+	By("going with the namespace")
+	c = createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMapAndAfterwards()})
+	Eventually(status(ctx, namespace, "shop")).Should(HavePrefix("Ready Ready: "))
+	Expect(admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
+	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).Should(BeTrue())
 },
 	Entry("in some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
 	Entry("as the accounts", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
+	Entry("as the accounts of some namespaces, with Secrets in these alone", "confined", "observe=identity,components.namespaces={confined}", SpecTimeout(2*time.Minute)),
 )
+
+var _ = It("watches as the account with the roles that fairlead rbac prints for that", func(ctx SpecContext) {
+	namespace := newTenant(ctx, "rich-identified")
+	elsewhere := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}}
+	Expect(client.IgnoreAlreadyExists(admin.Create(ctx, elsewhere))).To(Succeed())
+	install(ctx, chart, "--set", "observe=identity")
+	DeferCleanup(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
+	start(ctx, credentials(ctx))
+	printed := fairlead(ctx, "rbac", "shop", "--dir", richFolder(), "--namespace", namespace, "--observe", "identity", "--bind")
+	roles, err := manifests.Decode("roles.yaml", []byte(printed))
+	Expect(err).NotTo(HaveOccurred())
+	applyAll(ctx, roles)
+	fairlead(ctx, "apply", "shop", richFolder(), "--namespace", namespace)
+	Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
+	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+	Expect(admin.Delete(ctx, c)).To(Succeed())
+	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(BeTrue())
+}, SpecTimeout(3*time.Minute))
+
+// oneConfigMapAndAfterwards has something for a Secret: what is applied when the component is deleted.
+func oneConfigMapAndAfterwards() v1alpha1.Source {
+	source := oneConfigMap()
+	source.Inline.Files["after.yaml"] = `{apiVersion: v1, kind: ConfigMap, metadata: {name: after, annotations: {fairlead.io/phase: post-delete}}}`
+	return source
+}
+
+// recordsIn counts the Secrets with records in a namespace.
+func recordsIn(ctx context.Context, namespace string) int {
+	GinkgoHelper()
+	list := &corev1.SecretList{}
+	Expect(admin.List(ctx, list, client.InNamespace(namespace), client.HasLabels{"fairlead.io/record-of"})).To(Succeed())
+	return len(list.Items)
+}
 
 // expectStalledWithout lets the component be applied, or deleted, without a rule, and then with it.
 func expectStalledWithout(ctx context.Context, namespace string, roles []*unstructured.Unstructured, resource, verb string) {

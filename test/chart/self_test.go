@@ -7,8 +7,10 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/config"
 )
@@ -23,7 +25,7 @@ var _ = Describe("Fairlead", Ordered, func() {
 		Expect(status(ctx, system, release)()).To(HavePrefix("Ready Ready: "))
 
 		By("handing over to the one that it installed")
-		start(ctx, credentials(ctx, system, release))
+		start(ctx, credentials(ctx))
 		first()
 		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
@@ -34,11 +36,30 @@ var _ = Describe("Fairlead", Ordered, func() {
 			return *deployment.Spec.Replicas, err
 		}).Should(Equal(int32(1)))
 
-		By("refusing to delete itself")
+		By("refusing to prune itself")
+		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "fullnameOverride=moved,components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}")
+		Eventually(status(ctx, system, release)).Should(And(HavePrefix("Stalled GenerateFailed: "),
+			ContainSubstring("lacks Deployment fairlead-system/fairlead-operator"), ContainSubstring("run fairlead-operator elsewhere")))
+		fairlead(ctx, "apply", release, chart, "--namespace", system, "--set", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", "--wait")
+
+		By("refusing to delete itself for being created anew")
 		itself := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
+		Expect(admin.Patch(ctx, itself, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"updatePolicy":"recreate"}}`)))).To(Succeed())
+		Eventually(status(ctx, system, release)).Should(And(HavePrefix("Stalled HookFailed: "),
+			ContainSubstring("Deployment fairlead-system/fairlead-operator"), ContainSubstring("spec.updatePolicy")))
+		Expect(admin.Patch(ctx, itself, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"updatePolicy":null}}`)))).To(Succeed())
+		Eventually(status(ctx, system, release)).Should(HavePrefix("Ready Ready: "))
+
+		By("refusing to delete itself")
 		Expect(admin.Delete(ctx, itself)).To(Succeed())
 		Eventually(status(ctx, system, release)).Should(And(HavePrefix("DeletionBlocked DeletionRefused: "),
 			ContainSubstring("Deployment fairlead-system/fairlead-operator"), ContainSubstring("run fairlead-operator elsewhere")))
+
+		By("refusing it also where the inventory was lost")
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(itself), itself)).To(Succeed())
+		itself.Status = metav1alpha1.Status{}
+		Expect(admin.Status().Update(ctx, itself)).To(Succeed())
+		Eventually(status(ctx, system, release)).Should(HavePrefix("DeletionBlocked DeletionRefused: "))
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
 		Expect(deployment.DeletionTimestamp).To(BeNil())
 	}, SpecTimeout(3*time.Minute))

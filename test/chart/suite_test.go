@@ -126,11 +126,11 @@ func install(ctx context.Context, from string, args ...string) (notes string) {
 	return helm(ctx, append([]string{"install", release, from, "--take-ownership"}, args...)...)
 }
 
-// credentials writes a kubeconfig with a token of a service account: what a pod of it has.
-func credentials(ctx context.Context, namespace, name string) string {
+// credentials writes a kubeconfig with a token of the operator's service account: what a pod of it has.
+func credentials(ctx context.Context) string {
 	GinkgoHelper()
 	request := &authenticationv1.TokenRequest{}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}}
 	Expect(admin.SubResource("token").Create(ctx, account, request)).To(Succeed())
 	config := clientcmdapi.NewConfig()
 	config.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.Config().Host, CertificateAuthorityData: authority()}

@@ -85,6 +85,20 @@ aggregationRule:
 {{- ternary .Values.observeNamespaces list (eq .Values.observe "namespaces") | toJson }}
 {{- end }}
 
+{{- /* The namespaces that the operator keeps records in, as JSON: those where components can act, and are watched; none for all namespaces. */}}
+{{- define "operator.recordsIn" -}}
+{{- $watched := include "operator.boundIn" . | fromJsonArray }}
+{{- $names := list }}
+{{- if not (include "operator.actsItself" .) }}
+{{- range .Values.components.namespaces }}
+{{- if or (empty $watched) (has . $watched) }}
+{{- $names = append $names . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $names | default $watched | toJson }}
+{{- end }}
+
 {{- /* The binding of the operator to a role. */}}
 {{- define "operator.binding" -}}
 {{- $scope := ternary "" "Cluster" (hasKey . "namespace") -}}

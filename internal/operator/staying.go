@@ -1,0 +1,127 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	updatePolicy = ReconcilerName + "/" + manifests.AnnotationUpdatePolicy
+	purgeOrder   = ReconcilerName + "/" + manifests.AnnotationPurgeOrder
+	phases       = ReconcilerName + "/" + manifests.AnnotationPhase
+)
+
+// staying is a generator that renders the Deployment for the component that holds it, since it would be pruned otherwise, and for no component
+// with settings by which it would be deleted.
+type staying struct {
+	generator.Generator
+	self self
+}
+
+var _ generator.Versioner = staying{}
+
+// Version is that of the generator: what is rendered is the same.
+func (s staying) Version() string {
+	if v, ok := s.Generator.(generator.Versioner); ok {
+		return v.Version()
+	}
+	return ""
+}
+
+// Generate renders.
+func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+	objects, err := s.Generator.Generate(ctx, req)
+	c, ok := req.Component.(*v1alpha1.Component)
+	if err != nil || !ok {
+		return objects, err
+	}
+	at := slices.IndexFunc(objects, func(o client.Object) bool { return s.self.is(o, req.Namespace) })
+	if at < 0 {
+		err = s.self.refusePruning(ctx, c)
+	} else {
+		err = s.self.refuseSettings(c, objects[at].GetAnnotations())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return objects, nil
+}
+
+// is says that a rendered object is the Deployment, not one that is only there while the component is deleted; in a namespace, if it names none.
+func (s self) is(o client.Object, in string) bool {
+	kind := o.GetObjectKind().GroupVersionKind().GroupKind()
+	if s.key() != (manifests.Key{Group: kind.Group, Kind: kind.Kind, Namespace: cmp.Or(o.GetNamespace(), in), Name: o.GetName()}) {
+		return false
+	}
+	named := o.GetAnnotations()[phases]
+	return named == "" || slices.ContainsFunc(strings.Split(named, ","), func(phase string) bool { return strings.TrimSpace(phase) == "apply" })
+}
+
+// refusePruning refuses to render nothing of the Deployment for the component that holds it.
+func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
+	// What was lost is rebuilt before anything is rendered.
+	goes, err := s.goesWith(ctx, c, false, metav1alpha1.DeleteOrphanOnApply)
+	if err != nil {
+		return component.RetryAfter(err, 0)
+	}
+	if goes {
+		return fmt.Errorf("what is rendered lacks Deployment %s, in which the operator itself runs: it would be pruned, and nobody would finish that; "+
+			"render it under that name, or %s", s.deployment, elsewhere)
+	}
+	return nil
+}
+
+// refuseSettings refuses what would delete the Deployment, be it to create it again: nobody would be left to do that. Whether the component
+// holds it does not matter: a first pass may take it over, and purge it.
+func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]string) error {
+	if c.KubeConfig() != nil {
+		return nil
+	}
+	if _, purged := annotations[purgeOrder]; purged {
+		return fmt.Errorf("what is rendered has %s on Deployment %s, in which the operator itself runs: it would be deleted for good; remove that annotation",
+			purgeOrder, s.deployment)
+	}
+	return s.refusePolicy(c, annotations)
+}
+
+// refuseRecreation refuses the policy of a component that holds the Deployment. That policy is no input of the rendering: what was rendered under
+// another one may be waiting to be applied.
+func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
+	if c.KubeConfig() != nil || c.Policies().Update != metav1alpha1.UpdateRecreate {
+		return nil
+	}
+	held, annotations, err := s.heldBy(ctx, c)
+	if err != nil || !held {
+		return err
+	}
+	if err := s.refusePolicy(c, annotations); err != nil {
+		return reconcile.TerminalError(err)
+	}
+	return nil
+}
+
+// refusePolicy refuses the update policy that the Deployment has by its annotations, or else by its component.
+func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string) error {
+	own := metav1alpha1.Policies{Update: metav1alpha1.UpdatePolicy(annotations[updatePolicy])}
+	if own.Or(c.Policies()).Update != metav1alpha1.UpdateRecreate {
+		return nil
+	}
+	remedy := fmt.Sprintf("name another one in spec.updatePolicy, at least until the Deployment has the annotation %s: %s", updatePolicy, Policies.Update)
+	if own.Update == metav1alpha1.UpdateRecreate {
+		remedy = "name another one in its annotation " + updatePolicy
+	}
+	return fmt.Errorf("the update policy of Deployment %s, in which the operator itself runs, is %s: it would be deleted when it changes, and nobody would "+
+		"create it again; %s", s.deployment, own.Or(c.Policies()).Update, remedy)
+}
