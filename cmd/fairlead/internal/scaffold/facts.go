@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -79,16 +79,21 @@ func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (fac
 			return f, nil, err
 		}
 	}
+	files, notes, err := unpackSubCharts(o, files)
+	if err != nil {
+		return f, nil, err
+	}
+	files = withPlainLines(files)
 	tree, err := sourceTree(o, files)
 	if err != nil {
 		return f, nil, err
 	}
-	notes, err := f.learnValues(tree)
+	ofValues, err := f.learnValues(tree)
 	if err != nil {
 		return f, nil, err
 	}
-	more, err := f.learnRights(ctx, tree, files)
-	return f, append(notes, more...), err
+	ofRights, err := f.learnRights(ctx, tree, files)
+	return f, slices.Concat(notes, ofValues, ofRights), err
 }
 
 // learnValues finds out what the spec has.
@@ -133,6 +138,9 @@ func (f *facts) checkFields(keys []string) error {
 // learnRights finds out what the operator writes.
 func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]string, error) {
 	objects, failure := f.renderSample(ctx, tree)
+	if failure != nil && !lacksInput(failure) {
+		return nil, fmt.Errorf("the %s does not render: %w", path.Base(sourceFolder(f.Options)), failure)
+	}
 	kinds, notes := kindsIn(files)
 	if failure != nil {
 		notes = append(notes, fmt.Sprintf("the sample does not render yet, complete config/samples/%s.yaml: %v", f.Singular(), failure))
@@ -140,15 +148,4 @@ func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]st
 	rights, err := formatRights(rightsFor(f.Options, objects, kinds))
 	f.Rights = rights
 	return notes, err
-}
-
-// renderSample renders what the sample will be rendered to.
-func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.Unstructured, error) {
-	var sample struct {
-		Spec map[string]any `json:"spec"`
-	}
-	if err := yaml.Unmarshal([]byte(f.SampleSpec), &sample); err != nil {
-		return nil, err
-	}
-	return renderSource(ctx, f.Options, tree, sample.Spec)
 }

@@ -30,7 +30,9 @@ func (c Conflict) String() string {
 
 // The markers of a conflict, as git writes them.
 const (
+	noMarker     = ""
 	oursMarker   = "<<<<<<<"
+	baseMarker   = "|||||||"
 	middleMarker = "======="
 	theirsMarker = ">>>>>>>"
 )
@@ -65,18 +67,34 @@ func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]by
 // conflictsIn finds the conflicts in a merged text, with their lines in the text of the person.
 func conflictsIn(file string, merged []byte) []Conflict {
 	var found []Conflict
-	line, inNewer := 1, false
+	line, part := 1, noMarker
 	for text := range strings.Lines(string(merged)) {
+		next, begins := partAfter(part, text)
 		switch {
-		case strings.HasPrefix(text, oursMarker+" yours"):
+		case begins && next == oursMarker:
 			found = append(found, Conflict{File: file, Line: line, Why: "changed here, and in another way by the template"})
-		case len(found) > 0 && strings.TrimRight(text, "\r\n") == middleMarker:
-			inNewer = true
-		case strings.HasPrefix(text, theirsMarker+" template"):
-			inNewer = false
-		case !inNewer:
+		case !begins && (part == noMarker || part == oursMarker):
 			line++
+		}
+		if begins {
+			part = next
 		}
 	}
 	return found
+}
+
+// partAfter returns what begins with a line behind a part of a text, by the marker that stands before it. Lines like markers may be anywhere else.
+// Where git is configured to, it shows the base, too.
+func partAfter(part, line string) (next string, begins bool) {
+	switch part {
+	case noMarker:
+		return oursMarker, strings.HasPrefix(line, oursMarker+" yours")
+	case middleMarker:
+		return noMarker, strings.HasPrefix(line, theirsMarker+" template")
+	case oursMarker:
+		if strings.HasPrefix(line, baseMarker+" base") {
+			return baseMarker, true
+		}
+	}
+	return middleMarker, strings.TrimRight(line, "\r\n") == middleMarker
 }

@@ -98,23 +98,41 @@ func (o Options) Validate() error {
 }
 
 func (o Options) validateType() []error {
-	var errs []error
-	if problems := validation.IsDNS1123Subdomain(o.Group); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("--group %q: %s", o.Group, strings.Join(problems, ", ")))
-	} else if !strings.Contains(o.Group, ".") {
-		errs = append(errs, fmt.Errorf("--group %q: want a group of your own with a dot in it, such as apps.example.com", o.Group))
-	}
+	errs := o.validateGroup()
 	if !apiVersion.MatchString(o.Version) {
 		errs = append(errs, fmt.Errorf("--version %q: want a version such as v1, v1beta2 or v1alpha1", o.Version))
 	}
 	if !kindName.MatchString(o.Kind) || len(o.Kind) > validation.DNS1035LabelMaxLength {
-		errs = append(errs, fmt.Errorf("--kind %q: want a word in camel case that begins with a capital letter, such as Shop, of at most 63 letters and digits", o.Kind))
+		errs = append(errs, unwanted("kind", o.Kind, "a word in camel case that begins with a capital letter, such as Shop, of at most 63 letters and digits"))
 	} else if strings.HasSuffix(o.Kind, "List") {
 		errs = append(errs, fmt.Errorf("--kind %q: names that end in List are those of lists", o.Kind))
 	} else if name := o.Plural() + "." + o.Group; len(name) > validation.DNS1123SubdomainMaxLength {
 		errs = append(errs, fmt.Errorf("--kind and --group: the name of the definition, %s, is longer than %d characters", name, validation.DNS1123SubdomainMaxLength))
 	}
 	return errs
+}
+
+func (o Options) validateGroup() []error {
+	switch {
+	case len(validation.IsDNS1123Subdomain(o.Group)) > 0 || !strings.Contains(o.Group, "."):
+		return []error{unwanted("group", o.Group, "a name of your own with a dot in it, of lower-case letters, digits, hyphens and dots, such as apps.example.com")}
+	case isOf(o.Group, "fairlead.io"):
+		return []error{fmt.Errorf("--group %q: it is that of Fairlead's own types; take one of your own, such as apps.example.com", o.Group)}
+	case isOf(o.Group, "k8s.io"), isOf(o.Group, "kubernetes.io"):
+		return []error{fmt.Errorf("--group %q: the API server protects the groups of Kubernetes; take one of your own, such as apps.example.com", o.Group)}
+	}
+	return nil
+}
+
+// isOf says that a name is a domain, or one below it.
+func isOf(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
+
+// unwanted says that the value of a flag is not what is wanted, or that the flag is missing.
+func unwanted(flag, value, want string) error {
+	if value == "" {
+		return fmt.Errorf("--%s is missing: want %s", flag, want)
+	}
+	return fmt.Errorf("--%s %q: want %s", flag, value, want)
 }
 
 var (
@@ -124,21 +142,25 @@ var (
 
 func (o Options) validateNames() []error {
 	var errs []error
-	if problems := validation.IsDNS1123Subdomain(o.OperatorName); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("--operator-name %q: %s", o.OperatorName, strings.Join(problems, ", ")))
+	if len(validation.IsDNS1123Subdomain(o.OperatorName)) > 0 {
+		errs = append(errs, unwanted("operator-name", o.OperatorName, "a name of lower-case letters, digits, hyphens and dots, such as shop-operator.example.com"))
+	} else if isOf(o.OperatorName, "fairlead.io") {
+		errs = append(errs, fmt.Errorf("--operator-name %q: operators of Fairlead's own are called so; take a name of your own, such as shop-operator.example.com", o.OperatorName))
 	} else if problems := validation.IsDNS1035Label(o.ShortName()); len(problems) > 0 || len(o.ShortName()) > maxShortName {
 		errs = append(errs, fmt.Errorf("--operator-name %q: what is before the first dot names objects: want a letter, and then up to %d letters, digits and hyphens, such as shop-operator",
 			o.OperatorName, maxShortName-1))
 	}
-	if err := module.CheckImportPath(o.Module); err != nil {
+	if o.Module == "" {
+		errs = append(errs, unwanted("module", o.Module, "the path of a Go module, such as example.com/shop-operator"))
+	} else if err := module.CheckImportPath(o.Module); err != nil {
 		errs = append(errs, fmt.Errorf("--module: %w", err))
 	} else if _, _, ok := module.SplitPathVersion(o.Module); !ok {
 		errs = append(errs, fmt.Errorf("--module %q: a major version at the end is /v2 or higher", o.Module))
 	} else if err := checkModuleIsOwn(o.Module); err != nil {
 		errs = append(errs, err)
 	}
-	if !imageName.MatchString(o.Image) {
-		errs = append(errs, fmt.Errorf("--image %q: want a repository without tag or digest, such as registry.example.com/shop-operator", o.Image))
+	if !imageName.MatchString(o.Image) && (o.Image != "" || o.OperatorName != "") {
+		errs = append(errs, unwanted("image", o.Image, "a repository without tag or digest, such as registry.example.com/shop-operator"))
 	}
 	return errs
 }

@@ -14,7 +14,11 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 	}{
 		"a group with capitals":                     {func(o *scaffold.Options) { o.Group = "Apps.example.com" }, `--group "Apps.example.com"`},
 		"a group without a dot":                     {func(o *scaffold.Options) { o.Group = "apps" }, "with a dot"},
-		"no group":                                  {func(o *scaffold.Options) { o.Group = "" }, "--group"},
+		"the group of Fairlead":                     {func(o *scaffold.Options) { o.Group, o.Kind = "fairlead.io", "Component" }, "Fairlead's own"},
+		"a group of Kubernetes":                     {func(o *scaffold.Options) { o.Group = "apps.k8s.io" }, "of Kubernetes"},
+		"the operator name of Fairlead":             {func(o *scaffold.Options) { o.OperatorName = "fairlead.io" }, "Fairlead's own"},
+		"no group":                                  {func(o *scaffold.Options) { o.Group = "" }, "--group is missing: want a name of your own"},
+		"no module":                                 {func(o *scaffold.Options) { o.Module = "" }, "--module is missing"},
 		"a version that is none":                    {func(o *scaffold.Options) { o.Version = "1.0" }, "--version"},
 		"version zero":                              {func(o *scaffold.Options) { o.Version = "v0" }, "--version"},
 		"a kind in lower case":                      {func(o *scaffold.Options) { o.Kind = "shop" }, "--kind"},
@@ -71,9 +75,12 @@ func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("nothing is wrong")
 	}
-	for _, flag := range []string{"--group", "--version", "--kind", "--operator-name", "--module", "--image", "--generator"} {
+	for _, flag := range []string{"--group", "--version", "--kind", "--operator-name", "--module", "--generator"} {
 		if !strings.Contains(err.Error(), flag) {
 			t.Errorf("%s is not in: %v", flag, err)
 		}
+	}
+	if strings.ContainsAny(err.Error(), "[]*") || strings.Contains(err.Error(), "--image") {
+		t.Errorf("it is not said in words, or of what follows from the rest: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ type Request struct {
 	Options Options
 	// Fairlead is what the project requires.
 	Fairlead Fairlead
-	// Source is the chart or kustomization that a person gave; nil for the example.
+	// Source is the chart or kustomization that a person gave, or a folder that holds nothing else; nil for the example.
 	Source fs.FS
 	// Force overwrites files.
 	Force bool
@@ -49,7 +49,11 @@ func New(ctx context.Context, req Request) (*Project, error) {
 	if err := req.Options.Validate(); err != nil {
 		return nil, err
 	}
-	given, err := readSource(req.Source)
+	tree, err := belowWrapper(req.Source)
+	if err != nil {
+		return nil, err
+	}
+	given, err := readSource(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +114,9 @@ func (p *Project) Write(ctx context.Context) error {
 		return err
 	}
 	defer stage.discard()
+	if err := p.noteStrangers(); err != nil {
+		return err
+	}
 	for _, file := range p.Files {
 		if err := stage.put(file); err != nil {
 			return err
@@ -122,7 +129,27 @@ func (p *Project) Write(ctx context.Context) error {
 	if err := made.generate(ctx); err != nil {
 		return err
 	}
-	return stage.move(all)
+	return stage.move(all, nil)
+}
+
+// noteStrangers tells of files that are in the way of nothing, but that are built into the operator beside those of the project. Whether they are
+// rendered is for the generator to say: templates are, and a kustomization may list what is there.
+func (p *Project) noteStrangers() error {
+	if p.request.Options.Generator == GeneratorGo {
+		return nil
+	}
+	folder := sourceFolder(p.request.Options)
+	err := fs.WalkDir(os.DirFS(p.request.Dir), folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == name }) {
+			return err
+		}
+		p.Notes = append(p.Notes, name+" was there before, and is in the source that the operator renders, too: remove it unless that is wanted")
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // ExistsError tells of files that would be overwritten.
@@ -131,7 +158,14 @@ type ExistsError struct {
 	Files []string
 }
 
-// Error names all of them.
+// maxNamed is how many files an error names.
+const maxNamed = 3
+
+// Error names the first of them.
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("nothing was written: in %s there are %s; --force overwrites", e.Dir, strings.Join(e.Files, ", "))
+	named, rest := e.Files, ""
+	if more := len(e.Files) - maxNamed; more > 0 {
+		named, rest = e.Files[:maxNamed], fmt.Sprintf(" and %d more files of the project", more)
+	}
+	return fmt.Sprintf("nothing was written: in %s there are %s%s; --force overwrites them, and --dry-run lists them", e.Dir, strings.Join(named, ", "), rest)
 }

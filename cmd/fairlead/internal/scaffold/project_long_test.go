@@ -3,36 +3,32 @@
 package scaffold_test
 
 import (
+	"io/fs"
 	"os"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
+// The project in Go, with the answers of most tests, is tried by the tests that do not take long.
 func TestAProjectOfEachKindBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
-	for _, generator := range scaffold.Generators {
-		t.Run(string(generator), func(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*scaffold.Options)
+		source fs.FS
+	}{
+		{"go, with all interfaces", func(o *scaffold.Options) { o.Interfaces = scaffold.Interfaces }, nil},
+		{"gotemplate", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorGoTemplate }, nil},
+		{"kustomize", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize }, nil},
+		{"a kustomization", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize }, os.DirFS("testdata/kustomization")},
+		{"helm", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorHelm }, nil},
+		{"a chart, with webhooks", func(o *scaffold.Options) { o.Generator, o.Webhooks = scaffold.GeneratorHelm, true }, os.DirFS("testdata/chart")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
 			o := shop()
-			o.Generator = generator
-			works(t, write(t, scaffold.Request{Options: o}))
+			test.change(&o)
+			o.Given = test.source != nil
+			works(t, write(t, scaffold.Request{Options: o, Source: test.source}))
 		})
 	}
-}
-
-func TestAProjectOfAChartWithWebhooksBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
-	o := shop()
-	o.Generator, o.Given, o.Webhooks = scaffold.GeneratorHelm, true, true
-	works(t, write(t, scaffold.Request{Options: o, Source: os.DirFS("testdata/chart")}))
-}
-
-func TestAProjectOfAKustomizationBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
-	o := shop()
-	o.Generator, o.Given = scaffold.GeneratorKustomize, true
-	works(t, write(t, scaffold.Request{Options: o, Source: os.DirFS("testdata/kustomization")}))
-}
-
-func TestAProjectWithAllInterfacesBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
-	o := shop()
-	o.Interfaces = scaffold.Interfaces
-	works(t, write(t, scaffold.Request{Options: o}))
 }

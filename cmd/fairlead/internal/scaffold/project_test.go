@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -88,4 +89,22 @@ func works(t *testing.T, dir string) {
 
 func TestAProjectInGoBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *testing.T) {
 	works(t, write(t, scaffold.Request{Options: shop()}))
+}
+
+// listening finds the flags by which the program is told where to listen.
+var listening = regexp.MustCompile(`"([a-z-]+-bind-address)"`)
+
+func TestMakeRunLetsNobodyElseReachTheOperator(t *testing.T) {
+	dir := filesOnly(t)
+	flags := listening.FindAllStringSubmatch(contentOf(t, dir, "main.go"), -1)
+	if len(flags) < 2 {
+		t.Fatalf("the program has the flags %v", flags)
+	}
+	_, recipe, _ := strings.Cut(contentOf(t, dir, "Makefile"), "\nrun: ")
+	recipe, _, _ = strings.Cut(recipe, "\n\n")
+	for _, flag := range flags {
+		if !strings.Contains(recipe, " --"+flag[1]+"=127.0.0.1:") {
+			t.Errorf("--%s is not on the loopback interface: %s", flag[1], recipe)
+		}
+	}
 }

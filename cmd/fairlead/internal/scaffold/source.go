@@ -31,6 +31,15 @@ func readSource(tree fs.FS) ([]File, error) {
 	return files, err
 }
 
+// withPlainLines returns files whose lines end as those of templates do, for whoever reads them line by line.
+func withPlainLines(files []File) []File {
+	plain := slices.Clone(files)
+	for i := range plain {
+		plain[i].Content = withoutReturns(plain[i].Content)
+	}
+	return plain
+}
+
 // sourceTree returns the files that the generator renders, out of those of a project.
 func sourceTree(o Options, files []File) (fs.FS, error) {
 	contents := map[string][]byte{}

@@ -48,46 +48,108 @@ func (s *stage) put(file File) error {
 	return os.WriteFile(place, file.Content, 0o644)
 }
 
-// move puts files in their places. Where one cannot be moved, those before it are taken back.
-func (s *stage) move(files []string) error {
+// move puts files in their places, and takes others away. Where that fails, what was done before is undone.
+func (s *stage) move(files, gone []string) error {
 	var undo []func() error
-	for _, file := range files {
-		back, err := s.moveOne(filepath.FromSlash(file))
-		if err != nil {
-			for _, restore := range slices.Backward(undo) {
-				err = errors.Join(err, restore())
-			}
-			return fmt.Errorf("nothing was written: %w", err)
+	attempt := func(file string, step func(string) (back func() error, err error)) error {
+		back, err := step(filepath.FromSlash(file))
+		if err == nil {
+			undo = append(undo, back)
 		}
-		undo = append(undo, back)
+		return err
 	}
-	return nil
+	var err error
+	for i := 0; err == nil && i < len(files); i++ {
+		err = attempt(files[i], s.moveOne)
+	}
+	for i := 0; err == nil && i < len(gone); i++ {
+		err = attempt(gone[i], s.takeAway)
+	}
+	if err == nil {
+		return nil
+	}
+	for _, back := range slices.Backward(undo) {
+		err = errors.Join(err, back())
+	}
+	if s.made != "" {
+		err = errors.Join(err, os.RemoveAll(s.made))
+	}
+	return fmt.Errorf("nothing was written: %w", err)
 }
 
-// moveOne returns what takes it back: what was there before is kept in the stage until that is discarded.
+// moveOne returns what takes it back: what was there before is kept in the stage until that is discarded. Whoever is killed meanwhile leaves the
+// one file or the other.
 func (s *stage) moveOne(file string) (back func() error, err error) {
-	from, to, former := filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, ".former", file)
-	for _, place := range []string{to, former} {
-		if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
-			return nil, err
-		}
-	}
-	err = os.Rename(to, former)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	from, to, former := s.places(file)
+	existed, err := keep(to, former, from)
+	if err != nil {
 		return nil, err
 	}
-	existed := err == nil
-	restore := func() error {
-		if existed {
-			return os.Rename(former, to)
-		}
-		return os.Remove(to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return nil, err
+	}
+	back = func() error { return os.Remove(to) }
+	if existed {
+		back = func() error { return os.Rename(former, to) }
 	}
 	if err := os.Rename(from, to); err != nil {
 		if existed {
-			err = errors.Join(err, os.Rename(former, to))
+			err = errors.Join(err, back())
 		}
 		return nil, err
 	}
-	return restore, nil
+	return back, nil
+}
+
+// takeAway removes a file, which may be gone already.
+func (s *stage) takeAway(file string) (back func() error, err error) {
+	_, to, former := s.places(file)
+	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
+		return nil, err
+	}
+	err = os.Rename(to, former)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() error { return nil }, nil
+	}
+	return func() error { return os.Rename(former, to) }, err
+}
+
+// places are where a file is complete, where it belongs, and where the one that it replaces is kept.
+func (s *stage) places(file string) (from, to, former string) {
+	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, ".former", file)
+}
+
+// keep gives a file that is to be replaced a second name, or a copy, and its mode to the one that replaces it.
+func keep(file, former, successor string) (existed bool, err error) {
+	info, err := os.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("%s is no regular file: move it out of the way", file)
+	}
+	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
+		return false, err
+	}
+	if err := os.Link(file, former); err != nil {
+		// Not all file systems have links. The file stays where it is, so that whoever is killed now has not lost it.
+		if err := duplicate(file, former, info.Mode().Perm()); err != nil {
+			return false, err
+		}
+	}
+	return true, os.Chmod(successor, info.Mode().Perm())
+}
+
+// duplicate copies a file with its mode.
+func duplicate(file, to string, mode fs.FileMode) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, content, 0o600); err != nil {
+		return err
+	}
+	return os.Chmod(to, mode)
 }

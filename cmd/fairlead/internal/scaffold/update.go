@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 )
 
 // UpdateRequest says which project to update.
@@ -63,7 +64,7 @@ func UpdateProject(ctx context.Context, req UpdateRequest) (Update, error) {
 		return Update{}, err
 	}
 	update, err := merge(ctx, req.Dir, base, newer)
-	update.Notes = notes
+	update.Notes = append(notes, update.Notes...)
 	if err != nil || req.DryRun || len(update.Conflicts) > 0 && !req.KeepConflicts {
 		return update, err
 	}
@@ -79,9 +80,13 @@ func renderNewer(ctx context.Context, req UpdateRequest, o Options) ([]File, []s
 	var given []File
 	if o.Given {
 		folder := sourceFolder(o)
-		files, err := readSource(os.DirFS(filepath.Join(req.Dir, filepath.FromSlash(folder))))
+		tree, err := render.Open(filepath.Join(req.Dir, filepath.FromSlash(folder)))
 		if err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", folder, err)
+			return nil, nil, err
+		}
+		files, err := readSource(tree)
+		if err != nil {
+			return nil, nil, err
 		}
 		for _, file := range files {
 			given = append(given, File{Path: folder + "/" + file.Path, Content: file.Content})
@@ -112,7 +117,11 @@ func merge(ctx context.Context, dir string, base, newer []File) (Update, error) 
 		if err != nil {
 			return update, err
 		}
-		change, conflicts, err := mergeFile(ctx, path, before[path], mine, after[path])
+		v := versions{base: before[path], mine: mine, newer: after[path]}
+		if v.isLeftOut() {
+			update.Notes = append(update.Notes, path+" is deleted, or has another name, here: what the template changed in it is left out")
+		}
+		change, conflicts, err := v.merge(ctx, path)
 		if err != nil {
 			return update, err
 		}
@@ -141,35 +150,6 @@ func readMine(dir, path string) ([]byte, error) {
 	return append([]byte{}, content...), err
 }
 
-// mergeFile decides about a file; nil stands for one that is not there.
-func mergeFile(ctx context.Context, path string, base, mine, newer []byte) (*Change, []Conflict, error) {
-	switch {
-	case same(mine, newer), same(base, newer):
-		return nil, nil, nil
-	case base == nil && mine == nil:
-		return &Change{Verb: VerbCreate, File: path, content: newer}, nil, nil
-	case base == nil:
-		return nil, []Conflict{{File: path, Why: "the template has a file of this name now, and so do you: rename yours"}}, nil
-	case mine == nil:
-		// Who deleted a file does not want a newer one, either.
-		return nil, nil, nil
-	case newer == nil && same(base, mine):
-		return &Change{Verb: VerbDelete, File: path}, nil, nil
-	case newer == nil:
-		return nil, []Conflict{{File: path, Why: "the template has it no more, and you changed it: delete it, or keep it as yours"}}, nil
-	case same(base, mine):
-		return &Change{Verb: VerbUpdate, File: path, content: newer}, nil, nil
-	case path == "go.mod":
-		merged, err := mergeModule(mine, base, newer)
-		return &Change{Verb: VerbMerge, File: path, content: merged}, nil, err
-	}
-	merged, conflicts, err := mergeText(ctx, path, base, mine, newer)
-	return &Change{Verb: VerbMerge, File: path, content: merged}, conflicts, err
-}
-
-// same compares contents; a file that is not there is not an empty one.
-func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
-
 // write writes an update: all of it, or nothing. Where conflicts are marked, the project's tools cannot work yet.
 func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error {
 	stage, err := newStage(req.Dir)
@@ -194,21 +174,33 @@ func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error
 			return err
 		}
 	}
-	if err := stage.move(written); err != nil {
+	if err := stage.move(written, deleted); err != nil {
 		return err
-	}
-	for _, file := range deleted {
-		if err := os.Remove(filepath.Join(req.Dir, filepath.FromSlash(file))); err != nil {
-			return err
-		}
 	}
 	if len(u.Conflicts) > 0 {
 		req.Report("when the conflicts are resolved, run: go mod tidy && make generate")
 		return nil
 	}
 	tools := workshop{dir: req.Dir, fairlead: req.Fairlead, report: req.Report}
-	if err := errors.Join(tools.tidy(ctx), tools.generate(ctx)); err != nil {
-		return fmt.Errorf("the files are merged, and yet: %w", err)
+	if err := tools.tidy(ctx); err != nil {
+		return &UnfinishedError{Err: err}
+	}
+	if err := tools.generate(ctx); err != nil {
+		return &UnfinishedError{Err: err}
 	}
 	return nil
 }
+
+// UnfinishedError tells that an update is written, but for what the project's own tools make.
+type UnfinishedError struct {
+	// Err is why the tools did not.
+	Err error
+}
+
+// Error says what is left to do.
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("the files are merged, and what is made from them is not: %v; mend that, and run: go mod tidy && make generate", e.Err)
+}
+
+// Unwrap returns Err.
+func (e *UnfinishedError) Unwrap() error { return e.Err }

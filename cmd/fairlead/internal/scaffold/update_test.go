@@ -2,6 +2,7 @@ package scaffold_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -202,6 +203,59 @@ func TestUpdateLetsTypesFollowTheChartOfTheProject(t *testing.T) {
 	}
 	if got := contentOf(t, dir, "chart/definitions/apps.example.com_shops.yaml"); !strings.Contains(got, "speed:") {
 		t.Errorf("the definition does not know it: %s", got)
+	}
+}
+
+// filesOnly writes a project without what its tools make: quickly.
+func filesOnly(t *testing.T) string {
+	t.Helper()
+	fairlead, err := scaffold.FindFairlead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := scaffold.New(t.Context(), scaffold.Request{Options: shop(), Fairlead: fairlead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, file := range project.Files {
+		place := filepath.Join(dir, file.Path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(place), 0o755), os.WriteFile(place, file.Content, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestUpdateThatIsInterruptedSaysWhatIsLeftToDo(t *testing.T) {
+	dir := filesOnly(t)
+	age(t, dir, "Makefile", now, before)
+	fairlead, err := scaffold.FindFairlead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	_, err = scaffold.UpdateProject(t.Context(), scaffold.UpdateRequest{Dir: dir, Fairlead: fairlead, Report: func(string) {}})
+	if _, ok := errors.AsType[*scaffold.UnfinishedError](err); !ok || !strings.Contains(err.Error(), "go mod tidy && make generate") {
+		t.Errorf("got %v", err)
+	}
+	if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) {
+		t.Error("the files are not merged")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".fairlead-scaffold-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func TestUpdateTellsOfChangesToWhatIsNotThereAnyMore(t *testing.T) {
+	dir := filesOnly(t)
+	age(t, dir, "Makefile", now, before)
+	if err := os.Rename(filepath.Join(dir, "Makefile"), filepath.Join(dir, "GNUmakefile")); err != nil {
+		t.Fatal(err)
+	}
+	found, verbs := update(t, dir, func(req *scaffold.UpdateRequest) { req.DryRun = true })
+	if len(verbs) > 0 || len(found.Notes) != 1 || !strings.HasPrefix(found.Notes[0], "Makefile is deleted, or has another name") {
+		t.Errorf("got %v and %v", verbs, found.Notes)
 	}
 }
 

@@ -60,6 +60,13 @@ func TestNoFileIsOverwrittenWithoutForce(t *testing.T) {
 	}
 }
 
+func TestAFullFolderIsToldInFewWords(t *testing.T) {
+	err := &scaffold.ExistsError{Dir: "shop", Files: []string{"a", "b", "c", "d", "e"}}
+	if want := "nothing was written: in shop there are a, b, c and 2 more files of the project; --force overwrites them, and --dry-run lists them"; err.Error() != want {
+		t.Errorf("got %s", err)
+	}
+}
+
 func TestNothingIsWrittenWhereAToolFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	t.Setenv("PATH", t.TempDir())
@@ -68,6 +75,30 @@ func TestNothingIsWrittenWhereAToolFails(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Dir(filepath.Dir(dir))); err != nil || len(entries) > 0 {
 		t.Errorf("%v is there, %v", entries, err)
+	}
+}
+
+func TestFilesThatAreBesideThoseOfAChartAreTold(t *testing.T) {
+	dir := t.TempDir()
+	strangers := []string{"internal/generator/chart/LICENSE", "internal/generator/chart/templates/old.yaml"}
+	for _, stranger := range strangers {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, filepath.Dir(stranger)), 0o755), os.WriteFile(filepath.Join(dir, stranger), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	req := requestFor(t, dir)
+	req.Options.Generator = scaffold.GeneratorHelm
+	project := newProject(t, req)
+	t.Setenv("PATH", t.TempDir()) // What comes after that does not matter here.
+	if err := project.Write(t.Context()); err == nil {
+		t.Fatal("the project was written without tools")
+	}
+	notes := strings.Join(project.Notes, "\n")
+	for _, stranger := range strangers {
+		// Helm renders no LICENSE, so nobody may say that it does.
+		if !strings.Contains(notes, stranger+" was there before, and is in the source that the operator renders, too") {
+			t.Errorf("%s: got %s", stranger, notes)
+		}
 	}
 }
 
@@ -116,11 +147,7 @@ func TestSettingsForTheReadyMadeOperatorAreThoseOfTheProjectsOwn(t *testing.T) {
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan, fairlead.io/docs: here}}}\n")},
 	}
 	project := newProject(t, req)
-	i := slices.IndexFunc(project.Files, func(f scaffold.File) bool { return strings.HasSuffix(f.Path, "templates/kept.yaml") })
-	if i < 0 {
-		t.Fatal("the chart is not in the project")
-	}
-	text := string(project.Files[i].Content)
+	text := fileOf(t, project, "internal/generator/chart/templates/kept.yaml")
 	if !strings.Contains(text, req.Options.OperatorName+"/delete-policy: orphan") || !strings.Contains(text, "fairlead.io/docs: here") {
 		t.Errorf("got %s", text)
 	}

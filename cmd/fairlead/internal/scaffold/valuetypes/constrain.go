@@ -143,12 +143,12 @@ func (d *deriver) defaulted(t *valueType, s subject) {
 		return
 	}
 	value, ok := literal(s.schema.Default)
-	own := fallbackOf(s.node)
+	own := s.fallback()
 	switch {
 	case !ok || !t.isScalar() || t.shape == shapeIntOrString || !fits(t.shape, s.schema.Default):
 		return
 	case own == "":
-		d.note(s.path, "the schema's default %s is none for Helm, nor here: values.yaml has none", s.schema.Default)
+		d.note(s.path, "the schema's default %s is none for Helm, nor here", s.schema.Default)
 	case own != compact(s.schema.Default):
 		d.note(s.path, "the schema's default is %s, and that of values.yaml, which counts, %s", s.schema.Default, own)
 	default:

@@ -52,6 +52,15 @@ func (s subject) below(key string) subject {
 	return part
 }
 
+// fallback is what the chart has where a component has nothing, as JSON; empty where it has nothing, either. An element of a list has none:
+// a component's list replaces that of the chart as a whole.
+func (s subject) fallback() string {
+	if s.path.inElement() {
+		return ""
+	}
+	return fallbackOf(s.node)
+}
+
 // derive returns the type of a value.
 func (d *deriver) derive(s subject) *valueType {
 	s.node, s.schema = plain(s.node), s.schema.resolve(d.root)

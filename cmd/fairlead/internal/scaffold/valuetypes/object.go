@@ -110,7 +110,7 @@ func (d *deriver) field(s subject, key string) field {
 	if s.schema != nil {
 		below.schema = s.schema.Properties[key]
 	}
-	f := field{key: key, of: d.derive(below), fallback: fallbackOf(below.node)}
+	f := field{key: key, of: d.derive(below), fallback: below.fallback()}
 	f.doc = d.describe(below, comment)
 	f.required = s.schema != nil && slices.Contains(s.schema.Required, key) && f.fallback == ""
 	return f

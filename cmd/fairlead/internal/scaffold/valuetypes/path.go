@@ -1,6 +1,9 @@
 package valuetypes
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // valuePath says where a value is among the values of a chart; elements of lists and maps are "[]".
 type valuePath string
@@ -21,6 +24,11 @@ func (p valuePath) child(key string) valuePath {
 func (p valuePath) last() string {
 	text := string(p)
 	return text[strings.LastIndex(text, separator)+1:]
+}
+
+// inElement says whether the value is an element of a list or a map, or part of one.
+func (p valuePath) inElement() bool {
+	return slices.Contains(strings.Split(string(p), separator), anyElement)
 }
 
 // String is how a person writes the path.

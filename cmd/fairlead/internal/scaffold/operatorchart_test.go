@@ -1,0 +1,149 @@
+package scaffold_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// definition stands for what controller-gen makes.
+const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: shops.apps.example.com
+  annotations: {controller-gen.kubebuilder.io/version: v0.0.0}
+`
+
+// operatorCharts are the charts of the operators of two projects, one without webhooks and one with them.
+func operatorCharts(t *testing.T) map[string]fs.FS {
+	t.Helper()
+	fairlead, err := scaffold.FindFairlead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	charts := map[string]fs.FS{}
+	for name, webhooks := range map[string]bool{"plain": false, "webhooks": true} {
+		o := shop()
+		o.Webhooks = webhooks
+		project, err := scaffold.New(t.Context(), scaffold.Request{Options: o, Fairlead: fairlead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string][]byte{"definitions/shops.yaml": []byte(definition)}
+		for _, file := range project.Files {
+			if relative, ok := strings.CutPrefix(file.Path, "chart/"); ok {
+				files[relative] = file.Content
+			}
+		}
+		if charts[name], err = source.FromFiles(files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return charts
+}
+
+func TestTheChartOfAnOperatorRendersWhatItsValuesSay(t *testing.T) {
+	for name, chart := range operatorCharts(t) {
+		t.Run(name, func(t *testing.T) {
+			generatortest.Golden(t, filepath.Join("testdata/operator-chart", name), func(fs.FS) (generator.Generator, error) {
+				return helm.New(chart, helm.Options{Raw: true})
+			})
+		})
+	}
+}
+
+func TestTheChartOfAnOperatorPassesHelmLint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the programs of make")
+	}
+	for name, chart := range operatorCharts(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "shop-operator")
+			if err := os.CopyFS(dir, chart); err != nil {
+				t.Fatal(err)
+			}
+			if output, err := exec.CommandContext(t.Context(), program(t, "helm"), "lint", "--strict", dir).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, output)
+			}
+		})
+	}
+}
+
+// schema is what of values.schema.json counts here.
+type schema struct {
+	Properties           map[string]schema
+	AdditionalProperties any
+}
+
+// paths returns the paths of all values that have no parts of their own, and complains of objects that take any.
+func (s schema) paths(t *testing.T, at string) (found []string) {
+	t.Helper()
+	if s.AdditionalProperties != false {
+		t.Errorf("%q takes values that nobody knows", at)
+	}
+	for name, property := range s.Properties {
+		path := strings.TrimPrefix(at+"."+name, ".")
+		if len(property.Properties) == 0 {
+			found = append(found, path)
+			continue
+		}
+		found = append(found, property.paths(t, path)...)
+	}
+	return found
+}
+
+// leaves returns the paths of values, those of the parts instead of the whole where the schema has them.
+func leaves(values map[string]any, s schema, at string) (found []string) {
+	for name, value := range values {
+		path := strings.TrimPrefix(at+"."+name, ".")
+		parts, ok := value.(map[string]any)
+		if !ok || len(s.Properties[name].Properties) == 0 {
+			found = append(found, path)
+			continue
+		}
+		found = append(found, leaves(parts, s.Properties[name], path)...)
+	}
+	return found
+}
+
+// decode reads a file of a chart.
+func decode(t *testing.T, chart fs.FS, name string, into any) {
+	t.Helper()
+	text, err := fs.ReadFile(chart, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func TestEachValueOfTheChartOfAnOperatorHasASchema(t *testing.T) {
+	for name, chart := range operatorCharts(t) {
+		t.Run(name, func(t *testing.T) {
+			var top schema
+			decode(t, chart, "values.schema.json", &top)
+			delete(top.Properties, "global") // Helm hands it to each chart that is part of another.
+			values := map[string]any{}
+			decode(t, chart, "values.yaml", &values)
+			inSchema, inValues := top.paths(t, ""), leaves(values, top, "")
+			slices.Sort(inSchema)
+			slices.Sort(inValues)
+			if !slices.Equal(inSchema, inValues) {
+				t.Errorf("the schema has %v, values.yaml %v", inSchema, inValues)
+			}
+		})
+	}
+}

@@ -1,0 +1,182 @@
+package scaffold_test
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/pkg/source"
+)
+
+// chartOf returns a chart with some more files.
+func chartOf(files map[string]string) fstest.MapFS {
+	chart := fstest.MapFS{"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}\n")}}
+	for name, text := range files {
+		chart[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return chart
+}
+
+// fromChart renders a project for a chart. Nothing is written, so no tools are needed.
+func fromChart(t *testing.T, chart fs.FS) (*scaffold.Project, error) {
+	t.Helper()
+	fairlead, err := scaffold.FindFairlead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := shop()
+	o.Generator, o.Given = scaffold.GeneratorHelm, true
+	return scaffold.New(t.Context(), scaffold.Request{Options: o, Fairlead: fairlead, Source: chart})
+}
+
+// fileOf returns a file of a project.
+func fileOf(t *testing.T, project *scaffold.Project, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(project.Files, func(f scaffold.File) bool { return f.Path == name })
+	if i < 0 {
+		t.Fatalf("the project has no %s", name)
+	}
+	return string(project.Files[i].Content)
+}
+
+const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\n"
+
+func TestAChartThatCannotRenderIsRefusedWithFileAndLine(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a template that does not parse": {map[string]string{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.a \n"}, "shop/templates/a.yaml:5"},
+		"a function that there is not":   {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ toYml 1 }}}\n"}, "shop/templates/a.yaml:4"},
+		"a definition that is no YAML":   {map[string]string{"crds/a.yaml": "a: ["}, "shop/crds/a.yaml:1"},
+		"a definition that is no YAML, and a manifest that lacks its name": {
+			map[string]string{"crds/a.yaml": "a: [", "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.name }}}\n"}, "shop/crds/a.yaml:1",
+		},
+		"a schema that is no JSON":           {map[string]string{"values.schema.json": "{"}, "values.schema.json"},
+		"a sub-chart that is not there":      {map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0, dependencies: [{name: cache, version: 1.x}]}\n"}, "requires cache 1.x"},
+		"a packed sub-chart that is no .tgz": {map[string]string{"charts/cache-1.0.0.tgz": "cache"}, "charts/cache-1.0.0.tgz: not a .tgz archive"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := fromChart(t, chartOf(test.files))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a value that is required": {map[string]string{"templates/a.yaml": `{{ required "say what" .Values.what }}`}, "say what"},
+		"a value inside of none":   {map[string]string{"templates/a.yaml": "{{ .Values.a.b.c }}"}, "shop/templates/a.yaml:1"},
+		"a name that is a value": {
+			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n", "values.yaml": "name: ''\n"},
+			"shop/templates/a.yaml (rendered):1: no metadata.name",
+		},
+		"a kind that is a value": {
+			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: page}\n"}, "shop/templates/a.yaml (rendered):1: no kind",
+		},
+		"values that are put together to YAML": {
+			map[string]string{"templates/a.yaml": configMap + "data: {image: {{ .Values.image }}:{{ .Values.tag }}}\n"}, "shop/templates/a.yaml (rendered):",
+		},
+		"a Secret of a cluster": {
+			map[string]string{"templates/a.yaml": `{{ (lookup "v1" "Secret" .Release.Namespace "kept").data.key.more }}`}, "shop/templates/a.yaml:1",
+		},
+		"an older cluster": {
+			map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0, kubeVersion: '<1.20.0'}\n"}, "requires Kubernetes <1.20.0",
+		},
+		"a value that no example suits": {
+			map[string]string{"values.schema.json": `{"required": ["domain"], "properties": {"domain": {"type": "string", "pattern": "[.]com$"}}}`}, "values.domain",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			project, err := fromChart(t, chartOf(test.files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes := strings.Join(project.Notes, "\n")
+			if !strings.Contains(notes, "complete config/samples/shop.yaml") || !strings.Contains(notes, test.want) {
+				t.Errorf("got %s, want %q", notes, test.want)
+			}
+		})
+	}
+}
+
+func TestAPackedChartIsUnpackedAndItsPackedSubChartsAreUnderstood(t *testing.T) {
+	cache := packed(t, "cache", fstest.MapFS{
+		"Chart.yaml": {Data: []byte("{apiVersion: v2, name: cache, version: 1.0.0}\n")},
+		"templates/all.yaml": {Data: []byte("{{ if .Values.on }}\napiVersion: batch/v1\nkind: CronJob\n" +
+			"metadata: {name: cache, annotations: {fairlead.io/order: '1'}}\n{{ end }}\n")},
+	})
+	shop := packed(t, "shop", chartOf(map[string]string{
+		"values.yaml": "replicas: 1\ncache: {on: false}\n", "templates/a.yaml": configMap, "charts/cache-1.0.0.tgz": string(cache),
+	}))
+	tree, err := source.Unpack(shop, source.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := fromChart(t, tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fileOf(t, project, "internal/generator/chart/charts/cache-1.0.0.tgz"); got != string(cache) {
+		t.Error("the sub-chart is another one")
+	}
+	if got := fileOf(t, project, "chart/rights.yaml"); !strings.Contains(got, "cronjobs") {
+		t.Errorf("the rights do not know what the sub-chart may render: %s", got)
+	}
+	if got := fileOf(t, project, "api/v1alpha1/values.go"); !strings.Contains(got, "Cache *apiextensionsv1.JSON") {
+		t.Errorf("the values of the sub-chart are not free-form: %s", got)
+	}
+	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes, "cache-1.0.0.tgz has annotations of fairlead.io") {
+		t.Errorf("nobody is told that they are not heeded: %s", notes)
+	}
+}
+
+func TestAChartWithOtherLineEndsIsUnderstoodAndLeftAsItIs(t *testing.T) {
+	files := map[string]string{
+		"values.yaml":        "# How many.\nreplicas: 1\non: false\n",
+		"templates/all.yaml": configMap + "{{ if .Values.on }}\n---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: page}\n{{ end }}\n",
+	}
+	plain, err := fromChart(t, chartOf(files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		files[name] = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	other, err := fromChart(t, chartOf(files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"api/v1alpha1/values.go", "chart/rights.yaml", "config/samples/shop.yaml"} {
+		if difference := cmp.Diff(fileOf(t, plain, name), fileOf(t, other, name)); difference != "" {
+			t.Errorf("%s (-plain +other):\n%s", name, difference)
+		}
+	}
+	if got := fileOf(t, other, "internal/generator/chart/values.yaml"); got != files["values.yaml"] {
+		t.Errorf("got %q", got)
+	}
+}
+
+// packed packs a folder as helm package does.
+func packed(t *testing.T, name string, files fstest.MapFS) []byte {
+	t.Helper()
+	inside := fstest.MapFS{}
+	for file, content := range files {
+		inside[name+"/"+file] = content
+	}
+	archive, err := source.Pack(inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}

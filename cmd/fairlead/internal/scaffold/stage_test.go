@@ -1,0 +1,118 @@
+package scaffold
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// staged returns a stage with files, for a folder with others.
+func staged(t *testing.T, there, newer map[string]string) *stage {
+	t.Helper()
+	target := t.TempDir()
+	for name, text := range there {
+		place := filepath.Join(target, name)
+		if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(place, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := newStage(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.discard)
+	for name, text := range newer {
+		if err := s.put(File{Path: name, Content: []byte(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// expect checks the content of a file; empty stands for none.
+func (s *stage) expect(t *testing.T, name, want string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.target, name))
+	if string(text) != want || want != "" && err != nil {
+		t.Errorf("%s: %q, %v; want %q", name, text, err, want)
+	}
+}
+
+func TestAStageMovesFilesToTheirPlacesAndKeepsTheirModes(t *testing.T) {
+	s := staged(t, map[string]string{"a": "old", "gone": "old"}, map[string]string{"a": "new", "sub/b": "new"})
+	if err := os.Chmod(filepath.Join(s.target, "a"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.move([]string{"a", "sub/b"}, []string{"gone", "never-there"}); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(t, "a", "new")
+	s.expect(t, "sub/b", "new")
+	s.expect(t, "gone", "")
+	info, err := os.Stat(filepath.Join(s.target, "a"))
+	if err != nil || info.Mode().Perm() != 0o750 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks(t *testing.T) {
+	s := staged(t, map[string]string{"a": "old"}, map[string]string{"a": "new"})
+	from, to, former := s.places("a")
+	// What is in the way of the link stands for a file system that has none.
+	if err := errors.Join(os.Chmod(to, 0o750), os.MkdirAll(filepath.Dir(former), 0o755), os.WriteFile(former, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if existed, err := keep(to, former, from); err != nil || !existed {
+		t.Fatalf("got %t, %v", existed, err)
+	}
+	for place, want := range map[string]string{to: "old", former: "old", from: "new"} {
+		text, err := os.ReadFile(place)
+		if err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v; want %q", place, text, err, want)
+			continue
+		}
+		info, err := os.Stat(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o750 {
+			t.Errorf("%s: %v", place, info.Mode())
+		}
+	}
+}
+
+func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
+	// Where a file belongs there is a folder, which is not the scaffolder's to remove.
+	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "gone": "old"}, map[string]string{"a": "new", "b": "new", "c": "new"})
+	err := s.move([]string{"a", "b", "c"}, []string{"gone"})
+	if err == nil || !strings.Contains(err.Error(), "nothing was written") || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("got %v", err)
+	}
+	s.expect(t, "a", "old")
+	s.expect(t, "b", "")
+	s.expect(t, "c/mine", "old")
+	s.expect(t, "gone", "old")
+}
+
+func TestAStageLeavesNoFolderThatItMade(t *testing.T) {
+	parent := t.TempDir()
+	s, err := newStage(filepath.Join(parent, "new", "project"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.put(File{Path: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.move([]string{"a", "missing"}, nil); err == nil {
+		t.Error("what is not in the stage was moved")
+	}
+	s.discard()
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

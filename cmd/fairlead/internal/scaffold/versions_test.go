@@ -1,0 +1,123 @@
+package scaffold
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// lines returns a text that is long enough for two changes apart.
+func lines(first, last string) []byte {
+	return []byte(first + strings.Repeat("\nsame", 10) + "\n" + last + "\n")
+}
+
+// onWindows returns a text as git checks it out there.
+func onWindows(text []byte) []byte { return []byte(strings.ReplaceAll(string(text), "\n", "\r\n")) }
+
+// oddly returns a text of which an editor on Windows has ended a line as others do.
+func oddly(text []byte) []byte {
+	return []byte(strings.Replace(string(onWindows(text)), "same\r\n", "same\n", 1))
+}
+
+func TestVersionsOfAFileAreMerged(t *testing.T) {
+	former, mine, newer, both := lines("a", "z"), lines("a", "mine"), lines("newer", "z"), lines("newer", "mine")
+	for name, test := range map[string]struct {
+		v    versions
+		verb Verb
+		want []byte
+	}{
+		"nothing changed":                                {versions{former, former, former}, "", nil},
+		"the template changed it":                        {versions{former, former, newer}, VerbUpdate, newer},
+		"both changed it":                                {versions{former, mine, newer}, VerbMerge, both},
+		"both changed it alike":                          {versions{former, newer, newer}, "", nil},
+		"it is new":                                      {versions{nil, nil, newer}, VerbCreate, newer},
+		"the template has it no more":                    {versions{former, former, nil}, VerbDelete, nil},
+		"it was emptied":                                 {versions{former, []byte{}, former}, "", nil},
+		"other line ends, nothing changed":               {versions{former, onWindows(former), former}, "", nil},
+		"other line ends everywhere, nothing changed":    {versions{onWindows(former), onWindows(former), former}, "", nil},
+		"other line ends, the template changed it":       {versions{former, onWindows(former), newer}, VerbUpdate, onWindows(newer)},
+		"other line ends, both changed it":               {versions{former, onWindows(mine), newer}, VerbMerge, onWindows(both)},
+		"other line ends but one, the template changed":  {versions{former, oddly(former), newer}, VerbUpdate, onWindows(newer)},
+		"other line ends but one, both changed it":       {versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
+		"other line ends in one line only":               {versions{former, lines("a", "mine\r"), newer}, VerbMerge, lines("newer", "mine\r")},
+		"other line ends, and the template has no more":  {versions{former, onWindows(former), nil}, VerbDelete, nil},
+		"deleted, or renamed, here":                      {versions{former, nil, newer}, "", nil},
+		"a file of an old template that is gone already": {versions{former, nil, nil}, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change, conflicts, err := test.v.merge(t.Context(), "Makefile")
+			if err != nil || len(conflicts) > 0 {
+				t.Fatalf("got %v, %v", conflicts, err)
+			}
+			var verb Verb
+			var content []byte
+			if change != nil {
+				verb, content = change.Verb, change.content
+			}
+			if verb != test.verb || string(content) != string(test.want) {
+				t.Errorf("got %q %q, want %q %q", verb, content, test.verb, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
+	former, newer := lines("a", "z"), lines("newer", "z")
+	for name, test := range map[string]struct {
+		v    versions
+		want string
+	}{
+		"a file that is new to both":               {versions{nil, former, newer}, "rename yours"},
+		"a changed file that the template dropped": {versions{former, newer, nil}, "delete it, or keep it as yours"},
+		"a file that is no text here":              {versions{former, []byte("\x7fELF\x00"), newer}, "it is no text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change, conflicts, err := test.v.merge(t.Context(), "Makefile")
+			if err != nil || change != nil || len(conflicts) != 1 || conflicts[0].Line != 0 || !strings.Contains(conflicts[0].Why, test.want) {
+				t.Errorf("got %v, %v, %v", change, conflicts, err)
+			}
+		})
+	}
+}
+
+func TestAFileThatIsNotThereIsLeftOutOnlyWhereTheTemplateChangedIt(t *testing.T) {
+	former, newer := lines("a", "z"), lines("newer", "z")
+	for name, test := range map[string]struct {
+		v    versions
+		want bool
+	}{
+		"changed":                              {versions{former, nil, newer}, true},
+		"as it was":                            {versions{former, nil, former}, false},
+		"as it was, with other line ends":      {versions{onWindows(former), nil, former}, false},
+		"new":                                  {versions{nil, nil, newer}, false},
+		"there":                                {versions{former, former, newer}, false},
+		"no more in the template, nor in here": {versions{former, nil, nil}, false},
+	} {
+		if got := test.v.isLeftOut(); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
+	for _, style := range []string{"merge", "diff3", "zdiff3"} {
+		t.Run(style, func(t *testing.T) {
+			// Outside of a repository git heeds no configuration.
+			repository := filepath.Join(t.TempDir(), ".git")
+			if output, err := exec.CommandContext(t.Context(), "git", "init", "-q", filepath.Dir(repository)).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			t.Setenv("GIT_DIR", repository)
+			t.Setenv("GIT_CONFIG_COUNT", "1")
+			t.Setenv("GIT_CONFIG_KEY_0", "merge.conflictStyle")
+			t.Setenv("GIT_CONFIG_VALUE_0", style)
+			// The person's text has what looks like a marker between the two conflicts.
+			const between = "\nsame\nsame\nsame\nHeading\n=======\nsame\nsame\nsame\n"
+			_, conflicts, err := mergeText(t.Context(), "README.md", []byte("a\nb"+between+"z\n"), []byte("mine\nb"+between+"mine\n"), []byte("newer\nb"+between+"newer\n"))
+			if err != nil || len(conflicts) != 2 || conflicts[0].Line != 1 || conflicts[1].Line != 11 {
+				t.Errorf("got %v, %v", conflicts, err)
+			}
+		})
+	}
+}
