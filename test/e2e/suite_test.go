@@ -40,7 +40,8 @@ func TestEndToEnd(t *testing.T) {
 		t.Skip("needs a cluster")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
+	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	RunSpecs(t, "End to end")
 }

@@ -35,6 +35,9 @@ func run(dev bool) int {
 	}
 	err := stage(ctx, n, walk)
 	switch {
+	case dev && errors.Is(err, program.ErrInterrupted):
+		// That is how it is meant to end.
+		n.say("Ended; nothing is left running.")
 	case errors.Is(err, program.ErrInterrupted):
 		n.say("Interrupted; nothing is left running.")
 		return program.ExitInterrupted

@@ -12,6 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 )
 
 // Stream writes a bundle as a stream of YAML documents.
@@ -81,7 +84,17 @@ func stream(objects []*unstructured.Unstructured) ([]byte, error) {
 			return nil, fmt.Errorf("%s %s: %w", obj.GetKind(), obj.GetName(), err)
 		}
 		text.WriteString("---\n")
+		text.WriteString(remark(obj))
 		text.Write(document)
 	}
 	return text.Bytes(), nil
+}
+
+// remark says in a comment of a source what becomes of it: the owner that lets it go with its component has no UID yet where it is brought to.
+func remark(obj *unstructured.Unstructured) string {
+	if _, isSource := obj.GetLabels()[publish.LabelSourceOf]; !isSource || obj.GetKind() != string(metav1alpha1.ConfigMapReference) {
+		return ""
+	}
+	return fmt.Sprintf("# Applied by kubectl, this source stays when its component is deleted. Then delete it, too:\n"+
+		"#   kubectl -n %s delete configmap %s\n", obj.GetNamespace(), obj.GetName())
 }

@@ -138,10 +138,35 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 	}
 }
 
+func TestManagedKeepsTheFieldsOfAllButTheStatus(t *testing.T) {
+	live := object(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations: {revision: "3"}
+  managedFields:
+    - {manager: m, operation: Apply, fieldsV1: {"f:spec": {"f:selector": {}}}}
+    - {manager: scaler, operation: Update, subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}
+    - {manager: person, operation: Update, fieldsV1: {"f:spec": {"f:paused": {}}}}
+    - {manager: controller, operation: Update, subresource: status, fieldsV1: {"f:metadata": {"f:annotations": {"f:revision": {}}}, "f:status": {}}}
+spec: {selector: {app: web}, replicas: 5, paused: true, progressDeadlineSeconds: 600}
+status: {x: y}
+`)
+	want := object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {app: web}, replicas: 5, paused: true}}")
+	if diff := cmp.Diff(want, changes.Managed(live)); diff != "" {
+		t.Error(diff)
+	}
+	if changes.Managed(object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")) != nil || changes.Managed(nil) != nil {
+		t.Error("what nobody manages became something")
+	}
+}
+
 func TestPathsLeadToWhatFieldsNames(t *testing.T) {
 	obj := object(t, "{spec: {containers: [{name: a}, {name: web, image: i}], args: [x, z]}, metadata: {labels: {example.com/team: t}}}")
 	for text, want := range map[string]any{
 		"spec.containers[web].image": "i", ".spec.containers[1].image": "i", "spec.containers.web.image": "i", "spec.args[1]": "z",
+		"spec.containers[name=web].image": "i", "spec.containers[image=i].name": "web", "spec.containers[image=none]": nil,
 		"metadata.labels[example.com/team]": "t", `metadata.labels["example.com/team"]`: "t",
 		"spec.containers[none].image": nil, "spec.args[2]": nil, "spec.args[-1]": nil, "spec.nothing": nil, "spec.args[0].deeper": nil,
 	} {
@@ -157,6 +182,27 @@ func TestPathsLeadToWhatFieldsNames(t *testing.T) {
 	for _, text := range []string{"", ".", "a[", "a..b", "a[]", "[x"} {
 		if path, err := changes.ParsePath(text); err == nil {
 			t.Errorf("%q was taken for %v", text, path)
+		}
+	}
+}
+
+func TestPathsAreWrittenAsFieldsWritesThem(t *testing.T) {
+	obj := object(t, "{spec: {containers: [{name: a}, {name: web, ports: [{port: 80}, {port: 81}]}], args: [x]}, metadata: {labels: {example.com/team: t}}}")
+	for text, want := range map[string]string{
+		"spec.containers.web.ports":                  "spec.containers[web].ports",
+		"spec.containers[1].ports[port=81]":          "spec.containers[web].ports[1]",
+		"spec.containers[name=web].ports[0].port":    "spec.containers[web].ports[0].port",
+		"spec.args[0]":                               "spec.args[0]",
+		`metadata.labels["example.com/team"]`:        "metadata.labels[example.com/team]",
+		"spec.containers[none].image":                "spec.containers[none].image",
+		"spec.containers[web].ports[port=82].deeper": "spec.containers[web].ports[port=82].deeper",
+	} {
+		path, err := changes.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := path.In(obj); got != want {
+			t.Errorf("%s is written %s", text, got)
 		}
 	}
 }

@@ -2,11 +2,12 @@ package changes
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
 // Manager is somebody who manages a field, according to the managed fields.
@@ -22,8 +23,7 @@ type Manager struct {
 func Managers(live *unstructured.Unstructured, path Path) []Manager {
 	var found []Manager
 	for _, e := range live.GetManagedFields() {
-		var fields map[string]any
-		if e.FieldsV1 == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil || !manages(fields, live.Object, path) {
+		if fields := fieldset.Decode(e.FieldsV1); fields == nil || !manages(fields, live.Object, path) {
 			continue
 		}
 		m := Manager{Name: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource}

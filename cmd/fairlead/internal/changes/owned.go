@@ -1,21 +1,31 @@
 package changes
 
 import (
-	"encoding/json"
-	"slices"
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
 // Owned returns what is left of a live object when all goes that a manager does not own: what it applied last, as far as nobody has taken it
 // since. It is nil where the manager owns nothing.
 func Owned(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
+	// The entries of a reconciler are by either operation, as its update policy says.
+	return ofEntries(live, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager && e.Subresource == "" })
+}
+
+// Managed returns what is left of a live object when all goes that nobody manages, which are the API server's defaults. Nor is that kept which is
+// managed through the status alone: whoever reports it does so again. It is nil where nobody manages anything.
+func Managed(live *unstructured.Unstructured) *unstructured.Unstructured {
+	return ofEntries(live, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "status" })
+}
+
+// ofEntries returns what is left of a live object when all goes that none of the wanted entries names; nil where those name nothing.
+func ofEntries(live *unstructured.Unstructured, wanted func(metav1.ManagedFieldsEntry) bool) *unstructured.Unstructured {
 	if live == nil {
 		return nil
 	}
-	fields := fieldsOf(live.GetManagedFields(), manager)
+	fields := fieldsOf(live.GetManagedFields(), wanted)
 	if fields == nil {
 		return nil
 	}
@@ -30,35 +40,23 @@ func Owned(live *unstructured.Unstructured, manager string) *unstructured.Unstru
 	return owned
 }
 
-// fieldsOf unites the entries of a manager, in the form of FieldsV1. Those of a reconciler are by either operation, as its update policy says.
-func fieldsOf(entries []metav1.ManagedFieldsEntry, manager string) map[string]any {
+// fieldsOf unites the wanted entries, in the form of FieldsV1.
+func fieldsOf(entries []metav1.ManagedFieldsEntry, wanted func(metav1.ManagedFieldsEntry) bool) map[string]any {
 	var united map[string]any
 	for _, e := range entries {
-		if e.Manager != manager || e.Subresource != "" || e.FieldsV1 == nil {
+		if !wanted(e) {
 			continue
 		}
-		var fields map[string]any
-		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil {
+		fields := fieldset.Decode(e.FieldsV1)
+		if fields == nil {
 			continue
 		}
 		if united == nil {
 			united = map[string]any{}
 		}
-		unite(united, fields)
+		fieldset.Unite(united, fields)
 	}
 	return united
-}
-
-func unite(into, from map[string]any) {
-	for name, node := range from {
-		child, _ := node.(map[string]any)
-		have, ok := into[name].(map[string]any)
-		if !ok {
-			have = map[string]any{}
-			into[name] = have
-		}
-		unite(have, child)
-	}
 }
 
 // project keeps of a value what the fields name. A field without others below it stands for all of its value.
@@ -99,35 +97,11 @@ func without(fields map[string]any, name string) []string {
 
 // nodeOf finds the fields of an item of a list: by the keys that tell its items apart, or by its value.
 func nodeOf(item any, fields map[string]any) (map[string]any, bool) {
-	names := without(fields, ".")
-	slices.Sort(names)
-	for _, name := range names {
-		if names := strings.TrimPrefix(name, "k:"); names != name && hasKeys(item, names) || name == "v:"+encode(item) {
-			node, _ := fields[name].(map[string]any)
+	for _, element := range fieldset.Elements(fields) {
+		if fieldset.Matches(item, element) {
+			node, _ := fields[element].(map[string]any)
 			return node, true
 		}
 	}
 	return nil, false
-}
-
-func hasKeys(item any, keys string) bool {
-	fields, _ := item.(map[string]any)
-	var wanted map[string]any
-	if json.Unmarshal([]byte(keys), &wanted) != nil || fields == nil {
-		return false
-	}
-	for name, value := range wanted {
-		if encode(fields[name]) != encode(value) {
-			return false
-		}
-	}
-	return true
-}
-
-func encode(value any) string {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }

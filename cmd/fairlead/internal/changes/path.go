@@ -12,7 +12,8 @@ import (
 // Path is the place of a field: names of fields, and names or numbers of items.
 type Path []string
 
-// ParsePath reads what Fields writes: spec.containers[web].image, or metadata.labels[example.com/team].
+// ParsePath reads what Fields writes: spec.containers[web].image, or metadata.labels[example.com/team]. An item may also be named by any field
+// that tells it from others, as in ports[containerPort=80].
 func ParsePath(text string) (Path, error) {
 	var path Path
 	rest := strings.TrimPrefix(text, ".")
@@ -72,26 +73,50 @@ func below(value any, step string) (any, bool) {
 	return nil, false
 }
 
-// itemAt finds an item by its name, or by its number; -1 where there is none.
+// itemAt finds an item by its name, by its number, or by a field and its value; -1 where there is none.
 func itemAt(items []any, step string) int {
-	named := slices.IndexFunc(items, func(item any) bool {
-		fields, _ := item.(map[string]any)
-		return fields["name"] == step
-	})
-	if named >= 0 {
-		return named
+	with := func(name, text string) int {
+		return slices.IndexFunc(items, func(item any) bool {
+			fields, _ := item.(map[string]any)
+			value, found := fields[name]
+			return found && fmt.Sprint(value) == text
+		})
+	}
+	if i := with("name", step); i >= 0 {
+		return i
 	}
 	if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(items) {
 		return i
 	}
+	if name, text, ok := strings.Cut(step, "="); ok {
+		return with(name, text)
+	}
 	return -1
 }
 
-// Join writes a path as ParsePath reads it.
-func Join(p Path) string {
+// In writes the path as Fields does for an object: the items of its lists by their names, or else by their numbers.
+func (p Path) In(obj *unstructured.Unstructured) string {
 	var text strings.Builder
+	var value any = obj.Object
 	for _, step := range p {
-		text.WriteString(Step(step))
+		if items, isList := value.([]any); isList {
+			text.WriteString("[" + nameOf(items, step) + "]")
+		} else {
+			text.WriteString(Step(step))
+		}
+		value, _ = below(value, step)
 	}
 	return strings.TrimPrefix(text.String(), ".")
+}
+
+// nameOf returns how the item is written that a step leads to.
+func nameOf(items []any, step string) string {
+	i := itemAt(items, step)
+	if i < 0 {
+		return step
+	}
+	if name := itemName(items[i], i); itemAt(items, name) == i {
+		return name
+	}
+	return strconv.Itoa(i)
 }

@@ -8,11 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
@@ -22,6 +25,9 @@ const applyHelp = `Pack the folder DIR and create or update the component NAME f
 The folder goes into an immutable ConfigMap named for its content. One write of the component then switches source and values
 together. Of an existing component only those fields change that the command line gives: without -f and --set its values stay;
 with any of them they are replaced. Sources that are no longer used are deleted, except for the previous one.
+
+With --wait the command waits until the component is ready. Where nothing changed and the component has failed before, its operator is asked to
+try again.
 
 Values are readable to whoever may read the component: keep passwords in Secrets, and name those in spec.valuesFrom.`
 
@@ -66,15 +72,17 @@ var generators = []string{"Helm", "Kustomize", "GoTemplate"}
 // specFlags are the flags that set a field of the spec. They are named after the field.
 func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
-		"generator":       flags.String("generator", "", "what renders the source: "+strings.Join(generators, ", ")+`; detected by default ("" goes back to that)`),
-		"path":            flags.String("path", "", "folder inside DIR that is rendered"),
-		"targetNamespace": flags.String("target-namespace", "", "namespace of the dependents; the component's by default"),
-		"targetName":      flags.String("target-name", "", "release name; the component's name by default"),
+		"generator":          flags.String("generator", "", "what renders the source: "+strings.Join(generators, ", ")+`; detected by default ("" goes back to that)`),
+		"path":               flags.String("path", "", "folder inside DIR that is rendered"),
+		"targetNamespace":    flags.String("target-namespace", "", "namespace of the dependents; the component's by default"),
+		"targetName":         flags.String("target-name", "", "release name; the component's name by default"),
+		"serviceAccountName": flags.String("service-account", "", "service account that the component acts as, in its namespace; the operator's choice by default"),
 	}
 }
 
 var flagOfField = map[string]string{
 	"generator": "generator", "path": "path", "targetNamespace": "target-namespace", "targetName": "target-name",
+	"serviceAccountName": "service-account",
 }
 
 func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, changed func(string) bool) error {
@@ -98,14 +106,45 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 	if err != nil {
 		return err
 	}
-	if o.wait {
-		if err := a.newWaiter(c, target, o.timeout).ready(ctx, component); err != nil {
-			return err
-		}
+	if err := a.await(ctx, found{c, target, component}, o); err != nil {
+		return err
 	}
 	// What keeps notes from being rendered keeps the component from being ready, or is a right that applying does not need.
 	_ = a.showNotes(ctx, c, target)
 	return nil
+}
+
+// await waits until what was applied is ready, where that is wanted. A failure that is told of the very same component is one of before: its
+// operator is asked to try again, and what it comes to then is the answer.
+func (a *app) await(ctx context.Context, f found, o applyOptions) error {
+	if suspend, _, _ := unstructured.NestedBool(f.obj.Object, "spec", "suspend"); suspend {
+		idle := exit.Refuse("%s is suspended, so that nothing is applied; fairlead resume %s lets its operator take it up", f.target, f.target.Name)
+		if o.wait {
+			return idle
+		}
+		a.warn(idle)
+		return nil
+	}
+	if !o.wait {
+		return nil
+	}
+	m, err := f.maintained()
+	if err != nil {
+		return err
+	}
+	w := a.newWaiter(f.cluster, f.target, o.timeout)
+	if progress.OfApply(m.status, f.obj.GetGeneration()).Verdict != progress.Failed {
+		return w.ready(ctx, f.obj)
+	}
+	after, request, err := m.request(ctx, true)
+	if apierrors.IsForbidden(err) {
+		return w.ready(ctx, f.obj)
+	}
+	if err != nil {
+		return err
+	}
+	a.println(f.target.String() + " reconcile requested")
+	return w.answered(ctx, after, request)
 }
 
 // spec returns the fields of the spec that the command line gives. An empty text removes a field.
@@ -149,7 +188,7 @@ func checkField(field, value string) error {
 		}
 	case "targetNamespace":
 		problems = validation.IsDNS1123Label(value)
-	case "targetName":
+	case "targetName", "serviceAccountName":
 		problems = validation.IsDNS1123Subdomain(value)
 	}
 	if len(problems) > 0 {

@@ -37,7 +37,7 @@ var _ = Describe("apply", onCluster(func() {
 	It("creates an immutable source, and a component that refers to it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("Chart.yaml", "name: shop", "templates/web.yaml", "kind: Pod")
-		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store", "--generator=Helm")
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store", "--generator=Helm", "--service-account=builder")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Code).To(Equal(0))
 
@@ -54,6 +54,7 @@ var _ = Describe("apply", onCluster(func() {
 
 		Expect(c.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", maps[0].Name)))
 		Expect(c.Spec.TargetName).To(Equal("store"))
+		Expect(c.Spec.ServiceAccountName).To(Equal("builder"))
 		Expect(c.Spec.Generator).To(Equal(v1alpha1.GeneratorName("Helm")))
 		Expect(valuesOf(c)).To(MatchJSON(`{"replicas": 3, "image": {"tag": "v1"}}`))
 		Expect(c.ManagedFields).To(ContainElement(HaveField("Manager", "fairlead-cli")))
@@ -81,7 +82,7 @@ var _ = Describe("apply", onCluster(func() {
 
 		values := filepath.Join(folder("v.yaml", "new: [1, 2]\ngone: null\n"), "v.yaml")
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Pod"), "-f", values, "--path", "", "--target-name=store")
-		Expect(r.Err).To(BeEmpty())
+		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(r.Out).To(HaveSuffix("component.fairlead.io/shop updated\n"))
 
 		after := shopIn(ctx, namespace)

@@ -8,9 +8,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/belongs"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
 )
 
 // completionTimeout is how long a shell waits for names.
@@ -66,6 +70,34 @@ func (a *app) completeLogs(cmd *cobra.Command, args []string, typed string) ([]s
 		all, err := workloadsOf(ctx, c, target, nil)
 		return namesOf(all), err
 	}), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeContainers completes the flag that names a container: of the pods of the component, and of the workloads, that are named already.
+func (a *app) completeContainers(cmd *cobra.Command) {
+	// The only error is a flag that does not exist, or is completed already.
+	_ = cmd.RegisterFlagCompletionFunc("container", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.ask(cmd.Context(), typed, func(ctx context.Context) ([]string, error) {
+			c, target, err := a.connect(args[0])
+			if err != nil {
+				return nil, err
+			}
+			workloads, err := workloadsOf(ctx, c, target, args[1:])
+			if err != nil {
+				return nil, err
+			}
+			pods := &podLogs{cluster: c, selector: labels.Everything(), belongings: belongs.New(c, workloads)}
+			names := map[string]bool{}
+			err = pods.each(ctx, namespacesOf(workloads), func(pod *corev1.Pod) {
+				for _, name := range logs.Containers(pod) {
+					names[name] = true
+				}
+			})
+			return slices.Sorted(maps.Keys(names)), err
+		}), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // componentNames returns names of components that begin as typed.

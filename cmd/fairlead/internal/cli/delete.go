@@ -40,14 +40,11 @@ func (a *app) newDelete() *cobra.Command {
 }
 
 func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.Duration) error {
-	c, target, err := a.connect(name)
+	f, err := a.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	obj, err := c.Find(ctx, target)
-	if err != nil {
-		return err
-	}
+	c, target, obj := f.cluster, f.target, f.obj
 	// Of other types only what is a component: a person may have mistaken the type.
 	if _, err := cluster.Status(target, obj); err != nil {
 		return err

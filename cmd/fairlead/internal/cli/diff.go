@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
@@ -89,9 +90,9 @@ func changeOf(s component.Step, lastApplied bool) (string, error) {
 	if s.Effect == component.EffectRelease {
 		return "", nil
 	}
-	before, after := s.Before, s.After
+	before, after := show.Before(s), s.After
 	if lastApplied {
-		before = changes.Owned(before, operator.ReconcilerName)
+		before = changes.Owned(s.Before, operator.ReconcilerName)
 		var err error
 		if after, err = manifestOf(s); err != nil {
 			return "", err

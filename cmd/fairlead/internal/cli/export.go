@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/bundle"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
 const exportHelp = `Print the component NAME with what it is rendered from, such that kubectl apply -f brings it into another cluster: its source, where
@@ -28,6 +30,9 @@ func (a *app) newExport() *cobra.Command {
 		Long:  exportHelp,
 		Args:  cobra.ExactArgs(1),
 		RunE: work(func(ctx context.Context, args []string) error {
+			if slices.Contains(show.Formats, show.Format(place)) {
+				return exit.BadUsage("--output %q: here it names a file or folder, of YAML; write ./%s where that is its name", place, place)
+			}
 			return a.export(ctx, args[0], place, withSecrets)
 		}),
 		ValidArgsFunction: a.completeOne,
@@ -38,15 +43,11 @@ func (a *app) newExport() *cobra.Command {
 }
 
 func (a *app) export(ctx context.Context, name, place string, withSecrets bool) error {
-	c, target, err := a.connect(name)
+	f, err := a.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	obj, err := c.Find(ctx, target)
-	if err != nil {
-		return err
-	}
-	b, err := collect(ctx, c, target, obj, withSecrets)
+	b, err := collect(ctx, f, withSecrets)
 	if err != nil {
 		return err
 	}
@@ -70,15 +71,15 @@ func (a *app) export(ctx context.Context, name, place string, withSecrets bool) 
 }
 
 // collect returns what a component is made of. What those of other operators refer to is not known.
-func collect(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured, withSecrets bool) (bundle.Bundle, error) {
-	if target.IsReadyMade() {
-		return bundle.Collect(ctx, c, obj, withSecrets)
+func collect(ctx context.Context, f found, withSecrets bool) (bundle.Bundle, error) {
+	if f.target.IsReadyMade() {
+		return bundle.Collect(ctx, f.cluster, f.obj, withSecrets)
 	}
-	if _, err := cluster.StatusIfAny(target, obj); err != nil {
+	if _, err := cluster.StatusIfAny(f.target, f.obj); err != nil {
 		return bundle.Bundle{}, err
 	}
 	return bundle.Bundle{
-		Objects: []*unstructured.Unstructured{bundle.Portable(obj)},
-		Missing: []string{"what " + target.String() + " refers to is not in it: only its operator knows"},
+		Objects: []*unstructured.Unstructured{bundle.Portable(f.obj)},
+		Missing: []string{"what " + f.target.String() + " refers to is not in it: only its operator knows"},
 	}, nil
 }

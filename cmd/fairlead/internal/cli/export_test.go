@@ -38,6 +38,9 @@ var _ = Describe("export", onCluster(func() {
 		Expect(r.Code).To(Equal(0))
 		Expect(r.Err).To(Equal("warning: Secret " + namespace + "/values is not in it; create it there, or export with --with-secrets\n"))
 		Expect(r.Out).NotTo(ContainSubstring("hidden"))
+		Expect(r.Out).To(ContainSubstring("#   kubectl -n "+namespace+" delete configmap "+shopIn(ctx, namespace).Spec.Source.ConfigMap.Name+"\n"),
+			"nothing ties it to its component")
+		Expect(strings.Count(r.Out, "#   kubectl")).To(Equal(1), "of values there is nothing to say")
 
 		elsewhere := newNamespace(ctx)
 		objects, err := manifests.Decode("bundle", []byte(strings.ReplaceAll(r.Out, "namespace: "+namespace, "namespace: "+elsewhere)))
@@ -58,6 +61,12 @@ var _ = Describe("export", onCluster(func() {
 		Eventually(ctx, func() error {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: elsewhere, Name: "settings"}, &corev1.ConfigMap{})
 		}).Should(Succeed(), "the operator works on what was brought there")
+	})
+
+	It("takes no format for a file", func(ctx SpecContext) {
+		Expect(run(ctx, "fairlead", "export", "shop", "-o", "json")).To(And(
+			HaveField("Code", 2), HaveField("Err", ContainSubstring(`--output "json": here it names a file or folder`)),
+		))
 	})
 
 	It("writes files, Secrets only where they are wanted, and none over another", func(ctx SpecContext) {

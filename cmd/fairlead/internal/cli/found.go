@@ -2,44 +2,74 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// found is a component that exists, and whose reconciler is known.
+// found is an object that exists in a cluster.
 type found struct {
-	cluster    *cluster.Cluster
-	target     cluster.Target
-	obj        *unstructured.Unstructured
-	status     metav1alpha1.Status
-	reconciler string
+	cluster *cluster.Cluster
+	target  cluster.Target
+	obj     *unstructured.Unstructured
 }
 
-// find finds the component that a person named, to tell its operator something.
+// find connects as the flags say, and finds what a person named.
 func (a *app) find(ctx context.Context, name string) (found, error) {
 	c, target, err := a.connect(name)
 	if err != nil {
 		return found{}, err
 	}
-	f := found{cluster: c, target: target}
-	if f.obj, err = c.Find(ctx, target); err != nil {
-		return found{}, err
+	obj, err := c.Find(ctx, target)
+	return found{c, target, obj}, err
+}
+
+// maintained is a component whose reconciler is known, so that it can be told something.
+type maintained struct {
+	found
+	status     metav1alpha1.Status
+	reconciler string
+}
+
+// findMaintained finds the component that a person named, to tell its operator something.
+func (a *app) findMaintained(ctx context.Context, name string) (maintained, error) {
+	f, err := a.find(ctx, name)
+	if err != nil {
+		return maintained{}, err
 	}
-	if f.status, err = cluster.StatusIfAny(target, f.obj); err != nil {
-		return found{}, err
+	return f.maintained()
+}
+
+// maintained reads the status, and who maintains it.
+func (f found) maintained() (maintained, error) {
+	status, err := cluster.StatusIfAny(f.target, f.obj)
+	if err != nil {
+		return maintained{}, err
 	}
-	f.reconciler, err = cluster.Reconciler(target, f.status)
-	return f, err
+	reconciler, err := cluster.Reconciler(f.target, status)
+	return maintained{f, status, reconciler}, err
+}
+
+// request asks the operator for a pass, and to acknowledge that, if somebody waits for it. It returns the component with the request.
+func (f maintained) request(ctx context.Context, acknowledge bool) (after *unstructured.Unstructured, request string, err error) {
+	request = time.Now().UTC().Format(time.RFC3339Nano)
+	annotations := map[string]string{f.annotation(component.AnnotationReconcileRequested): request}
+	if acknowledge {
+		annotations[f.annotation(component.AnnotationReconcileAcknowledge)] = request
+	}
+	after, err = f.cluster.Annotate(ctx, f.obj, annotations)
+	return after, request, err
 }
 
 // annotation returns the key of an annotation that the component's operator heeds.
-func (f found) annotation(name string) string { return f.reconciler + "/" + name }
+func (f maintained) annotation(name string) string { return f.reconciler + "/" + name }
 
 // suspended says that the spec, or the operator, says so.
-func (f found) suspended() bool {
+func (f maintained) suspended() bool {
 	suspend, _, _ := unstructured.NestedBool(f.obj.Object, "spec", "suspend")
 	return suspend || f.status.State == metav1alpha1.StateSuspended && f.status.ObservedGeneration >= f.obj.GetGeneration()
 }

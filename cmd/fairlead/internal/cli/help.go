@@ -11,8 +11,8 @@ const exitCodes = `The exit code tells what became of a command:
   0  yes: it is so, or it was done
   1  the answer is no: the component does not exist, is Stalled or Suspended, the time was up, the API server refused a write,
      or the command was interrupted; the reason is on stderr
-  2  bad usage or input: flags and arguments, a folder or a file of values, a source that does not render, a type that the cluster
-     does not serve
+  2  bad usage or input: flags and arguments, a folder or a file of values, a source that does not render (which apply leaves to the
+     operator, and answers 1 with --wait), a type that the cluster does not serve
   3  the cluster could not be asked: kubeconfig invalid, not reachable, not authorized, forbidden, the custom resource definition
      of components not installed
 

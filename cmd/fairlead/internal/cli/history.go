@@ -14,8 +14,8 @@ import (
 const historyHelp = `Show the last ten revisions of the component NAME, the newest last: when they were applied, how long that took, what
 became of them, and which source they came from.
 
-A change of the spec's inputs, or of what it refers to, makes a revision, once it renders. What was rendered is not kept: to go back, apply
-the former source again.`
+A change of the spec's inputs, or of what it refers to, makes a revision, once it renders. What does not render is shown as Failed, without a
+number: what was applied before stays. What was rendered is not kept: to go back, apply the former source again.`
 
 // historyFormats are those that show revisions, which are no objects.
 var historyFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
@@ -41,21 +41,17 @@ func (a *app) newHistory() *cobra.Command {
 }
 
 func (a *app) history(ctx context.Context, name string, out show.Output) error {
-	c, target, err := a.connect(name)
+	f, err := a.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	obj, err := c.Find(ctx, target)
-	if err != nil {
-		return err
-	}
-	status, err := cluster.StatusIfAny(target, obj)
+	status, err := cluster.StatusIfAny(f.target, f.obj)
 	if err != nil {
 		return err
 	}
 	if len(status.History) == 0 && !out.Structured() {
-		_, err := fmt.Fprintf(a.ErrOut, "%s has no revisions yet.\n", target)
+		_, err := fmt.Fprintf(a.ErrOut, "%s has no revisions yet.\n", f.target)
 		return err
 	}
-	return show.NewHistory(obj, status).Print(out, time.Now())
+	return show.NewHistory(f.obj, status).Print(out, time.Now())
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -38,7 +41,8 @@ func (a *app) newLogs() *cobra.Command {
 		Short: "Show the logs of a component's pods",
 		Long:  logsHelp,
 		Example: `  fairlead logs shop --follow
-  fairlead logs shop deployment/web --since 10m --timestamps`,
+  fairlead logs shop deployment/web --since 10m --timestamps
+  fairlead logs shop --previous --tail 50`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.logs(ctx, args[0], args[1:], o)
@@ -51,10 +55,12 @@ func (a *app) newLogs() *cobra.Command {
 	flags.DurationVar(&o.Since, "since", 0, "only lines that are not older than this, such as 10m")
 	flags.StringVarP(&o.Container, "container", "c", "", "only the containers of this name; by default the one that the pod's annotation names, or the first")
 	flags.BoolVar(&o.All, "all-containers", false, "all containers of each pod")
+	flags.BoolVarP(&o.Previous, "previous", "p", false, "what containers wrote before they were restarted last, as far as they were")
 	flags.StringVarP(&o.selector, "selector", "l", "", "only pods with these labels, such as app=web")
 	flags.BoolVar(&o.Timestamps, "timestamps", false, "show when each line was written")
 	flags.BoolVar(&o.Prefix, "prefix", true, "show which pod and container wrote each line")
 	flags.IntVar(&o.limit, "max-log-requests", 50, "how many logs are read at once")
+	a.completeContainers(cmd)
 	return cmd
 }
 
@@ -68,6 +74,8 @@ func (o logOptions) check() (labels.Selector, error) {
 		return nil, exit.BadUsage("--max-log-requests %d: want 1 at least", o.limit)
 	case o.All && o.Container != "":
 		return nil, exit.BadUsage("--container and --all-containers exclude each other")
+	case o.Previous && o.follow:
+		return nil, exit.BadUsage("--previous and --follow exclude each other: a container that ended writes nothing more")
 	}
 	selector, err := labels.Parse(o.selector)
 	if err != nil {
@@ -99,10 +107,18 @@ func (a *app) logs(ctx context.Context, name string, only []string, o logOptions
 		return err
 	}
 	if len(sources) == 0 {
-		_, err := fmt.Fprintf(a.ErrOut, "%s has no pods that have begun.\n", target)
+		_, err := fmt.Fprintf(a.ErrOut, "%s has no %s.\n", target, o.wanted())
 		return err
 	}
 	return logs.Print(ctx, c, sources, o.Options, a.Out, a.warn)
+}
+
+// wanted says what has the logs.
+func (o logOptions) wanted() string {
+	if o.Previous {
+		return "containers that were restarted"
+	}
+	return "pods that have begun"
 }
 
 // podLogs finds the pods of workloads.
@@ -120,35 +136,50 @@ func (p *podLogs) selection(namespace string) cluster.Selection {
 // sources returns the containers that have logs now.
 func (p *podLogs) sources(ctx context.Context, namespaces []string) ([]logs.Source, error) {
 	var found []logs.Source
-	for _, namespace := range namespaces {
-		var list corev1.PodList
-		err := p.cluster.Pages(ctx, &list, p.selection(namespace), func() error {
-			for i := range list.Items {
-				sources, err := p.of(ctx, &list.Items[i])
-				if err != nil {
-					return err
-				}
-				found = append(found, sources...)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
+	named := map[string]bool{}
+	err := p.each(ctx, namespaces, func(pod *corev1.Pod) {
+		found = append(found, logs.Sources(pod, p.options.Options)...)
+		for _, name := range logs.Containers(pod) {
+			named[name] = true
 		}
-	}
-	if len(found) > p.options.limit {
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) > p.options.limit:
 		return nil, exit.Refuse("%d logs are more than --max-log-requests %d; name a dependent, or raise it", len(found), p.options.limit)
+	case p.options.Container != "" && len(named) > 0 && !named[p.options.Container]:
+		return nil, exit.Refuse("no pod has a container %q; they have %s", p.options.Container, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
 	}
 	return found, nil
 }
 
-// of returns the sources of a pod, if it is one of ours.
-func (p *podLogs) of(ctx context.Context, pod *corev1.Pod) ([]logs.Source, error) {
-	_, ours, err := p.belongings.DependentOf(ctx, manifests.Key{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}, pod)
-	if err != nil || !ours {
-		return nil, err
+// each calls visit for each pod that is one of ours.
+func (p *podLogs) each(ctx context.Context, namespaces []string, visit func(*corev1.Pod)) error {
+	for _, namespace := range namespaces {
+		var list corev1.PodList
+		err := p.cluster.Pages(ctx, &list, p.selection(namespace), func() error {
+			for i := range list.Items {
+				ours, err := p.ours(ctx, &list.Items[i])
+				if err != nil {
+					return err
+				}
+				if ours {
+					visit(&list.Items[i])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return logs.Sources(pod, p.options.Options), nil
+	return nil
+}
+
+func (p *podLogs) ours(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	_, ours, err := p.belongings.DependentOf(ctx, manifests.Key{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}, pod)
+	return ours, err
 }
 
 // follow shows the logs of all pods that there are, and that come, until the context ends.
@@ -159,9 +190,9 @@ func (p *podLogs) follow(ctx context.Context, namespaces []string, f *logs.Follo
 			var list corev1.PodList
 			began := false
 			add := func(pod *corev1.Pod) error {
-				sources, err := p.of(watching, pod)
-				if err == nil {
-					err = f.Add(watching, sources, began)
+				ours, err := p.ours(watching, pod)
+				if err == nil && ours {
+					err = f.Add(watching, logs.Sources(pod, p.options.Options), began)
 				}
 				if errors.Is(err, logs.ErrTooMany) {
 					err = exit.Refuse("%w; name a dependent, or raise --max-log-requests", err)

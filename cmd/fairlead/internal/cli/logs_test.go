@@ -4,6 +4,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -56,6 +57,40 @@ var _ = Describe("logs", onCluster(func() {
 		p.stop()
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		Expect(p.err.Contents()).To(BeEmpty())
+	})
+
+	It("shows what containers wrote before they were restarted", func(ctx SpecContext) {
+		namespace, node := newNamespace(ctx), newKubelet(ctx)
+		web := workload(ctx, namespace, "web")
+		podOf(ctx, node, namespace, "web-a", web)
+		crashed := podOf(ctx, node, namespace, "web-b", web)
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
+		Expect(fairlead(ctx, namespace, "logs", "shop", "--previous")).To(Equal(result{Err: "component.fairlead.io/shop has no containers that were restarted.\n"}))
+
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(crashed), crashed)).To(Succeed())
+		crashed.Status.ContainerStatuses[0].RestartCount = 1
+		crashed.Status.ContainerStatuses[0].LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+		Expect(k8s.Status().Update(ctx, crashed)).To(Succeed())
+		node.container("web-b", "main") <- "2026-03-01T12:00:01Z before"
+		Expect(fairlead(ctx, namespace, "logs", "shop", "-p", "--all-containers")).To(Equal(result{Out: "[pod/web-b/main] before\n"}))
+		Expect(node.asked()).To(HaveKeyWithValue("previous", []string{"true"}))
+		Expect(fairlead(ctx, namespace, "logs", "shop", "-p", "-f").Code).To(Equal(2))
+	})
+
+	It("says which containers there are when one is named that no pod has, and completes their names", func(ctx SpecContext) {
+		namespace, node := newNamespace(ctx), newKubelet(ctx)
+		podOf(ctx, node, namespace, "web-a", workload(ctx, namespace, "web"))
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
+		r := fairlead(ctx, namespace, "logs", "shop", "-c", "sidecar")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring(`no pod has a container "sidecar"; they have main, proxy`))))
+
+		flags := connected(namespace)
+		complete := func(args ...string) string {
+			return run(ctx, append([]string{flags[0], "__complete"}, append(flags[1:], args...)...)...).Out
+		}
+		Expect(complete("logs", "shop", "-c", "")).To(HavePrefix("main\nproxy\n:4\n"))
+		Expect(complete("logs", "shop", "deployment/web", "--container", "pr")).To(HavePrefix("proxy\n:4\n"))
+		Expect(complete("logs", "-c", "")).To(HavePrefix(":4\n"), "nobody has said of which component")
 	})
 
 	It("says what there is when a dependent is named that has no pods", func(ctx SpecContext) {

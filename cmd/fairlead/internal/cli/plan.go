@@ -86,5 +86,5 @@ func (o planOptions) check(args []string) error {
 	return nil
 }
 
-var errNoPreview = errors.New("its operator renders it, and only that knows how: without DIR, plan and diff are for components of fairlead.io; " +
-	"plan --delete works for all")
+var errNoPreview = errors.New("its operator renders it, and only that knows how, so that nobody else can tell what it would do; " +
+	"fairlead tree shows its dependents as they are, and fairlead plan --delete what its deletion would do")

@@ -6,25 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const rbacHelp = `Print the roles that the component NAME needs: a Role in each namespace, and a ClusterRole for what has none or is in several.
+const rbacHelp = `Print the roles that the component NAME needs: a Role in each namespace, and a ClusterRole for what has none.
 
 They grant the service account that the component acts as what the operator asks for in its name: to write the dependents, to hand out
 the rights in roles among them, and to read what the component references and looks up. Where the operator must be granted something to
@@ -41,8 +38,12 @@ type rbacOptions struct {
 	renderOptions
 	folder  string
 	account string
+	observe string
 	bind    bool
 }
+
+// reaches are how far an operator may watch.
+var reaches = []string{string(component.ReachCluster), string(component.ReachNamespaces), string(component.ReachIdentity)}
 
 func (a *app) newRBAC() *cobra.Command {
 	o := rbacOptions{renderOptions: renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}, includeCRDs: true}}
@@ -63,6 +64,8 @@ func (a *app) newRBAC() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
 	flags.StringVar(&o.account, "service-account", "", "service account that the component acts as; by default the one that it names, or else "+defaultAccount)
+	flags.StringVar(&o.observe, "observe", string(component.ReachCluster), "how far the operator watches: "+strings.Join(reaches, ", "))
+	complete(cmd, "observe", reaches...)
 	flags.BoolVar(&o.bind, "bind", false, "print the bindings to the service account, too")
 	o.addRenderFlags(cmd)
 	changed = func() bool {
@@ -75,13 +78,14 @@ func (a *app) newRBAC() *cobra.Command {
 const defaultAccount = "fairlead"
 
 func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
-	if problems := validation.IsDNS1123Subdomain(o.account); o.account != "" && len(problems) > 0 {
-		return exit.BadUsage("--service-account %q: %s", o.account, problems[0])
+	if err := o.check(name); err != nil {
+		return err
 	}
 	needs, roles, err := a.needsOf(ctx, name, o)
 	if err != nil {
 		return err
 	}
+	needs.AccountWatches = o.observe == string(component.ReachIdentity)
 	operator, err := needs.OfOperator()
 	if err != nil {
 		return err
@@ -90,6 +94,10 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	if rights.HandsOut(grants) {
 		a.warn(errors.New("there are roles among the dependents: with bind and escalate on them the account can reach what these may grant"))
 	}
+	if rights.HandsOutAnything(grants) {
+		a.warn(errors.New("roles with the update policy replace are created by POST, for which escalate cannot be granted by name: " +
+			"it is granted on all roles; another update policy for these needs it on them alone"))
+	}
 	objects, err := roles.Of(grants, operator)
 	if err != nil {
 		return err
@@ -97,100 +105,18 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	return unwritten(render.WriteRaw(a.Out, objects))
 }
 
-// needsOf renders the component, from a folder or as it is in the cluster.
-func (a *app) needsOf(ctx context.Context, name string, o rbacOptions) (rights.Needs, rights.Roles, error) {
-	if o.folder != "" {
-		return a.needsOfFolder(ctx, name, o)
+// check finds what is wrong with the command line before anything is read.
+func (o rbacOptions) check(name string) error {
+	if problems := validation.IsDNS1123Subdomain(o.account); o.account != "" && len(problems) > 0 {
+		return exit.BadUsage("--service-account %q: %s", o.account, problems[0])
 	}
-	return a.needsOfComponent(ctx, name, o)
-}
-
-func (a *app) needsOfFolder(ctx context.Context, name string, o rbacOptions) (rights.Needs, rights.Roles, error) {
-	o.name = name
-	req, err := o.request(*a.flags.Namespace)
-	if err != nil {
-		return rights.Needs{}, rights.Roles{}, err
+	if !slices.Contains(reaches, o.observe) {
+		return exit.BadUsage("--observe %q: want %s", o.observe, strings.Join(reaches, ", "))
 	}
-	if req.Source, err = openSource(o.folder, o.path); err != nil {
-		return rights.Needs{}, rights.Roles{}, err
+	if problems := validation.IsDNS1123Subdomain(name); o.folder != "" && len(problems) > 0 {
+		return exit.BadUsage("component %q: with --dir it is only a name: %s", name, problems[0])
 	}
-	if req.Values, err = o.values.Load(); err != nil {
-		return rights.Needs{}, rights.Roles{}, exit.BadInput("%w", err)
-	}
-	recorder := &rights.Recorder{}
-	req.Target = recorder
-	objects, err := render.Dependents(ctx, req)
-	if err != nil {
-		return rights.Needs{}, rights.Roles{}, unrendered(ctx, o.folder, err)
-	}
-	a.warnOfNothing(o.folder, len(objects))
-	needs := rights.Needs{
-		Namespace: req.Namespace, Policies: withDefaults(metav1alpha1.Policies{}), Objects: objects, Lookups: recorder.Asked(),
-		References: []metav1alpha1.Reference{anySource},
-		Resource:   rights.Resources(objects, nil, a.warnOfGuess),
-	}
-	return needs, o.roles(client.ObjectKey{Namespace: req.Namespace, Name: name}, ""), nil
-}
-
-func (a *app) needsOfComponent(ctx context.Context, name string, o rbacOptions) (rights.Needs, rights.Roles, error) {
-	fail := func(err error) (rights.Needs, rights.Roles, error) { return rights.Needs{}, rights.Roles{}, err }
-	c, target, err := a.connect(name)
-	if err != nil {
-		return fail(err)
-	}
-	if !target.IsReadyMade() {
-		return fail(exit.BadUsage("%s: only of components.%s it is known what they render; name the folder by --dir", target, v1alpha1.GroupVersion.Group))
-	}
-	obj, err := c.Find(ctx, target)
-	if err != nil {
-		return fail(err)
-	}
-	component := &v1alpha1.Component{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
-		return fail(err)
-	}
-	about, err := a.flags.ToDiscoveryClient()
-	if err != nil {
-		return fail(exit.Unasked("kubeconfig: %w", err))
-	}
-	req, err := notes.Request(ctx, c.Client, about, component)
-	if err != nil {
-		return fail(exit.Refuse("%s: it cannot be rendered: %w", target, err))
-	}
-	recorder := &rights.Recorder{Answers: req.Target}
-	req.Target = recorder
-	objects, err := render.Live(ctx, req, c.RESTMapper())
-	if err != nil {
-		return fail(exit.Refuse("%s: it cannot be rendered: %w", target, err))
-	}
-	needs := rights.Needs{
-		Namespace: component.Namespace, Policies: withDefaults(component.Policies()), Objects: objects, Lookups: recorder.Asked(),
-		References: referencesOf(component), Resource: rights.Resources(objects, c.RESTMapper(), a.warnOfGuess),
-	}
-	return needs, o.roles(client.ObjectKeyFromObject(component), component.ServiceAccountName()), nil
-}
-
-// anySource is whatever ConfigMap apply puts a folder into: each content has one of a name of its own.
-var anySource = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference}
-
-// referencesOf returns what the component reads, now and after the next apply.
-func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
-	references := component.References()
-	source := component.Spec.Source.ConfigMap
-	if source == nil || !publish.Names(component.Name, source.Name) {
-		return references
-	}
-	references = slices.DeleteFunc(references, func(ref metav1alpha1.Reference) bool {
-		return ref.Kind == metav1alpha1.ConfigMapReference && ref.Name == source.Name
-	})
-	return append(references, anySource)
-}
-
-// withDefaults fills in what the ready-made operator is configured to.
-func withDefaults(p metav1alpha1.Policies) metav1alpha1.Policies {
-	return p.Or(metav1alpha1.Policies{
-		Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
-	})
+	return nil
 }
 
 func (o rbacOptions) roles(component client.ObjectKey, named string) rights.Roles {

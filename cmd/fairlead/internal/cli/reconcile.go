@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const reconcileHelp = `Let the operator of the component NAME look at it now, whatever it waits for: what was put off because somebody undoes it
@@ -36,19 +35,14 @@ func (a *app) newReconcile() *cobra.Command {
 }
 
 func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout time.Duration) error {
-	found, err := a.find(ctx, name)
+	found, err := a.findMaintained(ctx, name)
 	if err != nil {
 		return err
 	}
 	if found.suspended() {
 		return exit.Refuse("%s is suspended; resume it first", found.target)
 	}
-	request := time.Now().UTC().Format(time.RFC3339Nano)
-	annotations := map[string]string{found.annotation(component.AnnotationReconcileRequested): request}
-	if wait {
-		annotations[found.annotation(component.AnnotationReconcileAcknowledge)] = request
-	}
-	after, err := found.cluster.Annotate(ctx, found.obj, annotations)
+	after, request, err := found.request(ctx, wait)
 	if err != nil {
 		return err
 	}

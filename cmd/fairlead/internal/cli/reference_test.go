@@ -49,11 +49,7 @@ func pageOf(command *cobra.Command) string {
 	if command.Runnable() {
 		fmt.Fprintf(&out, "\n```text\n%s\n```\n", command.UseLine())
 	}
-	for _, text := range []string{command.Long, command.Example} {
-		if text = strings.TrimSpace(text); text != "" && text != command.Short {
-			fmt.Fprintf(&out, "\n```text\n%s\n```\n", text)
-		}
-	}
+	out.WriteString(textsOf(command))
 	var rows [][]string
 	for _, sub := range visible(command) {
 		rows = append(rows, []string{reference.Code(sub.UseLine()), reference.Prose(sub.Short)})
@@ -63,6 +59,23 @@ func pageOf(command *cobra.Command) string {
 	}
 	if command.NonInheritedFlags().HasAvailableFlags() {
 		out.WriteString("\n## Flags\n\n" + flagsOf(command.NonInheritedFlags()))
+	}
+	for _, sub := range visible(command) {
+		fmt.Fprintf(&out, "\n## %s\n%s", sub.CommandPath(), textsOf(sub))
+		if sub.NonInheritedFlags().HasAvailableFlags() {
+			out.WriteString("\n" + flagsOf(sub.NonInheritedFlags()))
+		}
+	}
+	return out.String()
+}
+
+// textsOf is what a command says at length.
+func textsOf(command *cobra.Command) string {
+	var out strings.Builder
+	for _, text := range []string{command.Long, command.Example} {
+		if text = strings.TrimSpace(text); text != "" && text != command.Short {
+			fmt.Fprintf(&out, "\n```text\n%s\n```\n", text)
+		}
 	}
 	return out.String()
 }

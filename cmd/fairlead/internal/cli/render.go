@@ -112,6 +112,9 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 		return unrendered(ctx, place, err)
 	}
 	a.warnOfNothing(place, len(objects))
+	for _, gk := range render.Misspelt(objects) {
+		a.warn(fmt.Errorf("%s: Kubernetes has no such type; is it misspelt?", gk))
+	}
 	return unwritten(render.WriteDependents(a.Out, objects))
 }
 

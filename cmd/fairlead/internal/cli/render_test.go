@@ -63,6 +63,18 @@ var _ = Describe("render", func() {
 		Entry("as they are", "--raw"),
 	)
 
+	It("warns of kinds that a group of Kubernetes does not have", func(ctx SpecContext) {
+		r := run(ctx, "fairlead", "render", folder("a.yaml", `{apiVersion: v1, kind: ConfigMpa, metadata: {name: a}}
+---
+{apiVersion: apps/v1, kind: Deploymnet, metadata: {name: a}}
+---
+{apiVersion: example.com/v1, kind: Deploymnet, metadata: {name: a}}
+`))
+		Expect(r.Code).To(BeZero())
+		Expect(r.Err).To(Equal("warning: ConfigMpa: Kubernetes has no such type; is it misspelt?\n" +
+			"warning: Deploymnet.apps: Kubernetes has no such type; is it misspelt?\n"))
+	})
+
 	It("takes the first document of a file of values, and warns of the others", func(ctx SpecContext) {
 		file := filepath.Join(folder("values.yaml", "replicas: 7\n---\nreplicas: 8\n"), "values.yaml")
 		r := run(ctx, "fairlead", "render", "testdata/render/chart", "-f", file)

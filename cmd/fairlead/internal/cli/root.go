@@ -89,7 +89,7 @@ func newApp(streams genericiooptions.IOStreams) *app {
 	busy := progress.NewBusy(streams.ErrOut)
 	a := &app{IOStreams: streams, busy: busy}
 	a.Out, a.ErrOut = busy.Before(streams.Out), busy.Before(streams.ErrOut)
-	a.flags = cluster.Configure(genericclioptions.NewConfigFlags(true).WithWarningPrinter(a.IOStreams))
+	a.flags = cluster.Configure(genericclioptions.NewConfigFlags(true))
 	return a
 }
 

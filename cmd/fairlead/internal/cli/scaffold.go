@@ -16,9 +16,10 @@ import (
 
 const scaffoldHelp = `Write a project for an operator of your own: its type, a generator, a program, a Helm chart, tests and what builds them.
 
-What the operator renders is the chart of --chart, or the kustomization of --kustomization, which are copied into the project; without
-them it is an example. With a chart the spec of the component has the chart's values as its fields: their types, descriptions and
-limits come from values.yaml and values.schema.json.
+What the operator renders is the chart of --chart, a folder or what helm package made of it, or the kustomization of --kustomization, which
+are copied into the project; without them it is an example. With a chart the spec of the component has the chart's values as its fields:
+their types, descriptions and limits come from values.yaml and values.schema.json. What does not render is refused, with file and
+line; where it lacks values, or a cluster, a warning says so.
 
 The project builds, passes its tests and brings its sample to Ready as it is. Go and make complete it, so they must be on the PATH.
 No file is overwritten without --force, and where anything fails nothing is written at all.

@@ -56,22 +56,31 @@ func (a *app) updateProject(ctx context.Context, dir string, o scaffoldUpdateOpt
 	for _, note := range update.Notes {
 		a.warn(errors.New(note))
 	}
-	if err != nil {
+	unfinished, written := errors.AsType[*scaffold.UnfinishedError](err)
+	if err != nil && !written {
 		return exit.BadInput("%w", err)
 	}
+	a.listUpdate(update)
+	if written {
+		return exit.Refuse("%w", unfinished)
+	}
+	switch {
+	case len(update.Conflicts) > 0 && o.keepConflicts && !o.dryRun:
+		return exit.Refuse("conflicts that are left to you, and marked in the files: %d", len(update.Conflicts))
+	case len(update.Conflicts) > 0:
+		return exit.Refuse("nothing was written, for conflicts: %d; --keep-conflicts writes them into the files", len(update.Conflicts))
+	case len(update.Changes) == 0:
+		a.println(dir + " is up to date")
+	}
+	return nil
+}
+
+// listUpdate says what becomes of each file.
+func (a *app) listUpdate(update scaffold.Update) {
 	for _, change := range update.Changes {
 		a.println(string(change.Verb) + " " + change.File)
 	}
 	for _, conflict := range update.Conflicts {
 		a.println("conflict " + conflict.String())
 	}
-	switch {
-	case len(update.Conflicts) > 0 && o.keepConflicts && !o.dryRun:
-		return exit.Refuse("%d conflicts are left to you: they are marked in the files", len(update.Conflicts))
-	case len(update.Conflicts) > 0:
-		return exit.Refuse("%d conflicts, and nothing was written; --keep-conflicts writes them into the files", len(update.Conflicts))
-	case len(update.Changes) == 0:
-		a.println(dir + " is up to date")
-	}
-	return nil
 }

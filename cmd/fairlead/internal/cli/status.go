@@ -48,28 +48,24 @@ func (a *app) newStatus() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, name string, watch bool, out show.Output) error {
-	c, target, err := a.connect(name)
+	f, err := a.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	obj, err := c.Find(ctx, target)
-	if err != nil {
-		return err
-	}
-	s, err := statusOf(target, obj)
+	s, err := statusOf(f.target, f.obj)
 	if err != nil {
 		return err
 	}
 	if watch {
-		w := &statusWatch{target: target, out: out, printed: show.Status{}}
-		if s, err = w.follow(ctx, c, obj); err != nil {
+		w := &statusWatch{target: f.target, out: out, printed: show.Status{}}
+		if s, err = w.follow(ctx, f.cluster, f.obj); err != nil {
 			return err
 		}
 	} else if err := s.Print(out, time.Now()); err != nil {
 		return err
 	}
 	if !s.IsReady() {
-		return exit.RefuseShown("%s is not ready", target)
+		return exit.RefuseShown("%s is not ready", f.target)
 	}
 	return nil
 }

@@ -171,6 +171,11 @@ var _ = Describe("suspend and resume", onCluster(func() {
 		Eventually(ctx, p.out).Should(gbytes.Say("the operator has not taken note of it yet"))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.out).To(gbytes.Say("its operator leaves it alone\n"))
+		report(ctx, shopIn(ctx, namespace), allReady())
+		Expect(fairlead(ctx, namespace, "suspend", "shop", "--wait")).To(And(HaveField("Code", 1),
+			HaveField("Err", "fairlead: component.fairlead.io/shop is not suspended: its operator saw spec.suspend, and goes on all the same\n")))
+		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		p = start(ctx, namespace, "resume", "shop", "--wait")
 		Eventually(ctx, p.out).Should(gbytes.Say("generation 3 is not observed"))
 		report(ctx, shopIn(ctx, namespace), allReady())

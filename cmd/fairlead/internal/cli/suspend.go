@@ -38,7 +38,7 @@ func (a *app) newSuspend() *cobra.Command {
 }
 
 func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeout time.Duration) error {
-	f, err := a.find(ctx, name)
+	f, err := a.findMaintained(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *app) newResume() *cobra.Command {
 }
 
 func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.Duration) error {
-	f, err := a.find(ctx, name)
+	f, err := a.findMaintained(ctx, name)
 	if err != nil {
 		return err
 	}

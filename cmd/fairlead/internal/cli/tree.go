@@ -38,30 +38,26 @@ func (a *app) newTree() *cobra.Command {
 }
 
 func (a *app) tree(ctx context.Context, name string, out show.Output) error {
-	c, target, err := a.connect(name)
+	f, err := a.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	obj, err := c.Find(ctx, target)
+	status, err := cluster.Status(f.target, f.obj)
 	if err != nil {
 		return err
 	}
-	status, err := cluster.Status(target, obj)
-	if err != nil {
-		return err
-	}
-	inventory, unreadable := component.Inventory(ctx, c, &status)
+	inventory, unreadable := component.Inventory(ctx, f.cluster, &status)
 	a.busy.Begin(fmt.Sprintf("reading the dependents, %d", len(inventory)))
-	nodes, err := component.Tree(ctx, c, inventory)
+	nodes, err := component.Tree(ctx, f.cluster, inventory)
 	if err != nil {
 		return err
 	}
 	nodes = component.AddUnrecorded(nodes, status.Waiting)
-	if err := show.NewTree(obj, status, nodes).Print(out); err != nil {
+	if err := show.NewTree(f.obj, status, nodes).Print(out); err != nil {
 		return err
 	}
 	if unreadable != nil {
-		return exit.Refuse("%s: the inventory cannot be read in full: %w", target, unreadable)
+		return exit.Refuse("%s: the inventory cannot be read in full: %w", f.target, unreadable)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,8 +10,10 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
@@ -27,7 +30,8 @@ var _ = Describe("the command line", func() {
 		}
 		Expect(lines[1]).To(MatchRegexp(`^See 'fairlead.* --help'\.$`))
 	},
-		Entry("an unknown command", "aply shop .", "aply"),
+		Entry("an unknown command", "statsu shop --wait", `unknown command "statsu" for "fairlead"; Did you mean this? status`),
+		Entry("a command that is like none", "frobnicate", `unknown command "frobnicate" for "fairlead"`),
 		Entry("an unknown flag", "tree shop --colour", "--colour"),
 		Entry("no name", "tree", "accepts 1 arg"),
 		Entry("no folder", "apply shop", "accepts 2 arg"),
@@ -40,8 +44,14 @@ var _ = Describe("the command line", func() {
 		Entry("an unknown generator", "apply shop . --generator Jsonnet", "Helm, Kustomize, GoTemplate"),
 		Entry("a bad namespace", "apply shop . --target-namespace Shop_1", "--target-namespace"),
 		Entry("a bad release name", "apply shop . --target-name Shop_1", "--target-name"),
+		Entry("a bad account", "apply shop . --service-account Shop_1", "--service-account"),
 		Entry("a bad duration", "apply shop . --timeout soon", "--timeout"),
 		Entry("a negative duration", "delete shop --timeout -5m", "--timeout"),
+		Entry("roles of nothing", "rbac", "accepts 1 arg"),
+		Entry("roles for a way to watch that there is not", "rbac shop --dir . --observe everything", `--observe "everything"`, "cluster, namespaces, identity"),
+		Entry("roles of a folder for a type", "rbac widgets/shop --dir .", `component "widgets/shop"`, "only a name"),
+		Entry("roles for a bad account", "rbac shop --dir . --service-account Shop_1", "--service-account"),
+		Entry("roles of a component with values of a folder", "rbac shop --set a=b", "without --dir"),
 		Entry("a bad time-out of requests", "tree shop --request-timeout soon", "--request-timeout"),
 	)
 
@@ -56,20 +66,28 @@ var _ = Describe("the command line", func() {
 		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `"bad.yaml" is a file`),
 		Entry("a bad file of values", []string{"apply", "shop", "chart", "-f", "bad.yaml"}, "bad.yaml:2: invalid YAML"),
 		Entry("a missing file of values", []string{"apply", "shop", "chart", "-f", "none.yaml"}, "none.yaml: no such file"),
+		Entry("roles of a missing folder", []string{"rbac", "shop", "--dir", "nowhere"}, "nowhere"),
 		Entry("a bad assignment", []string{"apply", "shop", "chart", "--set", "a"}, "--set number 1"),
 	)
 
 	DescribeTable("answers 3 when no cluster can be asked", func(ctx SpecContext, flags []string, want string) {
 		GinkgoT().Setenv("KUBECONFIG", filepath.Join(folder(), "none"))
 		GinkgoT().Setenv("HOME", folder())
-		GinkgoT().Chdir(folder("kubeconfig", "apiVersion: v1\nkind: Config\nclusters: 7\n"))
+		const clusters = "apiVersion: v1\nkind: Config\nclusters: [{name: here, cluster: {server: \"https://127.0.0.1:1\"}}]\n"
+		GinkgoT().Chdir(folder("kubeconfig", "apiVersion: v1\nkind: Config\nclusters: 7\n", "clusters", clusters+
+			"contexts: [{name: whole, context: {cluster: here}}, {name: half, context: {namespace: apps}}]\n"))
 		r := run(ctx, append([]string{"fairlead", "list"}, flags...)...)
 		Expect(r.Code).To(Equal(3))
 		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want)))
 		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
 	},
 		Entry("a missing kubeconfig", []string{"--kubeconfig=nowhere"}, "nowhere"),
+		Entry("a KUBECONFIG that names no file", nil, "none; name a file by KUBECONFIG or --kubeconfig"),
 		Entry("a broken kubeconfig", []string{"--kubeconfig=kubeconfig"}, "kubeconfig"),
+		Entry("no current context", []string{"--kubeconfig=clusters"}, "no current context in clusters; name one by --context"),
+		Entry("a context without a cluster", []string{"--kubeconfig=clusters", "--context=half"}, `the context "half" names no cluster`),
+		Entry("nobody listening at the cluster of a context", []string{"--kubeconfig=clusters", "--context=whole"}, "127.0.0.1:1"),
+		Entry("nobody listening at a cluster", []string{"--kubeconfig=clusters", "--cluster=here"}, "127.0.0.1:1"),
 		Entry("an unknown context", []string{"--context=nowhere"}, "specified context: nowhere"),
 		Entry("nobody listening", []string{"--server=https://127.0.0.1:1"}, "127.0.0.1:1"),
 		Entry("no answer in time", []string{"--server=https://192.0.2.1", "--request-timeout=100ms"}, "192.0.2.1"),
@@ -124,10 +142,38 @@ var _ = Describe("the connection", onCluster(func() {
 		Expect(r.Code).To(Equal(3), "a token that nobody has")
 	})
 
+	// tree asks for an object of a type, and remembers no types from before.
+	tree := func(ctx SpecContext, namespace, kind string) result {
+		return fairlead(ctx, namespace, "tree", kind+"/t", "--cache-dir", GinkgoT().TempDir())
+	}
+
+	DescribeTable("does not choose among types of several groups", func(ctx SpecContext, one, other, name string, short ...string) {
+		namespace := newNamespace(ctx)
+		define(ctx, one, short...)
+		define(ctx, other, short...)
+		Eventually(ctx, func() result { return tree(ctx, namespace, name) }).Should(Equal(result{
+			Code: 2, Err: "fairlead: type \"" + name + "\" is ambiguous: name one of " + one + ", " + other + "\n",
+		}))
+		Expect(tree(ctx, namespace, other)).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("does not exist"))))
+	},
+		Entry("by their name", "twins.one.example.com", "twins.two.example.com", "twin"),
+		Entry("by their name, where one group looks like one of Kubernetes", "gates.gate.k8s.io", "gates.one.example.com", "gate"),
+		Entry("by their short name", "doves.one.example.com", "ducks.two.example.com", "du", "du"),
+	)
+
+	It("takes types of Kubernetes itself before others", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		define(ctx, "leases.one.example.com")
+		for _, name := range []string{"leases.one.example.com", "lease.coordination.k8s.io"} {
+			Eventually(ctx, func() string { return tree(ctx, namespace, name).Err }).Should(ContainSubstring("does not exist"))
+		}
+		Expect(tree(ctx, namespace, "lease")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("lease.coordination.k8s.io/t"))))
+	})
+
 	It("has its limits in the cluster, not here", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "tree", "sprockets/shop")
-		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"\n"}))
+		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"; kubectl api-resources lists those that it does\n"}))
 		r = fairlead(ctx, namespace, "tree", "shop")
 		Expect(r.Code).To(Equal(1))
 		Expect(uninstalled.Code).To(Equal(3))
@@ -135,6 +181,21 @@ var _ = Describe("the connection", onCluster(func() {
 			"install the custom resource definition of the operator first\n"))
 	})
 }))
+
+// define makes a type from the name of its resource and group, and its short names.
+func define(ctx context.Context, name string, short ...string) {
+	GinkgoHelper()
+	plural, group, _ := strings.Cut(name, ".")
+	singular := strings.TrimSuffix(plural, "s")
+	kind := strings.ToUpper(singular[:1]) + singular[1:]
+	text := strings.NewReplacer("plain.example.com", group, "Plain", kind, "plain", singular).Replace(plainType)
+	definition := must(manifests.Decode("crd.yaml", []byte(text)))[0]
+	Expect(unstructured.SetNestedStringSlice(definition.Object, short, "spec", "names", "shortNames")).To(Succeed())
+	// The API server asks this of groups that look like its own.
+	definition.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"})
+	Expect(k8s.Create(ctx, definition)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, definition)).To(Succeed()) })
+}
 
 // withoutUser writes a kubeconfig whose current context cannot log in, but others can.
 func withoutUser(cluster *testcluster.Cluster, namespace string) string {

@@ -41,27 +41,27 @@ func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.
 
 // ready waits until a component is ready for the generation that from has.
 func (w *waiter) ready(ctx context.Context, from *unstructured.Unstructured) error {
-	return w.until(ctx, from, func(status metav1alpha1.Status) progress.Report {
+	return w.until(ctx, from, "ready", func(status metav1alpha1.Status) progress.Report {
 		return progress.OfApply(status, from.GetGeneration())
 	})
 }
 
 // answered waits until the operator has answered a request for a pass, and the component is ready.
 func (w *waiter) answered(ctx context.Context, from *unstructured.Unstructured, request string) error {
-	return w.until(ctx, from, func(status metav1alpha1.Status) progress.Report {
+	return w.until(ctx, from, "ready", func(status metav1alpha1.Status) progress.Report {
 		return progress.OfRequest(status, from.GetGeneration(), request)
 	})
 }
 
 // suspended waits until the operator leaves a component alone.
 func (w *waiter) suspended(ctx context.Context, from *unstructured.Unstructured) error {
-	return w.until(ctx, from, func(status metav1alpha1.Status) progress.Report {
+	return w.until(ctx, from, "suspended", func(status metav1alpha1.Status) progress.Report {
 		return progress.OfSuspension(status, from.GetGeneration())
 	})
 }
 
-// until waits until the answer is yes, or no.
-func (w *waiter) until(ctx context.Context, from *unstructured.Unstructured, judge func(metav1alpha1.Status) progress.Report) error {
+// until waits until a component is what is wanted, or will not be.
+func (w *waiter) until(ctx context.Context, from *unstructured.Unstructured, wanted string, judge func(metav1alpha1.Status) progress.Report) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
 			return false, exit.Refuse("%s was deleted while waiting for it", w.target)
@@ -75,7 +75,7 @@ func (w *waiter) until(ctx context.Context, from *unstructured.Unstructured, jud
 		}
 		w.show(judge(status))
 		if w.last.Verdict == progress.Failed {
-			return false, exit.Refuse("%s is not ready: %s", w.target, w.last.Summary)
+			return false, exit.Refuse("%s is not %s: %s", w.target, wanted, w.last.Summary)
 		}
 		return w.last.Verdict == progress.Reached, nil
 	})

@@ -31,6 +31,13 @@ func allReady() metav1alpha1.Status {
 	}
 }
 
+func stalled(message string) metav1alpha1.Status {
+	conditions := readyCondition(metav1.ConditionFalse, metav1alpha1.ReasonDependentFailed, message)
+	conditions = append(conditions, conditions[0])
+	conditions[1].Type, conditions[1].Status = metav1alpha1.ConditionStalled, metav1.ConditionTrue
+	return metav1alpha1.Status{State: metav1alpha1.StateStalled, Conditions: conditions}
+}
+
 var web = metav1alpha1.DependentReport{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress", Message: "Available: 0/2"}
 
 var _ = Describe("apply --wait", onCluster(func() {
@@ -73,21 +80,52 @@ var _ = Describe("apply --wait", onCluster(func() {
 
 	It("says no with the reason when the component is stalled", func(ctx SpecContext) {
 		p, c := applying(ctx)
-		stalled := metav1alpha1.Status{State: metav1alpha1.StateStalled}
-		stalled.Conditions = readyCondition(metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed, "web.yaml:3: no value for image")
-		stalled.Conditions = append(stalled.Conditions, stalled.Conditions[0])
-		stalled.Conditions[1].Type, stalled.Conditions[1].Status = metav1alpha1.ConditionStalled, metav1.ConditionTrue
-		report(ctx, c, stalled)
+		report(ctx, c, stalled("web/Deployment is forbidden"))
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
-		Expect(p.err).To(gbytes.Say("^fairlead: component.fairlead.io/shop is not ready: GenerateFailed: web.yaml:3: no value for image\n$"))
+		Expect(p.err).To(gbytes.Say("^fairlead: component.fairlead.io/shop is not ready: DependentFailed: web/Deployment is forbidden\n$"))
+	})
+
+	It("asks the operator to try again where nothing changed since the component failed", func(ctx SpecContext) {
+		dir := folder("web.yaml", "")
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
+		report(ctx, shopIn(ctx, namespace), stalled("it was forbidden"))
+		again := func(answer metav1alpha1.Status) *process {
+			GinkgoHelper()
+			p := start(ctx, namespace, "apply", "shop", dir, "--wait")
+			Eventually(ctx, p.out).Should(gbytes.Say(
+				"component.fairlead.io/shop unchanged\ncomponent.fairlead.io/shop reconcile requested\nthe operator has not answered yet\n"))
+			c := shopIn(ctx, namespace)
+			answer.LastHandledReconcileAt = c.Annotations["fairlead.io/reconcile-requested-at"]
+			report(ctx, c, answer)
+			return p
+		}
+		p := again(stalled("it is forbidden still"))
+		Eventually(ctx, p.code).Should(Receive(Equal(1)))
+		Expect(p.err).To(gbytes.Say("shop is not ready: DependentFailed: it is forbidden still\n"))
+		p = again(allReady())
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+	})
+
+	It("says of a suspended component how it is resumed, and waits for nothing", func(ctx SpecContext) {
+		dir := folder("web.yaml", "")
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "suspend", "shop").Code).To(Equal(0))
+		const idle = "component.fairlead.io/shop is suspended, so that nothing is applied; fairlead resume shop lets its operator take it up\n"
+		r := fairlead(ctx, namespace, "apply", "shop", dir)
+		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n", Err: "warning: " + idle}))
+		r = fairlead(ctx, namespace, "apply", "shop", dir, "--wait")
+		Expect(r).To(Equal(result{Code: 1, Out: "component.fairlead.io/shop unchanged\n", Err: "fairlead: " + idle}))
 	})
 
 	It("names who was waited for when the time is up", func(ctx SpecContext) {
-		p, c := applying(ctx, "--timeout=3s")
+		p, c := applying(ctx)
 		report(ctx, c, progressing(web))
-		Eventually(ctx, p.code).Should(Receive(Equal(1)))
-		Expect(p.err).To(gbytes.Say(
-			`^fairlead: timed out after 3s for component.fairlead.io/shop: waiting for Deployment.apps shop/web \(InProgress: Available: 0/2\)\n$`))
+		p.stop()
+		Eventually(ctx, p.code).Should(Receive())
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--wait", "--timeout=200ms")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(HaveSuffix(
+			"fairlead: timed out after 200ms for component.fairlead.io/shop: waiting for Deployment.apps shop/web (InProgress: Available: 0/2)\n"))
 	})
 
 	It("asks whether there is an operator when none answers", func(ctx SpecContext) {

@@ -2,24 +2,17 @@ package cli
 
 import (
 	"context"
-	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
-	"github.com/fairlead-io/fairlead/internal/operator"
-	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -28,7 +21,8 @@ renders it, and the values that have a part in it. An object that a controller m
 
 With --field PATH it is about one field, such as spec.containers[web].image: who manages it, whether the manifest sets it, and by which values.
 
-The values are found by rendering the component again, with each of them changed, for 15 seconds at the most. What cannot be told is said so.`
+The values are found by rendering the component again, with each of them changed, for 15 seconds at the most; a function is called only once,
+and its values are not searched. What cannot be told is said so.`
 
 func (a *app) newWhy() *cobra.Command {
 	var output, field string
@@ -62,17 +56,14 @@ func (a *app) why(ctx context.Context, name, field string, out show.Output) erro
 	if !strings.Contains(name, "/") {
 		return exit.BadUsage("object %q: want TYPE/NAME", name)
 	}
-	c, target, err := a.connect(name)
+	f, err := a.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	live, err := c.Find(ctx, target)
-	if err != nil {
-		return err
-	}
+	c, live := f.cluster, f.obj
 	w := show.Why{Object: objectOf(live)}
 	if path != nil {
-		if w.Field, err = fieldOf(target, live, path); err != nil {
+		if w.Field, err = fieldOf(f.target, live, path); err != nil {
 			return err
 		}
 	}
@@ -81,8 +72,11 @@ func (a *app) why(ctx context.Context, name, field string, out show.Output) erro
 		return err
 	}
 	if dependent != live {
-		// What is rendered is the dependent, of which the field is none.
+		// What is rendered is the dependent, of which the field is none: it is known that no manifest sets it.
 		path = nil
+		if w.Field != nil {
+			w.Field.Unknown = false
+		}
 	}
 	if err := a.explain(ctx, c, dependent, owner, path, &w); err != nil {
 		return err
@@ -98,12 +92,12 @@ func objectOf(obj *unstructured.Unstructured) show.WhyObject {
 func fieldOf(target cluster.Target, live *unstructured.Unstructured, path changes.Path) (*show.WhyField, error) {
 	value, found := path.At(live)
 	if !found {
-		return nil, exit.Refuse("%s has no field %s", target, changes.Join(path))
+		return nil, exit.Refuse("%s has no field %s", target, path.In(live))
 	}
 	if changes.IsSecret(live) {
 		value = "***"
 	}
-	return &show.WhyField{Path: changes.Join(path), Value: value, Managers: changes.Managers(live, path)}, nil
+	return &show.WhyField{Path: path.In(live), Value: value, Unknown: true, Managers: changes.Managers(live, path)}, nil
 }
 
 // maxControllers bounds how many controllers one after the other are asked for their objects.
@@ -147,107 +141,4 @@ func ownerOf(obj *unstructured.Unstructured) (manifests.Owner, bool) {
 		}
 	}
 	return manifests.Owner{}, false
-}
-
-// explain says what the component tells of its dependent.
-func (a *app) explain(
-	ctx context.Context, c *cluster.Cluster, dependent *unstructured.Unstructured, owner manifests.Owner, path changes.Path, w *show.Why,
-) error {
-	w.Component, w.Reconciler = owner.Component().String(), owner.Reconciler
-	w.Settings = manifestSettings(dependent, owner.Reconciler)
-	mapping, err := c.ResolveType(owner.Kind + "." + owner.Group)
-	if err != nil {
-		w.Unknown = append(w.Unknown, "its component: "+exit.Line(err))
-		return nil
-	}
-	target := cluster.Target{Mapping: mapping, Namespace: owner.Namespace, Name: owner.Name}
-	obj := target.Blank()
-	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		w.Unknown = append(w.Unknown, "its component, which may live in another cluster: "+exit.Line(err))
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if err := recall(ctx, c, target, obj, dependent, w); err != nil {
-		return err
-	}
-	if !target.IsReadyMade() {
-		w.Unknown = append(w.Unknown, "file and values: only its operator knows how it is rendered")
-		return nil
-	}
-	return a.trace(ctx, c, obj, dependent, path, w)
-}
-
-func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[string]string {
-	settings := map[string]string{}
-	for key, value := range obj.GetAnnotations() {
-		name, ours := strings.CutPrefix(key, reconciler+"/")
-		if ours && name != manifests.AnnotationOwnerID && name != manifests.AnnotationDigest {
-			settings[name] = value
-		}
-	}
-	return settings
-}
-
-// recall enters what is recorded.
-func recall(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj, dependent *unstructured.Unstructured, w *show.Why) error {
-	status, err := cluster.StatusIfAny(target, obj)
-	if err != nil {
-		return err
-	}
-	w.Revision = status.Revision
-	inventory, err := component.Inventory(ctx, c, &status)
-	if err != nil {
-		w.Unknown = append(w.Unknown, "part of the record: "+exit.Line(err))
-	}
-	for _, e := range inventory {
-		if e.UID == dependent.GetUID() {
-			w.Recorded, w.Wave, w.DeleteWave = true, e.Order, e.EffectiveDeleteOrder()
-		}
-	}
-	return nil
-}
-
-// trace renders the component to see which file and values a dependent is from.
-func (a *app) trace(ctx context.Context, c *cluster.Cluster, obj, dependent *unstructured.Unstructured, path changes.Path, w *show.Why) error {
-	about, err := a.flags.ToDiscoveryClient()
-	if err != nil {
-		return exit.Unasked("kubeconfig: %w", err)
-	}
-	traced := &v1alpha1.Component{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, traced); err != nil {
-		return err
-	}
-	req, err := notes.Request(ctx, c.Client, about, traced)
-	if err != nil {
-		w.Unknown = append(w.Unknown, "file and values: "+exit.Line(err))
-		return nil
-	}
-	gvk := dependent.GroupVersionKind()
-	wanted := operator.Wanted{Key: manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: dependent.GetNamespace(), Name: dependent.GetName()}}
-	if path != nil {
-		wanted.At = path.At
-	}
-	p, err := operator.Trace(ctx, req, wanted)
-	switch {
-	case err != nil:
-		w.Unknown = append(w.Unknown, "file and values: "+exit.Line(err))
-		return nil
-	case p.Rendered == nil:
-		w.Unknown = append(w.Unknown, "file and values: it is not rendered any more")
-		return nil
-	}
-	w.File, w.Values = p.File, p.Values
-	if p.Unknown != "" {
-		w.Unknown = append(w.Unknown, "whether other values matter: "+p.Unknown)
-	}
-	if p.File == "" {
-		w.Unknown = append(w.Unknown, "file: what renders it does not tell")
-	}
-	if path != nil && w.Field != nil {
-		rendered, set := path.At(p.Rendered)
-		live, _ := path.At(dependent)
-		w.Field.Rendered, w.Field.Differs = set, set && !reflect.DeepEqual(rendered, live)
-	}
-	return nil
 }

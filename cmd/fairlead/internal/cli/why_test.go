@@ -26,6 +26,7 @@ var _ = Describe("why", onCluster(func() {
 			Expect(r.Code).To(Equal(0))
 			expectGolden("why/"+file, namespace, times.ReplaceAllString(r.Out, "at TIME"))
 		}
+		why("map.txt", "cm/settings", "--field", "data")
 		settings := &corev1.ConfigMap{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
 		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": {"theirs": "too"}}`)), client.FieldOwner("person"))).To(Succeed())
@@ -37,6 +38,37 @@ var _ = Describe("why", onCluster(func() {
 		why("secret.txt", "secret/login", "--field", "data.password")
 		why("existence.txt", "cm/extra")
 		why("wave.yaml", "sa/shop", "-o", "yaml")
+	})
+
+	It("does not say of a manifest that is not known what it sets", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		applied(ctx, namespace, folder(shopTemplates()...), "--set", "color=blue")
+		c := shopIn(ctx, namespace)
+		c.Spec.Suspend = true
+		c.Spec.Source.ConfigMap.Name = "none"
+		Expect(k8s.Update(ctx, c)).To(Succeed())
+		r := fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", MatchRegexp(`manifest +it is not known whether it sets this\n`))))
+		r = fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color", "-o", "json")
+		Expect(r.Out).To(ContainSubstring(`"unknown": true`))
+	})
+
+	It("knows that there is no manifest of what a controller made", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		applied(ctx, namespace, folder(shopTemplates()...))
+		settings := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
+		made := metav1.NewControllerRef(settings, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "made", OwnerReferences: []metav1.OwnerReference{*made}},
+			Data:       map[string]string{"color": "red"},
+		})).To(Succeed())
+		why := []string{"why", "cm/made", "--field", "data.color"}
+		Expect(fairlead(ctx, namespace, why...).Out).To(MatchRegexp(`manifest +there is none: a controller made this object\n`))
+		r := fairlead(ctx, namespace, append(why, "-o", "json")...)
+		Expect(r.Out).To(And(ContainSubstring(`"rendered": false`), ContainSubstring(`"through": [`), Not(ContainSubstring(`"unknown": true`))))
 	})
 
 	It("answers no where there is nothing to tell", func(ctx SpecContext) {

@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -76,7 +79,7 @@ func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 	}
 	gvk, err := c.kindOf(text)
 	if meta.IsNoMatchError(err) {
-		return nil, exit.BadInput("the cluster does not serve a type %q", text)
+		return nil, exit.BadInput("the cluster does not serve a type %q; kubectl api-resources lists those that it does", text)
 	}
 	if err != nil {
 		return nil, err
@@ -96,6 +99,9 @@ func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
 		}
 	}
 	gvk, noResource := c.mapper.KindFor(unversioned.WithVersion(""))
+	if noResource == nil {
+		return gvk, c.checkUnambiguous(unversioned, gvk)
+	}
 	if !meta.IsNoMatchError(noResource) {
 		return gvk, noResource
 	}
@@ -105,4 +111,53 @@ func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
 		return schema.GroupVersionKind{}, err
 	}
 	return mapping.GroupVersionKind, nil
+}
+
+// checkUnambiguous refuses a name without a group that types of several groups have. Types of Kubernetes itself come before all others, and among
+// them the API server's order counts, as with kubectl. A group that merely ends in k8s.io, as that of the Gateway API, is like any other.
+func (c *Cluster) checkUnambiguous(named schema.GroupResource, chosen schema.GroupVersionKind) error {
+	if named.Group != "" || clientgoscheme.Scheme.IsGroupRegistered(chosen.Group) {
+		return nil
+	}
+	all, err := c.mapper.ResourcesFor(named.WithVersion(""))
+	if err != nil {
+		return err
+	}
+	names, err := c.abbreviated(named.Resource)
+	if err != nil {
+		return err
+	}
+	for _, resource := range all {
+		names = append(names, resource.GroupResource().String())
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > 1 {
+		return exit.BadInput("type %q is ambiguous: name one of %s", named.Resource, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// abbreviated returns the resources of all groups that have a short name; none where it is the full name of another, which goes before. The mapper
+// takes the first one and does not tell of the others.
+func (c *Cluster) abbreviated(short string) ([]string, error) {
+	_, lists, err := c.served.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return nil, err
+	}
+	var names []string
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, resource := range list.APIResources {
+			if resource.Name == short || resource.SingularName == short {
+				return nil, nil
+			}
+			if slices.Contains(resource.ShortNames, short) {
+				names = append(names, schema.GroupResource{Group: gv.Group, Resource: resource.Name}.String())
+			}
+		}
+	}
+	return names, nil
 }

@@ -98,7 +98,21 @@ func CodeOf(err error) Code {
 	return NotAsked
 }
 
-// Line returns the message of an error as one line.
+// Line returns the message of an error as one line. What follows a question or a colon goes on without a break.
 func Line(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	var line strings.Builder
+	for part := range strings.FieldsFuncSeq(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		switch sofar := line.String(); {
+		case sofar == "":
+		case strings.HasSuffix(sofar, "?"), strings.HasSuffix(sofar, ":"):
+			line.WriteString(" ")
+		default:
+			line.WriteString("; ")
+		}
+		line.WriteString(part)
+	}
+	return line.String()
 }

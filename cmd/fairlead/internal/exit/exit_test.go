@@ -57,5 +57,6 @@ var _ = Describe("CodeOf", func() {
 
 	It("makes one line of joined errors", func() {
 		Expect(exit.Line(errors.Join(errors.New("one"), errors.New("two")))).To(Equal("one; two"))
+		Expect(exit.Line(errors.Join(errors.New("unknown\n\nDid you mean this?"), errors.New("\tstatus")))).To(Equal("unknown; Did you mean this? status"))
 	})
 })

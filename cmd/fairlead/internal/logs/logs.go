@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,8 @@ type Options struct {
 	// that initialise it included.
 	Container string
 	All       bool
+	// Previous shows what containers wrote before they were restarted last, instead of what they write now.
+	Previous bool
 	// Timestamps shows when a line was written, and Prefix by whom.
 	Timestamps, Prefix bool
 	// Palette colours prefixes, so that they can be told apart.
@@ -46,9 +49,10 @@ func (s Source) String() string { return fmt.Sprintf("pod/%s/%s", s.Pod, s.Conta
 // defaultContainer is the annotation of a pod that names the container which is meant where none is named, for kubectl too.
 const defaultContainer = "kubectl.kubernetes.io/default-container"
 
-// Sources returns the containers of a pod whose logs are wanted, as far as they have begun.
+// Sources returns the containers of a pod whose logs are wanted, as far as they have begun; of those before the last restart, as far as there
+// was one.
 func Sources(pod *corev1.Pod, o Options) []Source {
-	instances := instancesOf(pod)
+	instances := instancesOf(pod, o.Previous)
 	var sources []Source
 	for _, name := range containers(pod, o) {
 		if instance := instances[name]; instance != "" {
@@ -58,8 +62,8 @@ func Sources(pod *corev1.Pod, o Options) []Source {
 	return sources
 }
 
-// containers returns the names of the containers that are wanted of a pod.
-func containers(pod *corev1.Pod, o Options) []string {
+// Containers returns the names of all containers of a pod.
+func Containers(pod *corev1.Pod) []string {
 	var all []string
 	for _, c := range pod.Spec.InitContainers {
 		all = append(all, c.Name)
@@ -70,7 +74,12 @@ func containers(pod *corev1.Pod, o Options) []string {
 	for _, c := range pod.Spec.EphemeralContainers {
 		all = append(all, c.Name)
 	}
-	wanted := o.Container
+	return all
+}
+
+// containers returns the names of the containers that are wanted of a pod.
+func containers(pod *corev1.Pod, o Options) []string {
+	all, wanted := Containers(pod), o.Container
 	switch {
 	case o.All:
 		return all
@@ -79,23 +88,21 @@ func containers(pod *corev1.Pod, o Options) []string {
 	case wanted == "" && len(pod.Spec.Containers) > 0:
 		wanted = pod.Spec.Containers[0].Name
 	}
-	for _, name := range all {
-		if name == wanted {
-			return []string{name}
-		}
+	if slices.Contains(all, wanted) {
+		return []string{wanted}
 	}
 	return nil
 }
 
-// instancesOf identifies the containers of a pod that have begun: those have a log.
-func instancesOf(pod *corev1.Pod) map[string]string {
+// instancesOf identifies the containers of a pod that have begun: those have a log. Those that were restarted have one of the time before.
+func instancesOf(pod *corev1.Pod, previous bool) map[string]string {
 	instances := map[string]string{}
 	for _, list := range [][]corev1.ContainerStatus{
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses,
 	} {
 		for _, s := range list {
 			// One that waits for its restart has the log of the time before, and is not counted as restarted yet.
-			if s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil {
+			if s.LastTerminationState.Terminated != nil || !previous && (s.State.Running != nil || s.State.Terminated != nil) {
 				instances[s.Name] = fmt.Sprintf("%s/%d", pod.UID, s.RestartCount)
 			}
 		}
@@ -105,7 +112,7 @@ func instancesOf(pod *corev1.Pod) map[string]string {
 
 // request returns what is asked of the API server. Timestamps are needed to merge, and to go on after an interruption.
 func (o Options) request(container string, follow bool) *corev1.PodLogOptions {
-	request := &corev1.PodLogOptions{Container: container, Follow: follow, Timestamps: true}
+	request := &corev1.PodLogOptions{Container: container, Follow: follow, Previous: o.Previous, Timestamps: true}
 	if o.Tail >= 0 {
 		request.TailLines = new(o.Tail)
 	}

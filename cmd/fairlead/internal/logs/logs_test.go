@@ -197,6 +197,9 @@ func TestContainersOfAPod(t *testing.T) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 		}), logs.Options{}, nil},
 		{"another one after a restart", pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }), logs.Options{}, []string{"main u/2"}},
+		{"those that were restarted, before that", pod(func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
+		}), logs.Options{All: true, Previous: true}, []string{"main u/0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string

@@ -61,7 +61,7 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	case ready.Status == metav1.ConditionTrue:
 		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s), s.Revision)}}
 	case s.State == metav1alpha1.StateSuspended:
-		return Report{Verdict: Failed, Summary: "it is suspended, so that nothing is applied; set spec.suspend to false"}
+		return Report{Verdict: Failed, Summary: "it is suspended, so that nothing is applied; fairlead resume lets its operator take it up"}
 	}
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		return Report{Verdict: Failed, Summary: explain(stalled)}
@@ -81,7 +81,7 @@ func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
 // OfSuspension reports whether the operator took note that a component is suspended.
 func OfSuspension(s metav1alpha1.Status, generation int64) Report {
 	if s.State == metav1alpha1.StateSuspended && s.ObservedGeneration >= generation {
-		return Report{Verdict: Reached}
+		return Report{Verdict: Reached, Lines: []string{"its operator leaves it alone"}}
 	}
 	text := "the operator has not taken note of it yet"
 	if s.ObservedGeneration >= generation {

@@ -104,7 +104,7 @@ var _ = Describe("OfApply", func() {
 			"GenerateFailed: templates/web.yaml:3: no value"),
 		Entry("no to Suspended, which would never end",
 			at(2, metav1alpha1.StateSuspended, metav1.ConditionUnknown, metav1alpha1.ReasonSuspended, ""), progress.Failed,
-			"it is suspended, so that nothing is applied; set spec.suspend to false"),
+			"it is suspended, so that nothing is applied; fairlead resume lets its operator take it up"),
 		Entry("with those who are waited for",
 			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"), report(1, "Job.batch shop/migrate", "InProgress", "")),
 			progress.Waiting,

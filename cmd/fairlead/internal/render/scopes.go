@@ -2,6 +2,7 @@ package render
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -42,4 +43,17 @@ func scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 		return manifests.ScopeNamespaced, nil
 	}
 	return manifests.ScopeUnknown, nil
+}
+
+// Misspelt returns the types of objects that are in a group of Kubernetes itself, which has no such kind: once each, in order.
+func Misspelt(objects []manifests.Object) []schema.GroupKind {
+	var found []schema.GroupKind
+	for _, o := range objects {
+		gk := o.Key.GroupKind()
+		if clientgoscheme.Scheme.IsGroupRegistered(gk.Group) && len(clientgoscheme.Scheme.VersionsForGroupKind(gk)) == 0 {
+			found = append(found, gk)
+		}
+	}
+	slices.SortFunc(found, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(found)
 }

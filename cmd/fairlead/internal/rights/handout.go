@@ -1,17 +1,20 @@
 package rights
 
 import (
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // toHandOut returns what the API server wants of whoever writes a role (escalate) or binds one (bind), each for the roles that are named.
-// It wants less of an account that has all rights of the role itself; that would be more than a component needs.
+// It wants less of an account that has all rights of the role itself; that would be more than a component needs. It knows the name of a role
+// from the path of the request, so where a role is created by POST only the right on all of them will do.
 func (n Needs) toHandOut() []Grant {
 	var grants []Grant
 	for _, o := range n.Objects {
@@ -20,6 +23,10 @@ func (n Needs) toHandOut() []Grant {
 		}
 		switch o.Key.Kind {
 		case "Role", "ClusterRole":
+			if updatePolicy(o, n.Policies) == metav1alpha1.UpdateReplace {
+				grants = append(grants, handOut(o.Key.Namespace, o.Key.Kind, "escalate"))
+				continue
+			}
 			grants = append(grants, handOut(o.Key.Namespace, o.Key.Kind, "escalate", o.Key.Name))
 		case "RoleBinding", "ClusterRoleBinding":
 			if kind, name := boundRole(o); name != "" {
@@ -37,19 +44,21 @@ func boundRole(o manifests.Object) (kind, name string) {
 	return kind, name
 }
 
-func handOut(namespace, kind, verb, name string) Grant {
+func handOut(namespace, kind, verb string, names ...string) Grant {
 	resource := schema.GroupResource{Group: rbacv1.GroupName, Resource: strings.ToLower(kind) + "s"}
-	return Grant{namespace, rule(resource, []string{verb}, name)}
+	return Grant{namespace, rule(resource, []string{verb}, names...)}
 }
 
 // HandsOut says that an account with the grants can make itself stronger: it may write roles that hold more than it has.
 func HandsOut(grants []Grant) bool {
-	for _, g := range grants {
-		for _, verb := range g.Rule.Verbs {
-			if verb == "escalate" || verb == "bind" {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(grants, func(g Grant) bool {
+		return slices.Contains(g.Rule.Verbs, "escalate") || slices.Contains(g.Rule.Verbs, "bind")
+	})
+}
+
+// HandsOutAnything says that it may write any role so, not only those that are named.
+func HandsOutAnything(grants []Grant) bool {
+	return slices.ContainsFunc(grants, func(g Grant) bool {
+		return slices.Contains(g.Rule.Verbs, "escalate") && len(g.Rule.ResourceNames) == 0
+	})
 }

@@ -26,8 +26,13 @@ type Needs struct {
 	References []metav1alpha1.Reference
 	// Lookups are what its rendering looks up.
 	Lookups []Lookup
+	// Managed are types, besides those that dependents define, of which instances of others keep the component from being deleted. Their groups
+	// are no patterns.
+	Managed []manifests.ManagedType
 	// Resource names the resource that serves a type.
 	Resource func(schema.GroupVersionKind) string
+	// AccountWatches says that dependents, and what the component is rendered with, are watched as its account, and not by the operator.
+	AccountWatches bool
 }
 
 // Lookup is what a rendering looks up: an object, or without a name all objects of a type; without a namespace, everywhere.
@@ -43,55 +48,55 @@ type Grant struct {
 }
 
 // OfAccount returns what the account of a component must be granted: to write its dependents, hand out the rights in them, and read what it
-// is rendered with. The grants are sorted, and say nothing twice.
+// is rendered with; and to watch all that, where the operator does not. The grants are sorted, and say nothing twice.
 func (n Needs) OfAccount() []Grant {
-	return merged(slices.Concat(n.toWrite(), n.toHandOut(), n.toRead()))
+	return merged(slices.Concat(n.toWrite(), n.toHandOut(), n.toRead(), n.toProtect()))
 }
 
-// toWrite returns a grant for each type: in a namespace where all dependents of the type are in it, and otherwise in the whole cluster.
+// place is a type in a namespace, or without one in the whole cluster.
+type place struct {
+	namespace string
+	resource  schema.GroupResource
+}
+
+// toWrite returns a grant for each type in each namespace where there are dependents of it, and in the whole cluster for what has none.
 func (n Needs) toWrite() []Grant {
-	type usage struct {
-		namespaces, verbs map[string]bool
-	}
-	types := map[schema.GroupResource]usage{}
+	used := map[place]map[string]bool{}
 	for _, o := range n.Objects {
-		resource := n.resource(o.GroupVersionKind())
-		if types[resource].verbs == nil {
-			types[resource] = usage{map[string]bool{}, map[string]bool{}}
+		at := place{o.Key.Namespace, n.resource(o.GroupVersionKind())}
+		if used[at] == nil {
+			used[at] = map[string]bool{}
 		}
-		types[resource].namespaces[o.Key.Namespace] = true
-		for _, verb := range verbs(o, n.Policies) {
-			types[resource].verbs[verb] = true
+		for _, verb := range slices.Concat(verbs(o, n.Policies), n.watching()) {
+			used[at][verb] = true
 		}
 	}
 	var grants []Grant
-	for resource, used := range types {
-		g := Grant{Rule: rule(resource, slices.Collect(maps.Keys(used.verbs)))}
-		if len(used.namespaces) == 1 {
-			g.Namespace = slices.Collect(maps.Keys(used.namespaces))[0]
-		}
-		grants = append(grants, g)
+	for at, asked := range used {
+		grants = append(grants, Grant{at.namespace, rule(at.resource, slices.Collect(maps.Keys(asked)))})
 	}
 	return grants
 }
 
-// toRead returns grants for references and look-ups.
+// toRead returns grants for references and look-ups. A watch shows all of a type in a namespace, so a name bounds nothing where there is one.
 func (n Needs) toRead() []Grant {
 	var grants []Grant
-	for _, ref := range n.References {
-		resource := schema.GroupResource{Resource: strings.ToLower(string(ref.Kind)) + "s"}
+	read := func(namespace string, resource schema.GroupResource, name, verb string) {
 		var names []string
-		if ref.Name != "" {
-			names = []string{ref.Name}
+		if name != "" && !n.AccountWatches {
+			names = []string{name}
 		}
-		grants = append(grants, Grant{n.Namespace, rule(resource, []string{"get"}, names...)})
+		grants = append(grants, Grant{namespace, rule(resource, sorted(append(n.watching(), verb)), names...)})
+	}
+	for _, ref := range n.References {
+		read(n.Namespace, schema.GroupResource{Resource: strings.ToLower(string(ref.Kind)) + "s"}, ref.Name, "get")
 	}
 	for _, l := range n.Lookups {
+		verb := "get"
 		if l.Name == "" {
-			grants = append(grants, Grant{l.Namespace, rule(n.resource(l.GroupVersionKind), []string{"list"})})
-			continue
+			verb = "list"
 		}
-		grants = append(grants, Grant{l.Namespace, rule(n.resource(l.GroupVersionKind), []string{"get"}, l.Name)})
+		read(l.Namespace, n.resource(l.GroupVersionKind), l.Name, verb)
 	}
 	return grants
 }

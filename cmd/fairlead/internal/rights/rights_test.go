@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -98,16 +100,42 @@ func TestReleasingAClaimIsAPatch(t *testing.T) {
 	expect(t, needs(t, replace, claim).OfAccount(), "shop  persistentvolumeclaims get,create,update,patch,delete")
 }
 
-func TestATypeInOneNamespaceGetsARoleThereAndOneInSeveralAClusterRole(t *testing.T) {
+func TestEachNamespaceGrantsWhatIsInIt(t *testing.T) {
 	expect(t, needs(t, defaults, config,
 		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: other}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: a}}", "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: other}}",
-		"{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}", "{apiVersion: v1, kind: Namespace, metadata: {name: other}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: a}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: other, annotations: {fairlead.io/delete-policy: orphan}}}",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: other}}",
 	).OfAccount(),
-		"  namespaces,services get,create,patch,delete",
+		"  namespaces get,create,patch,delete",
 		"other  secrets get,create,patch,delete",
-		"shop  configmaps,serviceaccounts get,create,patch,delete",
+		"other  services get,create,patch",
+		"shop  configmaps,services get,create,patch,delete",
 	)
+}
+
+func TestRolesOfComponentsOfOneNameAreTold(t *testing.T) {
+	seen := map[string]string{}
+	for _, component := range []client.ObjectKey{
+		{Namespace: "shop", Name: "web"},
+		{Namespace: "other", Name: "web"},
+		{Namespace: "shop", Name: "web-watch"},
+		{Namespace: "a", Name: "b-c"},
+		{Namespace: "a-b", Name: "c"},
+	} {
+		grants := []rights.Grant{{Rule: rbacv1.PolicyRule{}}, {Namespace: "shop"}, {Namespace: "other"}}
+		roles, err := rights.Roles{Component: component, Account: "fairlead"}.Of(grants, []rbacv1.PolicyRule{{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, role := range roles {
+			key := role.GetNamespace() + "/" + role.GetName()
+			if seen[key] != "" {
+				t.Errorf("%s is a role of %s and of %s", key, seen[key], component)
+			}
+			seen[key] = component.String()
+		}
+	}
 }
 
 func TestRolesAmongDependentsMayBeHandedOutByName(t *testing.T) {
@@ -130,6 +158,19 @@ func TestRolesAmongDependentsMayBeHandedOutByName(t *testing.T) {
 	)
 	if !rights.HandsOut(grants) || rights.HandsOut(needs(t, defaults, config).OfAccount()) {
 		t.Error("who may make itself stronger is not told from who may not")
+	}
+}
+
+func TestARoleThatIsCreatedByPostIsNoRoleByName(t *testing.T) {
+	replaced := "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, annotations: {fairlead.io/update-policy: replace}}}"
+	grants := needs(t, defaults, replaced).OfAccount()
+	expect(t, grants,
+		"shop rbac.authorization.k8s.io roles escalate",
+		"shop rbac.authorization.k8s.io roles get,create,update,delete",
+	)
+	byName := needs(t, defaults, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}").OfAccount()
+	if !rights.HandsOutAnything(grants) || rights.HandsOutAnything(byName) {
+		t.Error("who may write any role is not told from who may write some")
 	}
 }
 
@@ -173,4 +214,53 @@ func TestTheOperatorIsGrantedNothingForTypesOfKubernetes(t *testing.T) {
 	if err != nil || len(rules) > 0 {
 		t.Errorf("got %v, %v", rules, err)
 	}
+}
+
+func TestAnAccountThatWatchesIsGrantedWhatTheOperatorWouldBe(t *testing.T) {
+	kept := strings.NewReplacer("{name: boxen.example.com}", "{name: oxen.example.com, annotations: {fairlead.io/delete-policy: orphan}}",
+		"Box", "Ox", "boxen", "oxen").Replace(definition)
+	n := needs(t, defaults, config, definition, kept,
+		"{apiVersion: v1, kind: Namespace, metadata: {name: inner}}",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan}}}",
+		"{apiVersion: example.com/v1, kind: Box, metadata: {name: a}}",
+	)
+	n.AccountWatches = true
+	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "login"}}
+	n.Lookups = []rights.Lookup{
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, Namespace: "other", Name: "gateway"},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Node"}},
+	}
+	expect(t, n.OfAccount(),
+		"  namespaces get,list,watch,create,patch,delete",
+		"  nodes list,watch",
+		" apiextensions.k8s.io customresourcedefinitions get,list,watch,create,patch,delete",
+		" example.com boxen list,watch",
+		"inner * * list",
+		"other  services get,list,watch",
+		"shop  configmaps get,list,watch,create,patch,delete",
+		"shop  secrets get,list,watch",
+		"shop example.com boxen get,list,watch,create,patch,delete",
+	)
+	if rules, err := n.OfOperator(); err != nil || len(rules) > 0 {
+		t.Errorf("the operator is granted %v, %v", rules, err)
+	}
+}
+
+func TestInstancesOfManagedTypesAreSeenByWhoeverWatches(t *testing.T) {
+	n := needs(t, defaults, config)
+	n.Managed = []manifests.ManagedType{
+		{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, {GroupKind: schema.GroupKind{Group: "made.example.com", Kind: "*"}},
+	}
+	rules, err := n.OfOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []rights.Grant
+	for _, rule := range rules {
+		got = append(got, rights.Grant{Rule: rule})
+	}
+	expect(t, got, " example.com widgets get,list,watch", " made.example.com * get,list,watch")
+	n.AccountWatches = true
+	expect(t, n.OfAccount(),
+		" example.com widgets list,watch", " made.example.com * list,watch", "shop  configmaps get,list,watch,create,patch,delete")
 }

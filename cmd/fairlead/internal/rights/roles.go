@@ -22,12 +22,13 @@ type Roles struct {
 	Bind bool
 }
 
-// name is that of the roles; those without a namespace carry the component's.
+// name is that of the roles. Outside of the component's namespace they carry it, behind a sign that no name of a component or namespace has:
+// no other component's roles are called the same.
 func (r Roles) name(namespace string) string {
-	if namespace != "" {
+	if namespace == r.Component.Namespace {
 		return "component-" + r.Component.Name
 	}
-	return "component-" + r.Component.Namespace + "-" + r.Component.Name
+	return "component:" + r.Component.Namespace + ":" + r.Component.Name
 }
 
 // Of returns the objects that make the grants: a Role in each namespace, a ClusterRole, and one for the operator where it needs rules.
@@ -47,7 +48,7 @@ func (r Roles) Of(grants []Grant, operator []rbacv1.PolicyRule) ([]*unstructured
 	}
 	if len(operator) > 0 {
 		role := r.role("", operator)
-		role.SetName(r.name("") + "-watch")
+		role.SetName(r.name("") + ":watch")
 		role.SetLabels(map[string]string{aggregateLabel: "true"})
 		objects = append(objects, role)
 	}

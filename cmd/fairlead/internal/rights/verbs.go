@@ -14,9 +14,9 @@ var order = []string{"get", "list", "watch", "create", "update", "patch", "delet
 
 // verbs returns what the engine asks about a dependent as the component's account. It reads where the answer to a write leaves something open,
 // and where it hands over fields; it creates by server-side apply, for which the API server wants create and patch, or under the update policy
-// replace by POST. Lists and watches are the operator's own.
+// replace by POST. Who lists and watches is another question.
 func verbs(o manifests.Object, defaults metav1alpha1.Policies) []string {
-	update := cmp.Or(o.Settings.UpdatePolicy, defaults.Update)
+	update := updatePolicy(o, defaults)
 	remove := cmp.Or(o.Settings.DeletePolicy, defaults.Delete)
 	adopt := cmp.Or(o.Settings.AdoptionPolicy, defaults.Adoption)
 
@@ -33,6 +33,10 @@ func verbs(o manifests.Object, defaults metav1alpha1.Policies) []string {
 		found = append(found, "delete")
 	}
 	return found
+}
+
+func updatePolicy(o manifests.Object, defaults metav1alpha1.Policies) metav1alpha1.UpdatePolicy {
+	return cmp.Or(o.Settings.UpdatePolicy, defaults.Update)
 }
 
 // claim is the type whose objects are released, unless their own manifest says otherwise.

@@ -9,11 +9,61 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+// watching returns the verbs of the account that keeps watches.
+func (n Needs) watching() []string {
+	if n.AccountWatches {
+		return []string{"list", "watch"}
+	}
+	return nil
+}
+
+// toProtect returns what an account that watches needs to delete what objects of others depend on: with a definition its instances would
+// go, wherever they are, and with a namespace all that is in it.
+func (n Needs) toProtect() []Grant {
+	if !n.AccountWatches {
+		return nil
+	}
+	var grants []Grant
+	look := func(types []manifests.ManagedType) {
+		for _, resource := range n.serving(types) {
+			grants = append(grants, Grant{Rule: rule(resource, n.watching())})
+		}
+	}
+	look(n.Managed)
+	for _, o := range n.Objects {
+		if !slices.Contains(verbs(o, n.Policies), "delete") {
+			continue
+		}
+		look(o.Types)
+		if o.Key.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
+			grants = append(grants, Grant{o.Key.Name, rule(schema.GroupResource{Group: "*", Resource: "*"}, []string{"list"})})
+		}
+	}
+	return grants
+}
+
+// serving returns the resources that serve managed types.
+func (n Needs) serving(types []manifests.ManagedType) []schema.GroupResource {
+	var found []schema.GroupResource
+	for _, t := range types {
+		if t.Kind == "*" {
+			found = append(found, schema.GroupResource{Group: t.Group, Resource: "*"})
+			continue
+		}
+		found = append(found, n.resource(t.WithVersion("")))
+	}
+	return found
+}
+
 // OfOperator returns what the operator must be granted besides what every installation grants: it watches dependents, and the instances of
-// the types that they define, as itself.
+// managed types, unless the account does.
 func (n Needs) OfOperator() ([]rbacv1.PolicyRule, error) {
+	if n.AccountWatches {
+		return nil, nil
+	}
 	known, err := watchedAnyway()
 	if err != nil {
 		return nil, err
@@ -24,14 +74,13 @@ func (n Needs) OfOperator() ([]rbacv1.PolicyRule, error) {
 			grants = append(grants, Grant{Rule: rule(resource, []string{"get", "list", "watch"})})
 		}
 	}
+	for _, resource := range n.serving(n.Managed) {
+		watch(resource)
+	}
 	for _, o := range n.Objects {
 		watch(n.resource(o.GroupVersionKind()))
-		for _, defined := range o.Types {
-			if defined.Kind == "*" {
-				watch(schema.GroupResource{Group: defined.Group, Resource: "*"})
-				continue
-			}
-			watch(n.resource(defined.WithVersion("")))
+		for _, resource := range n.serving(o.Types) {
+			watch(resource)
 		}
 	}
 	var rules []rbacv1.PolicyRule

@@ -22,14 +22,16 @@ type History struct {
 	Revisions []Revision `json:"revisions"`
 }
 
-// Revision is a revision of a component.
+// Revision is a revision of a component, or inputs that made none, because they did not render.
 type Revision struct {
+	// Revision is zero where the inputs made none.
 	Revision   int64 `json:"revision"`
 	Generation int64 `json:"generation"`
 	// Outcome is Progressing, Ready, Failed or Superseded; Reason explains Failed.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Started is when it was about to be applied, Ended when it was ready for the first time, or the next one began.
+	// Started is when it was about to be applied, Ended when it was ready for the first time, or the next one began; without a
+	// revision, when the inputs of the one before were back.
 	Started metav1.Time  `json:"started"`
 	Ended   *metav1.Time `json:"ended,omitempty"`
 	// Digest identifies the inputs.
@@ -61,7 +63,7 @@ func (h History) Print(o Output, now time.Time) error {
 	}
 	var rows [][]cell
 	for _, r := range h.Revisions {
-		cells := row(fmt.Sprint(r.Revision), duration.HumanDuration(now.Sub(r.Started.Time))+" ago", r.took(), "", orDash(r.Source))
+		cells := row(r.number(), duration.HumanDuration(now.Sub(r.Started.Time))+" ago", r.took(), "", orDash(r.Source))
 		cells[3] = r.outcome()
 		if o.Format == FormatWide {
 			cells = append(cells, row(fmt.Sprint(r.Generation), orDash(r.Digest), orDash(r.SourceDigest))...)
@@ -69,6 +71,14 @@ func (h History) Print(o Output, now time.Time) error {
 		rows = append(rows, cells)
 	}
 	return table(o, titles, rows)
+}
+
+// number names a revision; inputs that made none have no number.
+func (r Revision) number() string {
+	if r.Revision == 0 {
+		return "-"
+	}
+	return fmt.Sprint(r.Revision)
 }
 
 // took says how long a revision took, as far as it is over.

@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -106,7 +107,7 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 			Namespace: s.Key.Namespace, Name: s.Key.Name, Reason: s.Reason, Held: s.Held, Unchecked: s.Unchecked,
 		}
 		if s.Unchecked == "" {
-			step.Fields = changes.Fields(changes.Clean(s.Before), changes.Clean(s.After))
+			step.Fields = changes.Fields(changes.Clean(Before(s)), changes.Clean(s.After))
 		}
 		p.Steps = append(p.Steps, step)
 		p.Counts[step.Action]++
@@ -118,6 +119,18 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 		p.Blocked = append(p.Blocked, PlanBlocked{Type: b.Type, Count: b.Count, Names: b.Names, Error: b.Error})
 	}
 	return p
+}
+
+// Before is what a step changes. Of an object that is created anew it is what somebody manages, be it the reconciler or another, whose part is
+// lost. It gets the API server's defaults again, which nobody manages, and of which the manifest, that it is compared with, says nothing.
+func Before(s component.Step) *unstructured.Unstructured {
+	if s.Effect != component.EffectRecreate {
+		return s.Before
+	}
+	if managed := changes.Managed(s.Before); managed != nil {
+		return managed
+	}
+	return s.Before
 }
 
 // Print writes the plan.
@@ -236,7 +249,12 @@ func (p Plan) summary() string {
 			counts = append(counts, fmt.Sprintf("%d to %s", n, actionOf(e)))
 		}
 	}
-	if len(counts) == 0 {
+	hindered := len(p.Blocked) > 0 || len(p.Finalizers) > 0 || slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
+	switch {
+	case len(counts) > 0:
+	case hindered:
+		counts = append(counts, "nothing can be done before that is put right")
+	default:
 		counts = append(counts, "nothing to do")
 	}
 	if n := p.Counts[unchanged]; n > 0 {

@@ -17,7 +17,7 @@ type Status struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Component  Component `json:"component"`
-	// Since is when the condition Ready got its value.
+	// Since is when it got into its state, as far as that is known.
 	Since *metav1.Time `json:"since,omitempty"`
 	// DeletionTimestamp is when the deletion was requested.
 	DeletionTimestamp *metav1.Time `json:"deletionTimestamp,omitempty"`
@@ -98,12 +98,12 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 			Rendition: status.Rendition, InputDigest: status.InputDigest, AppliedDigest: status.AppliedDigest, LookupsDigest: status.LookupsDigest,
 		},
 	}
-	if len(status.History) > 0 && status.History[0].Revision == status.Revision {
-		s.Applied.Source, s.Applied.SourceDigest = status.History[0].Source, status.History[0].SourceDigest
+	for _, r := range status.History {
+		if r.Revision == status.Revision && r.Revision > 0 {
+			s.Applied.Source, s.Applied.SourceDigest = r.Source, r.SourceDigest
+		}
 	}
-	if ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady); ready != nil {
-		s.Since = &ready.LastTransitionTime
-	}
+	s.Since = since(status, obj.GetDeletionTimestamp())
 	for _, w := range status.Waiting {
 		s.Waiting = append(s.Waiting, Waiting{Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message})
 	}
@@ -112,6 +112,22 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 	}
 	s.Next = next(status, settings, s.Component)
 	return s
+}
+
+// since tells when a component got into its state: when a condition did that says so, but not before the deletion that the state is about.
+func since(status metav1alpha1.Status, deletion *metav1.Time) *metav1.Time {
+	tells := metav1alpha1.ConditionReady
+	if status.State == metav1alpha1.StateStalled {
+		tells = metav1alpha1.ConditionStalled
+	}
+	condition := meta.FindStatusCondition(status.Conditions, tells)
+	if condition == nil {
+		return nil
+	}
+	if deletion != nil && condition.LastTransitionTime.Before(deletion) {
+		return deletion
+	}
+	return &condition.LastTransitionTime
 }
 
 // IsReady says that the component is Ready for the spec that it has.

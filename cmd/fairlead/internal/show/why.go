@@ -1,6 +1,7 @@
 package show
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -53,6 +54,8 @@ type WhyField struct {
 	Path string `json:"path"`
 	// Value is the live one; that of a Secret is withheld.
 	Value any `json:"value"`
+	// Unknown says that it is not known what the manifest says, so that Rendered and Differs tell nothing.
+	Unknown bool `json:"unknown,omitempty"`
 	// Rendered says that the manifest sets it, and Differs that it sets another value.
 	Rendered bool `json:"rendered"`
 	Differs  bool `json:"differs"`
@@ -98,7 +101,7 @@ func (w Why) Print(o Output) error {
 	if w.isConstant() {
 		add("values", "none has a part in it")
 	}
-	w.Field.add(add)
+	w.Field.add(add, len(w.Through) > 0)
 	for _, unknown := range w.Unknown {
 		add("unknown", unknown)
 	}
@@ -126,12 +129,31 @@ func (w Why) settings() string {
 	return strings.Join(texts, ", ")
 }
 
-func (f *WhyField) add(add func(title, text string)) {
+// valueText returns a text as it is, and all else as JSON.
+func valueText(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Sprint(value)
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// add adds the rows of a field. made says that a controller made the object, so that no manifest has it.
+func (f *WhyField) add(add func(title, text string), made bool) {
 	if f == nil {
 		return
 	}
-	add("field", fmt.Sprintf("%s = %v", f.Path, f.Value))
+	add("field", f.Path+" = "+valueText(f.Value))
 	switch {
+	case made:
+		add("manifest", "there is none: a controller made this object")
+	case f.Unknown:
+		add("manifest", "it is not known whether it sets this")
 	case f.Differs:
 		add("manifest", "it sets another value")
 	case f.Rendered:

@@ -1,0 +1,81 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// allow lets a user act in a namespace as ClusterRoles have it. Nobody fills those here that others are aggregated to.
+func allow(ctx context.Context, namespace, user string, roles ...string) {
+	GinkgoHelper()
+	for _, role := range roles {
+		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user + "-" + role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+		})).To(Succeed())
+	}
+}
+
+const (
+	mayView = "system:aggregate-to-view"
+	mayEdit = "system:aggregate-to-edit"
+)
+
+var _ = Describe("plan with limits", onCluster(func() {
+	It("asks the cluster of a kubeconfig, as whom that names", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		deployer := must(kube.User(ctx, "deployer-of-"+namespace))
+		allow(ctx, namespace, "deployer-of-"+namespace, mayView, mayEdit)
+		allow(ctx, "kube-system", "deployer-of-"+namespace, mayView)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{
+			"web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: beyond}\n",
+		}}
+		c.Spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: "there"}}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		r := fairlead(ctx, namespace, "plan", "shop")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", And(ContainSubstring("nothing would be done"), ContainSubstring("there")))))
+
+		Expect(k8s.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "there"},
+			Data:       map[string][]byte{metav1alpha1.DefaultKubeConfigKey: must(os.ReadFile(deployer.Kubeconfig))},
+		})).To(Succeed())
+		// What a RoleBinding grants is known to who authorises a moment later.
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).Should(And(HaveField("Code", 0), HaveField("Out", And(
+			MatchRegexp(`create +ConfigMap +`+namespace+`/web +it is new; held up\n`),
+			ContainSubstring("deployer-of-"+namespace), // who may not make the namespace
+		))))
+	})
+
+	It("says of what a person may not do that it was not checked", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		allow(ctx, namespace, "reader", mayView, "fairlead-components-viewer")
+		dir := folder(shopTemplates()...)
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).Should(And(HaveField("Code", 0), HaveField("Out", And(
+			MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
+			ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
+		))))
+	})
+
+	It("tells that a namespace stays for what is in it that nobody else deletes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		inner := namespace + "-inner"
+		applied(ctx, namespace, folder("inner.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+inner+"}\n"))
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inner, Name: "theirs"}})).To(Succeed())
+		r := fairlead(ctx, namespace, "plan", "shop", "--delete")
+		Expect(r).To(HaveField("Code", 0))
+		Expect(r.Out).To(ContainSubstring("Namespace " + inner + " (wave 0): NamespaceNotEmpty: objects would go with it that nothing else deletes (1): " +
+			"ConfigMap " + inner + "/theirs"))
+	})
+}))

@@ -1,0 +1,136 @@
+package cli_test
+
+import (
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// scattered are objects in two namespaces, one of a type that is none of Kubernetes.
+const scattered = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: other}}
+---
+{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: other}}
+`
+
+// rulesOf returns what rbac printed, as "NAMESPACE/NAME RESOURCES: VERBS" for each rule.
+func rulesOf(output string) []string {
+	GinkgoHelper()
+	var found []string
+	for _, object := range must(manifests.Decode("roles.yaml", []byte(output))) {
+		var role rbacv1.ClusterRole // a Role has the same rules
+		Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role)).To(Succeed())
+		for _, rule := range role.Rules {
+			found = append(found, role.Namespace+"/"+role.Name+" "+strings.Join(rule.Resources, ",")+": "+strings.Join(rule.Verbs, ","))
+		}
+	}
+	return found
+}
+
+var _ = Describe("rbac", func() {
+	It("prints a role for each namespace, and one for what the operator watches", func(ctx SpecContext) {
+		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", scattered), "-n", "shop")
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(rulesOf(r.Out)).To(ConsistOf(
+			"other/component:shop:web configmaps: get,create,patch,delete",
+			"other/component:shop:web widgets: get,create,patch,delete",
+			"shop/component-web configmaps: get",
+			"shop/component-web configmaps: get,create,patch,delete",
+			"/component:shop:web:watch widgets: get,list,watch",
+		))
+		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring(`its resource is taken for "widgets"`)))
+	})
+
+	It("is for the namespace that the kubeconfig names, as apply is", func(ctx SpecContext) {
+		kubeconfig := filepath.Join(folder("kubeconfig", `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, namespace: tenant}}],
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`), "kubeconfig")
+		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), "--kubeconfig", kubeconfig)
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(rulesOf(r.Out)).To(HaveEach(HavePrefix("tenant/component-web ")))
+	})
+
+	It("lets the account watch where the operator does not", func(ctx SpecContext) {
+		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", scattered), "-n", "shop", "--observe", "identity")
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(rulesOf(r.Out)).To(ConsistOf(
+			"other/component:shop:web configmaps: get,list,watch,create,patch,delete",
+			"other/component:shop:web widgets: get,list,watch,create,patch,delete",
+			"shop/component-web configmaps: get,list,watch",
+			"shop/component-web configmaps: get,list,watch,create,patch,delete",
+		))
+	})
+
+	It("warns of roles that are created without their name", func(ctx SpecContext) {
+		dir := folder("role.yaml", `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: a, annotations: {fairlead.io/update-policy: replace}}
+rules: []
+`)
+		r := run(ctx, "fairlead", "rbac", "web", "--dir", dir)
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(r.Err).To(ContainSubstring("escalate cannot be granted by name"))
+	})
+})
+
+var _ = Describe("rbac of a component", onCluster(func() {
+	It("says which one there is not, and whose rendering is not known", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		r := fairlead(ctx, namespace, "rbac", "nobody")
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ""), HaveField("Err", ContainSubstring("nobody"))))
+		r = fairlead(ctx, namespace, "rbac", "gadgets/g")
+		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("name the folder by --dir"))))
+	})
+
+	It("sees to the managed types that the component names", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}}
+		c.Spec.AdditionalManagedTypes = []metav1alpha1.TypePattern{{Group: "gadgets.example.com", Kind: "Gadget"}, {Group: "*.example.com", Kind: "*"}}
+		Expect(k8s.Create(ctx, c)).To(Succeed())
+		r := fairlead(ctx, namespace, "rbac", "shop")
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(rulesOf(r.Out)).To(ContainElement("/component:" + namespace + ":shop:watch gadgets: get,list,watch"))
+		Expect(r.Err).To(And(HavePrefix("warning: spec.additionalManagedTypes[1]: "), ContainSubstring("*.example.com")))
+	})
+
+	// What the printed rules rest on.
+	It("may create a role by POST only with escalate on all roles", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		user := must(kube.User(ctx, "writer-of-"+namespace))
+		writer := must(client.New(user.Config, client.Options{Scheme: k8s.Scheme()}))
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: "writer"}
+		role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"create"}},
+			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"escalate"}, ResourceNames: []string{"secrets"}},
+		}}
+		Expect(k8s.Create(ctx, role)).To(Succeed())
+		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "writer"},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "writer-of-" + namespace}},
+		})).To(Succeed())
+		stronger := func() error {
+			return writer.Create(ctx, &rbacv1.Role{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "secrets"},
+				Rules:      []rbacv1.PolicyRule{{APIGroups: []string{corev1.GroupName}, Resources: []string{"secrets"}, Verbs: []string{"get"}}},
+			})
+		}
+		Eventually(stronger).Should(MatchError(ContainSubstring("attempting to grant RBAC permissions not currently held")))
+		Expect(apierrors.IsForbidden(stronger())).To(BeTrue())
+		role.Rules[1].ResourceNames = nil
+		Expect(k8s.Update(ctx, role)).To(Succeed())
+		Eventually(stronger).Should(Succeed())
+	})
+}))

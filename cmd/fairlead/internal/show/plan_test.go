@@ -1,0 +1,73 @@
+package show_test
+
+import (
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+func job(spec map[string]any, applied string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "spec": spec}}
+	obj.SetName("migrate")
+	if applied != "" {
+		obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: operator.ReconcilerName, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "batch/v1",
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(applied),
+		}})
+	}
+	return obj
+}
+
+var _ = Describe("Plan", func() {
+	live := map[string]any{"image": "v1", "priority": "low", "backoffLimit": int64(6)}
+	fieldsOf := func(effect component.Effect, applied string) []string {
+		GinkgoHelper()
+		forecast := component.Forecast{Steps: []component.Step{{Effect: effect, Before: job(live, applied), After: job(map[string]any{"image": "v2"}, "")}}}
+		plan := show.NewPlan(&unstructured.Unstructured{}, forecast, false)
+		Expect(plan.Steps).To(HaveLen(1))
+		return plan.Steps[0].Fields
+	}
+	DescribeTable("sums up",
+		func(forecast component.Forecast, want string) {
+			var text strings.Builder
+			Expect(show.NewPlan(&unstructured.Unstructured{}, forecast, false).Print(show.Output{Writer: &text})).To(Succeed())
+			Expect(text.String()).To(HaveSuffix("\n" + want + "\n"))
+		},
+		Entry("what is as it should be", component.Forecast{}, "nothing to do."),
+		Entry("what others keep it from", component.Forecast{Waiting: []component.Waiting{{Failed: true}}},
+			"nothing can be done before that is put right."),
+	)
+
+	const applied = `{"f:spec":{"f:image":{},"f:priority":{}}}`
+
+	It("names of what is created anew what its manifest changes, and no defaults", func() {
+		Expect(fieldsOf(component.EffectRecreate, applied)).To(ConsistOf("spec.image", "spec.priority"))
+	})
+
+	It("names of what is created anew what others lose by it", func() {
+		before := job(live, `{"f:spec":{"f:image":{}}}`)
+		before.SetManagedFields(append(before.GetManagedFields(), metav1.ManagedFieldsEntry{
+			Manager: "scaler", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale", APIVersion: "batch/v1",
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:priority":{}}}`),
+		}))
+		step := component.Step{Effect: component.EffectRecreate, Before: before, After: job(map[string]any{"image": "v2"}, "")}
+		plan := show.NewPlan(&unstructured.Unstructured{}, component.Forecast{Steps: []component.Step{step}}, false)
+		Expect(plan.Steps).To(ConsistOf(HaveField("Fields", ConsistOf("spec.image", "spec.priority"))))
+		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"), "the value that diff shows")
+	})
+
+	It("names all that differs where it is not known what was applied", func() {
+		Expect(fieldsOf(component.EffectRecreate, "")).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
+	})
+
+	It("names of an update what the API server says", func() {
+		Expect(fieldsOf(component.EffectUpdate, applied)).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
+	})
+})
