@@ -26,13 +26,16 @@ const (
 	ActionShow      Action = "show"  // nothing is done
 )
 
+// noRun is the word for what a test cannot do. It takes a reason.
+const noRun = "norun"
+
 // filePrefix begins the word that names a file; it goes with every language.
 const filePrefix = "file="
 
 // languages says what the words after a language mean; the empty one stands for none.
 var languages = map[string]map[string]Action{
-	"sh":      {"": ActionRun, "fails": ActionFail, "norun": ActionSyntax},
-	"console": {"": ActionCompare, "eventually": ActionAwait, "fails": ActionCompare, "norun": ActionShow},
+	"sh":      {"": ActionRun, "fails": ActionFail, noRun: ActionSyntax},
+	"console": {"": ActionCompare, "eventually": ActionAwait, "fails": ActionCompare, noRun: ActionShow},
 	"yaml":    {"": ActionDryRun, "apply": ActionApply, "component": ActionComponent, "fragment": ActionParse},
 	"json":    {"": ActionParse},
 	"go":      {"": ActionCompile},
@@ -57,8 +60,13 @@ func (b Block) Decide() (Action, error) {
 		return ActionWrite, nil
 	}
 	action, known := words[word]
-	if !known {
+	switch {
+	case !known:
 		return "", fmt.Errorf("%q after %s; say %s, or %sPATH: see CONTRIBUTING.md", word, b.Language, alternatives(words), filePrefix)
+	case word == noRun && b.Reason == "":
+		return "", fmt.Errorf("nothing says why it is not run; put <!-- %s why --> right before it: see CONTRIBUTING.md", reasonPrefix)
+	case word != noRun && b.Reason != "":
+		return "", fmt.Errorf("a reason not to run it, and no %s", noRun)
 	}
 	return action, nil
 }

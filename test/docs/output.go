@@ -38,7 +38,8 @@ func Commands(b Block) []Command {
 }
 
 // Matches compares what a command printed with what the page says that it prints. White space at the end of lines does not count, and any
-// number of spaces is one: columns are as wide as their longest word.
+// number of spaces is one: columns are as wide as their longest word. What is another one each time stands for any other of its sort: a time,
+// a duration, twelve digits of a digest.
 func Matches(want, got string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`^`)
@@ -63,8 +64,21 @@ func Matches(want, got string) bool {
 	return err == nil && expression.MatchString(squeezed.String())
 }
 
-var spaces = regexp.MustCompile(` +`)
+// alike are texts of which one stands for any other, and by what they are replaced.
+var alike = []struct {
+	expression  *regexp.Regexp
+	replacement string
+}{
+	{regexp.MustCompile(` +`), " "},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "<time>"},
+	{regexp.MustCompile(`\b(\d+[dhms])+\b`), "<duration>"},
+	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "<digest>"},
+}
 
 func squeeze(line string) string {
-	return spaces.ReplaceAllString(strings.TrimRight(line, " \t\r\n"), " ")
+	line = strings.TrimRight(line, " \t\r\n")
+	for _, a := range alike {
+		line = a.expression.ReplaceAllString(line, a.replacement)
+	}
+	return line
 }

@@ -34,6 +34,8 @@ type Block struct {
 	// Words are the others.
 	Words []string
 	Text  string
+	// Reason says why the block is not run. It is what a comment right before it says.
+	Reason string
 }
 
 // Link is the destination of a link or an image.
@@ -44,6 +46,9 @@ type Link struct {
 
 // directivePrefix begins comments that are about the page as a whole.
 const directivePrefix = "docs:"
+
+// reasonPrefix begins comments that say why the block after them is not run.
+const reasonPrefix = noRun + ":"
 
 // Has tells whether a directive is there.
 func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
@@ -97,15 +102,21 @@ type reader struct {
 	source []byte
 	// line is where the block begins whose inline nodes are visited.
 	line int
+	// reason is that of the next block, where nothing else is in between.
+	reason string
 }
 
 func (r *reader) visit(node ast.Node) error {
 	if node.Type() == ast.TypeBlock && node.Lines().Len() > 0 {
 		r.line = r.lineOf(node.Lines().At(0).Start)
 	}
+	reason := r.reason
+	if node.Type() == ast.TypeBlock {
+		r.reason = ""
+	}
 	switch node := node.(type) {
 	case *ast.FencedCodeBlock:
-		r.fenced(node)
+		r.fenced(node, reason)
 	case *ast.CodeBlock:
 		return fmt.Errorf("%s:%d: indented code; fence it, and say in the info string what it is", r.page.Path, r.line)
 	case *ast.HTMLBlock:
@@ -122,17 +133,19 @@ func (r *reader) visit(node ast.Node) error {
 
 func (r *reader) lineOf(offset int) int { return 1 + strings.Count(string(r.source[:offset]), "\n") }
 
-func (r *reader) fenced(node *ast.FencedCodeBlock) {
+func (r *reader) fenced(node *ast.FencedCodeBlock, reason string) {
 	var info string
 	line := r.line
 	if node.Info != nil {
 		info = string(node.Info.Segment.Value(r.source))
 		line = r.lineOf(node.Info.Segment.Start) + 1
 	}
-	r.page.Blocks = append(r.page.Blocks, newBlock(line, info, string(node.Lines().Value(r.source))))
+	block := newBlock(line, info, string(node.Lines().Value(r.source)))
+	block.Reason = reason
+	r.page.Blocks = append(r.page.Blocks, block)
 }
 
-// comment keeps those that are directives, or begin with a language that is known.
+// comment keeps those that are directives or reasons, or begin with a language that is known.
 func (r *reader) comment(node *ast.HTMLBlock) {
 	content := string(node.Lines().Value(r.source))
 	if node.HasClosure() {
@@ -141,6 +154,10 @@ func (r *reader) comment(node *ast.HTMLBlock) {
 	inner, opened := strings.CutPrefix(strings.TrimSpace(content), "<!--")
 	inner, closed := strings.CutSuffix(inner, "-->")
 	if !opened || !closed {
+		return
+	}
+	if reason, found := strings.CutPrefix(strings.TrimSpace(inner), reasonPrefix); found {
+		r.reason = strings.TrimSpace(reason)
 		return
 	}
 	first, rest, _ := strings.Cut(inner, "\n")

@@ -62,12 +62,16 @@ func TestParseRefusesIndentedCode(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	for _, test := range []struct {
-		info string
-		want docs.Action
-		err  string
+		info   string
+		reason string
+		want   docs.Action
+		err    string
 	}{
 		{info: "sh", want: docs.ActionRun},
-		{info: "sh norun", want: docs.ActionSyntax},
+		{info: "sh norun", reason: "it needs a registry", want: docs.ActionSyntax},
+		{info: "console norun", reason: "it needs a registry", want: docs.ActionShow},
+		{info: "sh norun", err: "nothing says why it is not run"},
+		{info: "sh", reason: "it needs a registry", err: "a reason not to run it, and no norun"},
 		{info: "sh fails", want: docs.ActionFail},
 		{info: "console", want: docs.ActionCompare},
 		{info: "console eventually", want: docs.ActionAwait},
@@ -79,7 +83,7 @@ func TestDecide(t *testing.T) {
 		{info: "sh later", err: `"later" after sh; say fails, norun, nothing, or file=PATH`},
 		{info: "sh norun fails", err: `"norun fails" after sh; one word is enough`},
 	} {
-		got, err := decide(t, test.info)
+		got, err := decide(t, test.info, test.reason)
 		if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasPrefix(err.Error(), test.err)) {
 			t.Errorf("%q: want error %q, got %v", test.info, test.err, err)
 		}
@@ -89,13 +93,28 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func decide(t *testing.T, info string) (docs.Action, error) {
+func decide(t *testing.T, info, reason string) (docs.Action, error) {
 	t.Helper()
-	p, err := docs.Parse("a.md", []byte("```"+info+"\nx\n```\n"))
+	block := "```" + info + "\nx\n```\n"
+	if reason != "" {
+		block = "<!-- norun: " + reason + " -->\n" + block
+	}
+	p, err := docs.Parse("a.md", []byte(block))
 	if err != nil || len(p.Blocks) != 1 {
 		t.Fatalf("%v: %v", p, err)
 	}
 	return p.Blocks[0].Decide()
+}
+
+func TestAReasonIsThatOfTheBlockRightAfterIt(t *testing.T) {
+	p, err := docs.Parse("a.md", []byte("<!-- norun: far away -->\n\nText.\n\n```sh norun\none\n```\n\n- In a list:\n\n"+
+		"  <!-- norun: it needs\n  a registry -->\n  ```sh norun\n  two\n  ```\n"))
+	if err != nil || len(p.Blocks) != 2 {
+		t.Fatalf("%v: %v", p, err)
+	}
+	if got := []string{p.Blocks[0].Reason, p.Blocks[1].Reason}; got[0] != "" || !strings.HasPrefix(got[1], "it needs") {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestCommands(t *testing.T) {
@@ -128,6 +147,12 @@ func TestMatches(t *testing.T) {
 		{"a\n…\nd\n", "a\nb\nc\nd\n", true},
 		{"a\n…\nd\n", "a\nd\n", true},
 		{"…\nd\n", "a\nc\n", false},
+		{"ready for 3m, 2h5m ago\n", "ready for 1s, 12s ago\n", true},
+		{"ready for 3m\n", "ready for ever\n", false},
+		{"at 2026-03-01T12:06:00Z\n", "at 2026-11-21T23:35:58Z\n", true},
+		{"ConfigMap shop-8f4343466487\n", "ConfigMap shop-4fa26a7aeb8b\n", true},
+		{"ConfigMap shop-8f4343466487\n", "ConfigMap shop-4fa2\n", false},
+		{"3 updated\n", "4 updated\n", false},
 	} {
 		if docs.Matches(test.want, test.got) != test.matches {
 			t.Errorf("%q and %q: want %v", test.want, test.got, test.matches)

@@ -75,6 +75,9 @@ func (s *Session) bash(ctx context.Context, arguments ...string) (string, error)
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = time.Second
 	err := command.Run()
+	if command.Process != nil {
+		_ = command.Cancel() // What is left of the group: nobody would end it when the commands before its end failed.
+	}
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/onsi/gomega"
+
 	"github.com/fairlead-io/fairlead/test/docs"
 )
 
@@ -60,6 +62,15 @@ func TestABlockEndsWithItsContext(t *testing.T) {
 	if _, err := newSession(t).Run(ctx, "tail -f /dev/null"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
+}
+
+func TestWhatABlockStartedEndsWithIt(t *testing.T) {
+	s := newSession(t)
+	process := strings.TrimSpace(run(t, s, "tail -f /dev/null > log 2>&1 &\necho $!"))
+	gomega.NewWithT(t).Eventually(func() bool {
+		state, err := os.ReadFile(filepath.Join("/proc", process, "stat"))
+		return err != nil || strings.Contains(string(state), ") Z ") // It is gone, or nobody took note yet.
+	}).Should(gomega.BeTrue())
 }
 
 func TestWhatAPageWritesIsItsOwn(t *testing.T) {
