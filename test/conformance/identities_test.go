@@ -7,6 +7,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -167,6 +169,21 @@ var _ = Describe("The identity of a component", func() {
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
+
+	DescribeTable("may lose its rights with its namespace, and what a phase applies there is skipped,", func(ctx SpecContext, phase func(string) string) {
+		namespace := newNamespace(ctx)
+		grant(ctx, namespace, "deployer", serviceAccountUser(namespace, "deployer"), "configmaps: create, patch, delete")
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("told", "a", phase(operatorName))), asServiceAccount("deployer"))
+		expectReady(ctx, g)
+		// What the namespace controller would do, too, and in no order.
+		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	},
+		Entry("before the deletion", preDelete),
+		Entry("after it", postDelete),
+	)
 
 	It("can be a user with groups", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)

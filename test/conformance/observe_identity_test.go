@@ -142,8 +142,10 @@ var _ = Describe("An operator that observes as the components' identities", func
 		for _, namespace := range []string{tenant, other} {
 			permit(ctx, namespace, "deployer", account, rightsOnConfigs)
 		}
+		permit(ctx, "", operator+"-records", operator, "'' | secrets | get, list, watch, create, patch, delete")
 		runOperator(operator, options)
-		g := newTenant(ctx, together(configMap("near", "a"), configMapIn(other, "far", "a")))
+		g := newTenant(ctx, together(configMap("near", "a"), configMapIn(other, "far", "a"),
+			configMap("before", "a", preDelete(operator)), configMap("after", "a", postDelete(operator))))
 		expectReady(ctx, g)
 		withdraw(ctx, tenant, "deployer")
 		cutter.cut()

@@ -151,7 +151,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		return plan.Result{Verb: a.Verb}
 	}
 	if err != nil {
-		return plan.Result{Verb: a.Verb, Failure: failure(err, a)}
+		return plan.Result{Verb: a.Verb, Failure: e.goneWithRights(ctx, failure(err, a), a)}
 	}
 	return plan.Result{Verb: a.Verb, Observed: dated(observed, a)}
 }

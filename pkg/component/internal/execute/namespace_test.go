@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -43,6 +44,81 @@ func TestCreateNamespace(t *testing.T) {
 			}
 			want := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}}
 			if diff := cmp.Diff(want, server.requests[0].body); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPhasesInNamespacesThatGo(t *testing.T) {
+	const ask = "GET /api/v1/namespaces/shop"
+	forbidden, missing := status(403, metav1.StatusReasonForbidden), status(404, metav1.StatusReasonNotFound)
+	namespace := func(deleted any) answer {
+		return answer{http.StatusOK, map[string]any{
+			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop", "deletionTimestamp": deleted},
+		}}
+	}
+	terminating := namespace("2026-01-02T03:04:05Z")
+	for _, c := range []struct {
+		name     string
+		verb     plan.Verb
+		phase    manifests.Phase
+		answers  []answer
+		presence plan.Presence
+		failure  string
+		want     []string
+	}{
+		{
+			"what may not be created in one that is being deleted is to blame on that", plan.VerbCreate, manifests.PhasePostDelete,
+			[]answer{forbidden, terminating},
+			"", plan.WaitNamespaceTerminating,
+			[]string{"POST " + collection, ask},
+		},
+		{
+			"what may not be created in another waits for the right", plan.VerbCreate, manifests.PhasePostDelete,
+			[]answer{forbidden, namespace(nil)},
+			"", "Forbidden",
+			[]string{"POST " + collection, ask},
+		},
+		{
+			"what may not be created in one that is gone waits for both", plan.VerbCreate, manifests.PhasePreDelete,
+			[]answer{forbidden, missing},
+			"", "Forbidden",
+			[]string{"POST " + collection, ask},
+		},
+		{
+			"a dependent that may not be created costs no request besides", plan.VerbCreate, manifests.PhaseApply,
+			[]answer{forbidden},
+			"", "Forbidden",
+			[]string{"POST " + collection},
+		},
+		{
+			"what may not be read in one that is being deleted is gone", plan.VerbRead, manifests.PhasePreDelete,
+			[]answer{forbidden, terminating},
+			plan.Absent, "",
+			[]string{"GET " + single, ask},
+		},
+		{
+			"what may not be read in another is not gone", plan.VerbRead, manifests.PhasePreDelete,
+			[]answer{forbidden, namespace(nil)},
+			"", "Forbidden",
+			[]string{"GET " + single, ask},
+		},
+		{
+			"a dependent that may not be read is not gone, and costs no request besides", plan.VerbRead, manifests.PhaseApply,
+			[]answer{forbidden},
+			"", "Forbidden",
+			[]string{"GET " + single},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := &apiServer{answers: c.answers}
+			e, _ := server.executor(t)
+			a := action(c.verb, metav1alpha1.UpdateReplace)
+			a.Object.Settings.Phase = c.phase
+			got := e.For("shop").Run(t.Context(), nil, []plan.Action{a})[0]
+			checkResult(t, got, c.verb, c.presence, c.failure)
+			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -159,32 +159,26 @@ func (e *Executor) settingsAmong(fields map[string]any) map[string]any {
 }
 
 // get reads an object. Whether one is gone that is to go is asked as the identity that watches, where it may: a component whose identity
-// has lost its rights, as it does when its namespace is deleted, need not wait for what is not there any more.
+// has lost its rights, as it does when its namespace is deleted, need not wait for what is not there any more; nor need what a phase of its deletion
+// applies.
 func (e *Executor) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
-	if a.Object != nil {
-		return e.getBy(ctx, a, e.dynamic)
-	}
-	obj, err := e.getBy(ctx, a, e.seeing)
-	if other := e.otherReader(); apierrors.IsForbidden(err) && other != e.seeing {
-		obj, err = e.getBy(ctx, a, other)
-	}
-	if apierrors.IsForbidden(err) && e.goesUnseen(ctx, a.Key.Namespace) {
+	obj, err := e.getAsMay(ctx, a)
+	if apierrors.IsForbidden(err) && (a.Object == nil || isOfPhase(a)) && e.goesUnseen(ctx, a.Key.Namespace) {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}, a.Key.Name)
 	}
 	return obj, err
 }
 
-// goesUnseen says that what nobody may read counts as gone: its namespace is gone, or nobody can wait for that. A namespace that is being deleted
-// is gone in the end, and then so is all that was in it, whatever held it; until then finalizers of others may, whose controller must not be taken
-// away. That is waited for, unless the component's own namespace is being deleted, too: we hold that one, so it would wait for itself, and who has
-// lost the rights in one namespace gets them back in none. What is left then goes with its namespace, or is held by whoever put a finalizer on it.
-func (e *Executor) goesUnseen(ctx context.Context, namespace string) bool {
-	gone, terminating := e.endOf(ctx, namespace)
-	if !terminating || namespace == e.home {
-		return gone || terminating
+// getAsMay reads an object as the component's identity, or, where it is to go, as whoever may.
+func (e *Executor) getAsMay(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
+	if a.Object != nil {
+		return e.getBy(ctx, a, e.dynamic)
 	}
-	_, alsoOurs := e.endOf(ctx, e.home)
-	return alsoOurs
+	obj, err := e.getBy(ctx, a, e.seeing)
+	if other := e.otherReader(); apierrors.IsForbidden(err) && other != e.seeing {
+		return e.getBy(ctx, a, other)
+	}
+	return obj, err
 }
 
 // otherReader is who may read what the one that is asked first may not.
@@ -193,22 +187,6 @@ func (e *Executor) otherReader() dynamic.Interface {
 		return e.dynamic
 	}
 	return e.watching
-}
-
-// NamespaceGoes says that a namespace is gone, or being deleted: nothing takes that back, and with it goes all that is in it. Rights that
-// are granted in a namespace go early, and who is left without any cannot see the rest go.
-func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
-	gone, terminating := e.endOf(ctx, namespace)
-	return gone || terminating
-}
-
-// endOf asks, as the identity that watches, whether a namespace is gone, or being deleted. Of none, and where that may not be asked, it is neither.
-func (e *Executor) endOf(ctx context.Context, namespace string) (gone, terminating bool) {
-	if namespace == "" {
-		return false, false
-	}
-	found, err := e.watching.Resource(namespaces).Get(ctx, namespace, metav1.GetOptions{})
-	return apierrors.IsNotFound(err), err == nil && found.GetDeletionTimestamp() != nil
 }
 
 func (e *Executor) getBy(ctx context.Context, a plan.Action, reader dynamic.Interface) (*unstructured.Unstructured, error) {
