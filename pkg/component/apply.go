@@ -204,7 +204,7 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 	switch {
 	case !in.standing(status):
 		status.InputDigest, status.Rendition = in.digest, 0
-		status.Revision++
+		status.Revision = max(status.Revision, newestRevision(inventory)) + 1
 	case rendered.looks.entered(status):
 		return nil
 	case rendered.anew && status.RenderedSet != "":

@@ -126,6 +126,16 @@ func (r *Reconciler[T]) enterRebuilt(ctx context.Context, component T, inventory
 	return nil
 }
 
+// newestRevision returns the newest revision that anything of an inventory was applied in. A record that outlived the status it belongs to has
+// revisions that the status does not know of any more: new inputs must have none of them, or what was applied in it would pass for theirs.
+func newestRevision(inventory []metav1alpha1.InventoryEntry) int64 {
+	var newest int64
+	for _, e := range inventory {
+		newest = max(newest, e.Revision)
+	}
+	return newest
+}
+
 // rebuildRecords finds the other records of a component. Who may not list Secrets wrote none.
 func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner manifests.Owner) error {
 	if err := r.rebuildPhases(ctx, component); err != nil && !apierrors.IsForbidden(err) {

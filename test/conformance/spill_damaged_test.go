@@ -1,0 +1,116 @@
+package conformance_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("An inventory in Secrets that was damaged", func() {
+	// start makes a settled component whose operator has ended, and returns what is recorded.
+	start := func(ctx context.Context) (g *gadget.Gadget, operator string, before map[string]string) {
+		GinkgoHelper()
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{component: spilling})
+		g = newGadget(ctx, namespace, "app", configMaps("cm", many, "a"), servedBy(operator))
+		expectSpilled(ctx, g, operator)
+		stop()
+		return g, operator, inventoryOfGadget(ctx, g)
+	}
+	damages := map[string]func(context.Context, *gadget.Gadget){
+		"because its Secret is gone, finalizer and all": func(ctx context.Context, g *gadget.Gadget) {
+			secret := inventories(ctx, g.Namespace)[0]
+			letGo(ctx, &secret)
+			remove(ctx, &secret)
+		},
+		"because its Secret was edited": func(ctx context.Context, g *gadget.Gadget) {
+			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":{"inventory.json.gz":"cnViYmlzaA=="}}`)
+		},
+		"because its Secret was emptied": func(ctx context.Context, g *gadget.Gadget) {
+			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":null}`)
+		},
+		"because the cluster that the status names was edited": func(ctx context.Context, g *gadget.Gadget) {
+			identify(ctx, g, "elsewhere/"+string(g.UID))
+		},
+		"because the digest was edited": func(ctx context.Context, g *gadget.Gadget) {
+			g = current(ctx, g)
+			g.Status.InventoryDigest = "rubbish"
+			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		},
+		"because the name of the Secret was edited": func(ctx context.Context, g *gadget.Gadget) {
+			g = current(ctx, g)
+			g.Status.InventoryRecord.Name += "x"
+			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		},
+		"because the name of the Secret was removed": func(ctx context.Context, g *gadget.Gadget) {
+			g = current(ctx, g)
+			g.Status.InventoryRecord = nil
+			Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		},
+		"because the status was emptied": loseStatus,
+	}
+	for how, damage := range damages {
+		It("is rebuilt, "+how+", and what is not rendered any more is pruned", func(ctx SpecContext) {
+			g, operator, before := start(ctx)
+			damage(ctx, g)
+			mark, passed := markAudit(ctx), passes(operator)
+			runOperator(operator, operatorOptions{component: spilling})
+			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", passed))
+			settle(ctx, operator)
+			expectSpilled(ctx, g, operator)
+			Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes().Resource("configmaps").Code(201))).To(BeEmpty())
+			changeManifests(ctx, g, configMaps("cm", few, "a"))
+			expectHeld(ctx, g, operator)
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
+		})
+
+		It("is rebuilt in a deletion, "+how, func(ctx SpecContext) {
+			g, operator, _ := start(ctx)
+			damage(ctx, g)
+			remove(ctx, g)
+			runOperator(operator, operatorOptions{component: spilling})
+			expectGone(ctx, g)
+			Expect(countConfigMaps(ctx, g.Namespace)).To(BeZero())
+			Expect(inventories(ctx, g.Namespace)).To(BeEmpty())
+		})
+	}
+
+	It("is rebuilt where the status is emptied, and what is rendered differently by then is applied", func(ctx SpecContext) {
+		g, operator, before := start(ctx)
+		loseStatus(ctx, g)
+		changeManifests(ctx, g, configMaps("cm", many, "b"))
+		runOperator(operator, operatorOptions{component: spilling})
+		expectSpilled(ctx, g, operator)
+		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
+		changed := newConfigMap(g.Namespace, "cm-0")
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(changed), changed)).To(Succeed())
+		Expect(changed.Data).To(HaveKeyWithValue("value", "b"))
+	})
+
+	It("is noticed where the status is edited while the operator runs", func(ctx SpecContext) {
+		g, operator, before := start(ctx)
+		runOperator(operator, operatorOptions{component: spilling})
+		settle(ctx, operator)
+		damages["because the name of the Secret was edited"](ctx, g)
+		Eventually(ctx, func() string { return current(ctx, g).Status.InventoryRecord.Name }).ShouldNot(HaveSuffix("x"))
+		expectSpilled(ctx, g, operator)
+		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
+	})
+
+	It("keeps its Secret while somebody deletes it, because our finalizer holds it", func(ctx SpecContext) {
+		g, operator, before := start(ctx)
+		remove(ctx, &inventories(ctx, g.Namespace)[0])
+		runOperator(operator, operatorOptions{component: spilling})
+		settle(ctx, operator)
+		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
+		changeManifests(ctx, g, configMaps("cm", many, "b"))
+		expectSpilled(ctx, g, operator)
+	})
+})
