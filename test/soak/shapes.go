@@ -69,15 +69,14 @@ type component struct {
 	values values
 }
 
-// choose gives a component other values.
-func (w *world) choose(c *component) {
+// choose makes up values.
+func (w *world) choose() values {
 	w.named++
-	c.values = values{Count: 1 + w.random.IntN(6), Waves: 1 + w.random.IntN(3), Text: fmt.Sprintf("text-%d", w.named)}
+	return values{Count: 1 + w.random.IntN(6), Waves: 1 + w.random.IntN(3), Text: fmt.Sprintf("text-%d", w.named)}
 }
 
 func (w *world) create(ctx context.Context, name string, s shape) error {
-	c := &component{shape: s}
-	w.choose(c)
+	c := &component{shape: s, values: w.choose()}
 	files, err := sources(s.templates)
 	if err != nil {
 		return err
@@ -90,18 +89,21 @@ func (w *world) create(ctx context.Context, name string, s shape) error {
 			RetryInterval: &metav1.Duration{Duration: retryInterval},
 		},
 	}
-	if object.Spec.Values, err = c.raw(); err != nil {
+	if object.Spec.Values, err = c.values.raw(); err != nil {
 		return err
 	}
 	if s.furnish != nil {
 		s.furnish(&object.Spec)
 	}
+	if err := w.admin.Create(ctx, object); err != nil {
+		return err
+	}
 	w.population[name] = c
-	return w.admin.Create(ctx, object)
+	return nil
 }
 
-func (c *component) raw() (*runtime.RawExtension, error) {
-	raw, err := json.Marshal(c.values)
+func (v values) raw() (*runtime.RawExtension, error) {
+	raw, err := json.Marshal(v)
 	return &runtime.RawExtension{Raw: raw}, err
 }
 
@@ -120,9 +122,8 @@ func sources(name string) (map[string]string, error) {
 
 // change gives a component other values.
 func (w *world) change(ctx context.Context, name string) error {
-	c := w.population[name]
-	w.choose(c)
-	raw, err := c.raw()
+	chosen := w.choose()
+	raw, err := chosen.raw()
 	if err != nil {
 		return err
 	}
@@ -130,12 +131,19 @@ func (w *world) change(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return w.admin.Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", patch))
+	if err := w.admin.Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		return err
+	}
+	w.population[name].values = chosen
+	return nil
 }
 
 func (w *world) remove(ctx context.Context, name string) error {
+	if err := w.admin.Delete(ctx, named(name)); err != nil {
+		return err
+	}
 	delete(w.population, name)
-	return w.admin.Delete(ctx, named(name))
+	return nil
 }
 
 func named(name string) *v1alpha1.Component {
