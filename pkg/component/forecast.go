@@ -16,6 +16,9 @@ type Forecast struct {
 	Desired, Unchanged int
 	// Waiting are those that would hold the component up. One that Failed needs somebody to do something: what follows it is Held.
 	Waiting []Waiting
+	// Unread are the dependents of which nobody knows what would become of them, because whoever asks may not read them. They are among those that
+	// are Waiting.
+	Unread []manifests.Key
 	// Blocked are the managed types whose foreign instances forbid a deletion; nothing is deleted then.
 	Blocked []Blocked
 	// Finalizers are those of others on a component that is to be deleted: its dependents are not touched before they are gone.

@@ -39,10 +39,15 @@ type RefusedError struct {
 	Reason, Message string
 	// Terminal says that it would not go away by itself.
 	Terminal bool
+	// Cause is the error of the generator, or whatever else is the author's, that Message tells of.
+	Cause error
 }
 
 // Error implements error.
 func (e *RefusedError) Error() string { return e.Message }
+
+// Unwrap returns the cause, if there is one.
+func (e *RefusedError) Unwrap() error { return e.Cause }
 
 // Apply returns what would become of a component that need not exist as it is given, or at all. Its status counts as the record of what was
 // applied. A RefusedError says that nothing would be applied.
@@ -76,7 +81,7 @@ func refused(err error) error {
 	if p == nil || interrupted(err) {
 		return err
 	}
-	return &RefusedError{Reason: p.reason, Message: p.message, Terminal: p.terminal}
+	return &RefusedError{Reason: p.reason, Message: p.message, Terminal: p.terminal, Cause: p.cause}
 }
 
 // previewing is a reconciler that writes nothing, with the one component that it looks at.

@@ -54,6 +54,8 @@ type problem struct {
 	after time.Duration
 	// state overrides the state that follows from terminal.
 	state metav1alpha1.State
+	// cause is the error of an author's code, for whoever asks what is at the bottom of it.
+	cause error
 }
 
 func (p *problem) Error() string { return p.reason + ": " + p.message }
@@ -80,18 +82,18 @@ func authored(err error, reason string, terminal bool) *problem {
 	}
 	var retry interface{ RetryAfter() time.Duration }
 	if errors.As(err, &retry) {
-		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: max(0, retry.RetryAfter())}
+		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: max(0, retry.RetryAfter()), cause: err}
 	}
 	if errors.Is(err, reconcile.TerminalError(nil)) {
-		return &problem{reason: reason, message: err.Error(), terminal: true}
+		return &problem{reason: reason, message: err.Error(), terminal: true, cause: err}
 	}
 	if after, ok := goesAway(err); ok {
-		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: after}
+		return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), after: after, cause: err}
 	}
 	if terminal {
-		return &problem{reason: reason, message: err.Error(), terminal: true}
+		return &problem{reason: reason, message: err.Error(), terminal: true, cause: err}
 	}
-	return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error()}
+	return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), cause: err}
 }
 
 func invalidSpec(err error) error { return authored(err, metav1alpha1.ReasonInvalidSpec, true) }

@@ -176,6 +176,9 @@ func (r *rehearsal) guard(a plan.Action) {
 
 // learn enters what came of an action into the facts, and a write into the forecast.
 func (r *rehearsal) learn(a plan.Action, phase manifests.Phase, answer asked) {
+	if a.Verb == plan.VerbRead && answer.Failure != nil && !slices.Contains(r.forecast.Unread, a.Key) {
+		r.forecast.Unread = append(r.forecast.Unread, a.Key)
+	}
 	if answer.Verb != "" && (answer.Failure != nil || answer.Verb != a.Verb || a.Verb == plan.VerbRead) {
 		fold(r.facts.Results, a, answer.Result, nil)
 		return

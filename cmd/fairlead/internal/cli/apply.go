@@ -46,7 +46,7 @@ func (a *app) newApply() *cobra.Command {
 		Use:   "apply NAME DIR",
 		Short: "Apply a local folder as a component",
 		Long:  applyHelp,
-		Args:  cobra.ExactArgs(2),
+		Args:  takes(0, theComponent, theFolder),
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.apply(ctx, args[0], args[1], o, changed)
 		}),

@@ -26,7 +26,7 @@ func (a *app) newDelete() *cobra.Command {
 		Use:   "delete NAME | TYPE/NAME",
 		Short: "Delete a component and its dependents",
 		Long:  deleteHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
 				return negativeTimeout(timeout)

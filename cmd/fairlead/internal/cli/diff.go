@@ -33,7 +33,7 @@ func (a *app) newDiff() *cobra.Command {
 		Use:   "diff NAME [DIR]",
 		Short: "Show how objects differ from what a component wants",
 		Long:  diffHelp,
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  takes(1, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			return notMerelyNo(a.diff(ctx, args, *o, lastApplied))
 		}),
@@ -78,6 +78,9 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 		if w.Failed {
 			a.warn(fmt.Errorf("%s: %s: %s", w.Dependent, w.Reason, w.Message))
 		}
+	}
+	if err := p.unread(); err != nil {
+		return err
 	}
 	if differs {
 		return exit.RefuseShown("it differs")

@@ -45,7 +45,7 @@ func (a *app) newEvents() *cobra.Command {
 		Use:   "events NAME | TYPE/NAME",
 		Short: "Show the events of a component and its dependents",
 		Long:  eventsHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, eventFormats)
 			if err != nil {

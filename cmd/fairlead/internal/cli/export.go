@@ -28,7 +28,7 @@ func (a *app) newExport() *cobra.Command {
 		Use:   "export NAME | TYPE/NAME",
 		Short: "Print a component with its source, for another cluster",
 		Long:  exportHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if slices.Contains(show.Formats, show.Format(place)) {
 				return exit.BadUsage("--output %q: here it names a file or folder, of YAML; write ./%s where that is its name", place, place)

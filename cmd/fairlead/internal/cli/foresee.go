@@ -21,6 +21,7 @@ import (
 
 // foreseen is a component as it would be, and what its operator would do with it.
 type foreseen struct {
+	target    cluster.Target
 	component *unstructured.Unstructured
 	forecast  component.Forecast
 	// deletion says that it is the component's deletion that was foreseen.
@@ -59,7 +60,7 @@ func (a *app) foresee(ctx context.Context, args []string, o planOptions) (forese
 		look = preview.Delete
 	}
 	forecast, err := look(ctx, wanted)
-	return foreseen{component: obj, forecast: forecast, deletion: deletion}, explainRefusal(target, err, len(args) == 2)
+	return foreseen{target: target, component: obj, forecast: forecast, deletion: deletion}, explainRefusal(target, err, len(args) == 2)
 }
 
 // wanted returns a component as it is, or as it would be once it is applied from a folder, with the source that does not exist yet.
@@ -93,6 +94,20 @@ func sourceReference(source *corev1.ConfigMap) generator.Reference {
 	return generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: source.Namespace, Name: source.Name}
 }
 
+// unread says what would have to be read to know all that would be done.
+func (f foreseen) unread() error {
+	var hidden []string
+	for _, key := range f.forecast.Unread {
+		hidden = append(hidden, key.String())
+	}
+	for _, blocked := range f.forecast.Blocked {
+		if blocked.Error != "" {
+			hidden = append(hidden, "instances of "+blocked.Type)
+		}
+	}
+	return notAllRead(f.target.String(), hidden)
+}
+
 // explainRefusal gives an exit code to the reason why an operator would do nothing.
 func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
 	var refused *component.RefusedError
@@ -101,7 +116,7 @@ func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
 	}
 	text := fmt.Sprintf("%s: nothing would be done: %s: %s", target, refused.Reason, refused.Message)
 	switch {
-	case !refused.Terminal:
+	case !refused.Terminal, refused.Reason == metav1alpha1.ReasonForbidden, exit.IsUnasked(refused.Cause):
 		return exit.Unasked("%s", text)
 	case fromFolder:
 		return exit.BadInput("%s", text)

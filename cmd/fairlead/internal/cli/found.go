@@ -2,12 +2,16 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -16,6 +20,20 @@ type found struct {
 	cluster *cluster.Cluster
 	target  cluster.Target
 	obj     *unstructured.Unstructured
+}
+
+// maxHidden is how many names of what cannot be read an error has.
+const maxHidden = 3
+
+// notAllRead tells of what the API server does not show, after all else was shown; there may be nothing of that.
+func notAllRead(name string, hidden []string) error {
+	switch more := len(hidden) - maxHidden; {
+	case len(hidden) == 0:
+		return nil
+	case more > 0:
+		hidden = append(slices.Clone(hidden[:maxHidden]), fmt.Sprintf("and %d more", more))
+	}
+	return exit.Unasked("%s: not all of it can be read: %s", name, strings.Join(hidden, ", "))
 }
 
 // find connects as the flags say, and finds what a person named.

@@ -26,7 +26,7 @@ func (a *app) newHistory() *cobra.Command {
 		Use:   "history NAME | TYPE/NAME",
 		Short: "Show the last revisions of a component",
 		Long:  historyHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, historyFormats)
 			if err != nil {

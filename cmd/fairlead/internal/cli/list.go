@@ -19,7 +19,7 @@ func (a *app) newList() *cobra.Command {
 		Use:   "list [TYPE]",
 		Short: "List components",
 		Long:  "List the components of a namespace, with what their operator says of them. TYPE is for operators with kinds of their own.",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  takes(1),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, show.Formats)
 			if err != nil {

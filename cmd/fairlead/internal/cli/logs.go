@@ -43,7 +43,7 @@ func (a *app) newLogs() *cobra.Command {
 		Example: `  fairlead logs shop --follow
   fairlead logs shop deployment/web --since 10m --timestamps
   fairlead logs shop --previous --tail 50`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(anyNumber, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.logs(ctx, args[0], args[1:], o)
 		}),
@@ -100,7 +100,10 @@ func (a *app) logs(ctx context.Context, name string, only []string, o logOptions
 	o.Palette = a.palette()
 	pods := &podLogs{cluster: c, selector: selector, belongings: belongs.New(c, workloads), options: o}
 	if o.follow {
-		return pods.follow(ctx, namespacesOf(workloads), logs.NewFollower(c, o.Options, o.limit, a.Out, a.warn))
+		following, stop := context.WithCancel(ctx)
+		defer stop()
+		a.written.whenFull(stop)
+		return pods.follow(following, namespacesOf(workloads), logs.NewFollower(c, o.Options, o.limit, a.Out, a.warn))
 	}
 	sources, err := pods.sources(ctx, namespacesOf(workloads))
 	if err != nil {

@@ -23,7 +23,7 @@ func (a *app) newNotes() *cobra.Command {
 		Use:               "notes NAME",
 		Short:             "Show the notes of a component",
 		Long:              notesHelp,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(0, theComponent),
 		RunE:              work(func(ctx context.Context, args []string) error { return a.notes(ctx, args[0]) }),
 		ValidArgsFunction: a.completeOne,
 	}

@@ -21,21 +21,36 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+// explanation is what is found out, and what is not.
+type explanation struct {
+	show.Why
+	// hidden is why the API server does not show all that it takes.
+	hidden error
+}
+
+// unknown notes what cannot be told, and why.
+func (e *explanation) unknown(what string, err error) {
+	e.Unknown = append(e.Unknown, what+": "+exit.Line(err))
+	if e.hidden == nil && exit.IsUnasked(err) {
+		e.hidden = exit.Unasked("%s: not all of it can be read: %w", e.Object, err)
+	}
+}
+
 // explain says what the component tells of its dependent.
 func (a *app) explain(
-	ctx context.Context, c *cluster.Cluster, dependent *unstructured.Unstructured, owner manifests.Owner, path changes.Path, w *show.Why,
+	ctx context.Context, c *cluster.Cluster, dependent *unstructured.Unstructured, owner manifests.Owner, path changes.Path, w *explanation,
 ) error {
 	w.Component, w.Reconciler = owner.Component().String(), owner.Reconciler
 	w.Settings = manifestSettings(dependent, owner.Reconciler)
 	mapping, err := c.ResolveType(owner.Kind + "." + owner.Group)
 	if err != nil {
-		w.Unknown = append(w.Unknown, "its component: "+exit.Line(err))
+		w.unknown("its component", err)
 		return nil
 	}
 	target := cluster.Target{Mapping: mapping, Namespace: owner.Namespace, Name: owner.Name}
 	obj := target.Blank()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		w.Unknown = append(w.Unknown, "its component, which may live in another cluster: "+exit.Line(err))
+		w.unknown("its component, which may live in another cluster", err)
 		return nil
 	} else if err != nil {
 		return err
@@ -62,7 +77,7 @@ func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[str
 }
 
 // recall enters what is recorded.
-func recall(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj, dependent *unstructured.Unstructured, w *show.Why) error {
+func recall(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj, dependent *unstructured.Unstructured, w *explanation) error {
 	status, err := cluster.StatusIfAny(target, obj)
 	if err != nil {
 		return err
@@ -70,7 +85,7 @@ func recall(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj,
 	w.Revision = status.Revision
 	inventory, err := component.Inventory(ctx, c, &status)
 	if err != nil {
-		w.Unknown = append(w.Unknown, "part of the record: "+exit.Line(err))
+		w.unknown("part of the record", err)
 	}
 	for _, e := range inventory {
 		if e.UID == dependent.GetUID() {
@@ -81,7 +96,7 @@ func recall(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj,
 }
 
 // trace renders the component to see which file and values a dependent is from.
-func (a *app) trace(ctx context.Context, c *cluster.Cluster, obj, dependent *unstructured.Unstructured, path changes.Path, w *show.Why) error {
+func (a *app) trace(ctx context.Context, c *cluster.Cluster, obj, dependent *unstructured.Unstructured, path changes.Path, w *explanation) error {
 	about, err := a.flags.ToDiscoveryClient()
 	if err != nil {
 		return exit.Unasked("kubeconfig: %w", err)
@@ -92,7 +107,7 @@ func (a *app) trace(ctx context.Context, c *cluster.Cluster, obj, dependent *uns
 	}
 	req, err := notes.Request(ctx, c.Client, about, traced)
 	if err != nil {
-		w.Unknown = append(w.Unknown, "file and values: "+exit.Line(err))
+		w.unknown("file and values", err)
 		return nil
 	}
 	gvk := dependent.GroupVersionKind()
@@ -103,7 +118,7 @@ func (a *app) trace(ctx context.Context, c *cluster.Cluster, obj, dependent *uns
 	p, err := operator.Trace(ctx, req, wanted)
 	switch {
 	case err != nil:
-		w.Unknown = append(w.Unknown, "file and values: "+exit.Line(err))
+		w.unknown("file and values", err)
 		return nil
 	case p.Rendered == nil:
 		w.Unknown = append(w.Unknown, "file and values: it is not rendered any more")

@@ -51,7 +51,7 @@ func (a *app) newPlan() *cobra.Command {
 		Use:   "plan NAME [DIR]",
 		Short: "Show what the operator would do with a component",
 		Long:  planHelp,
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  takes(1, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, show.Documents)
 			if err != nil {
@@ -72,7 +72,10 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	if err != nil {
 		return err
 	}
-	return show.NewPlan(p.component, p.forecast, p.deletion).Print(out)
+	if err := show.NewPlan(p.component, p.forecast, p.deletion).Print(out); err != nil {
+		return err
+	}
+	return p.unread()
 }
 
 // check finds contradictions in the command line.

@@ -51,7 +51,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 			Data:       map[string][]byte{metav1alpha1.DefaultKubeConfigKey: must(os.ReadFile(deployer.Kubeconfig))},
 		})).To(Succeed())
 		// What a RoleBinding grants is known to who authorises a moment later.
-		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).Should(And(HaveField("Code", 0), HaveField("Out", And(
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).Should(And(HaveField("Code", 3), HaveField("Out", And(
 			MatchRegexp(`create +ConfigMap +`+namespace+`/web +it is new; held up\n`),
 			ContainSubstring("deployer-of-"+namespace), // who may not make the namespace
 		))))
@@ -61,10 +61,10 @@ var _ = Describe("plan with limits", onCluster(func() {
 		namespace := newNamespace(ctx)
 		allow(ctx, namespace, "reader", mayView, "fairlead-components-viewer")
 		dir := folder(shopTemplates()...)
-		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).Should(And(HaveField("Code", 0), HaveField("Out", And(
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).Should(And(HaveField("Code", 3), HaveField("Out", And(
 			MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
 			ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
-		))))
+		)), HaveField("Err", "fairlead: component.fairlead.io/shop: not all of it can be read: Secret "+namespace+"/login\n")))
 	})
 
 	It("tells that a namespace stays for what is in it that nobody else deletes", func(ctx SpecContext) {

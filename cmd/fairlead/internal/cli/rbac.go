@@ -52,7 +52,7 @@ func (a *app) newRBAC() *cobra.Command {
 		Use:   "rbac NAME [--dir DIR|ARCHIVE]",
 		Short: "Print the roles that a component needs",
 		Long:  rbacHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if o.folder == "" && changed() {
 				return exit.BadUsage("without --dir the component is rendered as it is in the cluster: leave the flags of the rendering out, or name the folder")

@@ -21,7 +21,7 @@ func (a *app) newReconcile() *cobra.Command {
 		Use:   "reconcile NAME | TYPE/NAME",
 		Short: "Let the operator look at a component now",
 		Long:  reconcileHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
 				return negativeTimeout(timeout)

@@ -46,5 +46,5 @@ func foreseeDeletion(ctx context.Context, c *cluster.Cluster, target cluster.Tar
 	}
 	preview := component.Preview[*recordedComponent]{Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler}
 	forecast, err := preview.Delete(ctx, &recordedComponent{Unstructured: obj, status: status})
-	return foreseen{component: obj, forecast: forecast, deletion: true}, explainRefusal(target, err, false)
+	return foreseen{target: target, component: obj, forecast: forecast, deletion: true}, explainRefusal(target, err, false)
 }

@@ -49,7 +49,7 @@ func (a *app) newRender() *cobra.Command {
 		Use:   "render DIR|ARCHIVE",
 		Short: "Print what a folder or an archive renders to",
 		Long:  renderHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, "the folder (DIR) or archive (ARCHIVE)"),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if !changed("include-crds") {
 				o.includeCRDs = !o.raw

@@ -150,7 +150,7 @@ var _ = Describe("render", func() {
 		Entry("an unknown generator", "list --generator Jsonnet", "want Helm, Kustomize, GoTemplate"),
 		Entry("a generator that does not fit", "list --generator Helm", "Chart.yaml"),
 		Entry("a version that is none", "list --kube-version new", `--kube-version "new": want a version such as 1.36`),
-		Entry("no folder", "", "accepts 1 arg"),
+		Entry("no folder", "", "the folder (DIR) or archive (ARCHIVE) is missing"),
 	)
 
 	It("asks no cluster", func(ctx SpecContext) {

@@ -27,6 +27,8 @@ const completionName = "kubectl_complete-fairlead"
 type app struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
+	// written is what Out writes to.
+	written *written
 	// busy tells what a command is at that has said nothing for a while.
 	busy *progress.Busy
 	// noColor says that a person wants no colours even on a terminal.
@@ -44,6 +46,9 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 	}
 	command, err := root.ExecuteContextC(ctx)
 	a.busy.End()
+	if full := a.written.failure(); full != nil && (err == nil || exit.IsShown(err) || errors.Is(err, full)) {
+		err = &exit.Error{Code: exit.No, Err: full}
+	}
 	if err == nil {
 		return int(exit.Yes)
 	}
@@ -87,8 +92,8 @@ func work(do func(ctx context.Context, args []string) error) func(*cobra.Command
 
 func newApp(streams genericiooptions.IOStreams) *app {
 	busy := progress.NewBusy(streams.ErrOut)
-	a := &app{IOStreams: streams, busy: busy}
-	a.Out, a.ErrOut = busy.Before(streams.Out), busy.Before(streams.ErrOut)
+	a := &app{IOStreams: streams, busy: busy, written: &written{out: streams.Out}}
+	a.Out, a.ErrOut = busy.Before(a.written), busy.Before(streams.ErrOut)
 	a.flags = cluster.Configure(genericclioptions.NewConfigFlags(true))
 	return a
 }
@@ -120,6 +125,7 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	}
 	root.AddCommand(a.commands()...)
 	a.completeConnection(root)
+	explainItself(root)
 	return root
 }
 

@@ -46,7 +46,7 @@ func (a *app) newScaffold() *cobra.Command {
 		Long:  scaffoldHelp,
 		Example: `  fairlead scaffold ./shop-operator --chart ./shop --group apps.example.com --kind Shop \
     --operator-name shop-operator.example.com --module example.com/shop-operator`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(0, theFolder),
 		RunE:              work(func(ctx context.Context, args []string) error { return a.scaffold(ctx, args[0], o) }),
 		ValidArgsFunction: completeFolder,
 	}

@@ -32,7 +32,7 @@ func (a *app) newScaffoldUpdate() *cobra.Command {
 		Use:   "update [DIR]",
 		Short: "Bring a scaffolded project up to date",
 		Long:  scaffoldUpdateHelp,
-		Args:  cobra.MaximumNArgs(1),
+		Args:  takes(1),
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.updateProject(ctx, append(args, ".")[0], o)
 		}),

@@ -32,7 +32,7 @@ func (a *app) newStatus() *cobra.Command {
 		Use:   "status NAME | TYPE/NAME",
 		Short: "Show the state of a component, and why it is so",
 		Long:  statusHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, show.Formats)
 			if err != nil {

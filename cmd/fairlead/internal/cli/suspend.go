@@ -23,7 +23,7 @@ func (a *app) newSuspend() *cobra.Command {
 		Use:   "suspend NAME | TYPE/NAME",
 		Short: "Let the operator leave a component alone",
 		Long:  suspendHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
 				return negativeTimeout(timeout)
@@ -72,7 +72,7 @@ func (a *app) newResume() *cobra.Command {
 		Use:   "resume NAME | TYPE/NAME",
 		Short: "Let the operator take up a suspended component",
 		Long:  resumeHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
 				return negativeTimeout(timeout)

@@ -23,7 +23,7 @@ func (a *app) newTree() *cobra.Command {
 		Use:   "tree NAME | TYPE/NAME",
 		Short: "Show the dependents of a component",
 		Long:  treeHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, show.Formats)
 			if err != nil {
@@ -59,5 +59,11 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	if unreadable != nil {
 		return exit.Refuse("%s: the inventory cannot be read in full: %w", f.target, unreadable)
 	}
-	return nil
+	var hidden []string
+	for _, n := range nodes {
+		if n.Reason == component.NodeForbidden || n.Reason == component.NodeNotRead {
+			hidden = append(hidden, n.Key.String())
+		}
+	}
+	return notAllRead(f.target.String(), hidden)
 }

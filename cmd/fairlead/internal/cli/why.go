@@ -30,7 +30,7 @@ func (a *app) newWhy() *cobra.Command {
 		Use:   "why TYPE/NAME",
 		Short: "Show where an object comes from",
 		Long:  whyHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  takes(0, "the object (TYPE/NAME)"),
 		RunE: work(func(ctx context.Context, args []string) error {
 			out, err := a.output(output, show.Documents)
 			if err != nil {
@@ -61,7 +61,7 @@ func (a *app) why(ctx context.Context, name, field string, out show.Output) erro
 		return err
 	}
 	c, live := f.cluster, f.obj
-	w := show.Why{Object: objectOf(live)}
+	w := explanation{Why: show.Why{Object: objectOf(live)}}
 	if path != nil {
 		if w.Field, err = fieldOf(f.target, live, path); err != nil {
 			return err
@@ -81,7 +81,10 @@ func (a *app) why(ctx context.Context, name, field string, out show.Output) erro
 	if err := a.explain(ctx, c, dependent, owner, path, &w); err != nil {
 		return err
 	}
-	return w.Print(out)
+	if err := w.Print(out); err != nil {
+		return err
+	}
+	return w.hidden
 }
 
 func objectOf(obj *unstructured.Unstructured) show.WhyObject {
@@ -105,7 +108,7 @@ const maxControllers = 8
 
 // dependent returns the dependent that an object is, or was made for by controllers, and who owns it.
 func (a *app) dependent(
-	ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured, w *show.Why,
+	ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured, w *explanation,
 ) (*unstructured.Unstructured, manifests.Owner, error) {
 	obj := live
 	for range maxControllers {

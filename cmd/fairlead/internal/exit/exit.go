@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
@@ -42,9 +41,13 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Refuse returns an error that says that the answer is no.
+// Refuse returns an error that says that the answer is no. Where it wraps what kept the cluster from being asked, nobody knows the answer.
 func Refuse(format string, args ...any) error {
-	return &Error{Code: No, Err: fmt.Errorf(format, args...)}
+	err := fmt.Errorf(format, args...)
+	if IsUnasked(err) {
+		return &Error{Code: NotAsked, Err: err}
+	}
+	return &Error{Code: No, Err: err}
 }
 
 // RefuseShown returns an error that says that the answer is no, where what was printed says so already.
@@ -84,18 +87,27 @@ func CodeOf(err error) Code {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return No
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return No
-	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err),
-		apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err),
-		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err), apierrors.IsUnexpectedServerError(err):
+	case IsUnasked(err):
 		return NotAsked
 	}
-	var answer apierrors.APIStatus
-	if errors.As(err, &answer) {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
 		return No
 	}
 	return NotAsked
+}
+
+// IsUnasked says that the API server could not be asked, or does not answer whoever asks.
+func IsUnasked(err error) bool {
+	return lacksRight(err) || apierrors.IsUnauthorized(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
+}
+
+// lacksRight says that whoever asks may not do so. Admission answers Forbidden, too, as a quota does, but of what is written, and to anybody:
+// nothing but the text tells which of them it was.
+func lacksRight(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "\" cannot ")
 }
 
 // Line returns the message of an error as one line. What follows a question or a colon goes on without a break.

@@ -25,6 +25,7 @@ var _ = Describe("CodeOf", func() {
 		Reason:  metav1.StatusReasonForbidden,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
 	}}
+	missing := apierrors.NewForbidden(components, "shop", errors.New(`User "joe" cannot get resource "components" in API group "fairlead.io"`))
 	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:1", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
 
 	DescribeTable("tells the class of an error, however it is wrapped",
@@ -44,7 +45,9 @@ var _ = Describe("CodeOf", func() {
 		Entry("conflict", apierrors.NewConflict(components, "shop", errors.New("changed")), exit.No),
 		Entry("a namespace that is being deleted, although that is a kind of Forbidden", terminating, exit.No),
 		Entry("interrupted", context.Canceled, exit.No),
-		Entry("forbidden", apierrors.NewForbidden(components, "shop", errors.New("rbac")), exit.NotAsked),
+		Entry("a right that is missing", missing, exit.NotAsked),
+		Entry("a right that is missing, on the way to an answer", exit.Refuse("the notes: %w", missing), exit.NotAsked),
+		Entry("forbidden by admission", apierrors.NewForbidden(components, "shop", errors.New("exceeded quota")), exit.No),
 		Entry("unauthorized", apierrors.NewUnauthorized("who?"), exit.NotAsked),
 		Entry("overloaded", apierrors.NewTooManyRequests("later", 1), exit.NotAsked),
 		Entry("time-out of the server", apierrors.NewTimeoutError("slow", 1), exit.NotAsked),

@@ -17,8 +17,8 @@ type stream struct {
 	head   line
 }
 
-// Print writes the logs of sources as they are, merged by the times of their lines. What cannot be read is told to warn; the rest is shown.
-// It is an error where nothing can be read.
+// Print writes the logs of sources as they are, merged by the times of their lines. A log that cannot be read is an error, which hides no other:
+// the first is returned when all else is shown, and warn is told of those after it.
 func Print(ctx context.Context, opener Opener, sources []Source, o Options, out io.Writer, warn func(error)) error {
 	streams := make([]*stream, len(sources))
 	failures := make([]error, len(sources))
@@ -39,13 +39,13 @@ func Print(ctx context.Context, opener Opener, sources []Source, o Options, out 
 		return err
 	}
 	failed := slices.DeleteFunc(failures, func(err error) bool { return err == nil })
-	if len(failed) == len(sources) && len(sources) > 0 {
-		return failed[0]
+	if err := merge(streams, &printer{options: o, out: out}, warn); err != nil || len(failed) == 0 {
+		return err
 	}
-	for _, err := range failed {
+	for _, err := range failed[1:] {
 		warn(err)
 	}
-	return merge(streams, &printer{options: o, out: out}, warn)
+	return failed[0]
 }
 
 // merge writes the oldest line again and again. Of lines of the same time the one of the first source comes first.

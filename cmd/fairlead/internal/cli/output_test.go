@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+)
+
+// inCode finds what is set in code.
+var inCode = regexp.MustCompile("`([^`]+)`")
+
+// documented reads from the page of the command line which formats each command has.
+func documented(t *testing.T) map[string][]show.Format {
+	t.Helper()
+	page, err := os.ReadFile("../../../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), "| `-o` | what is printed | with |\n")
+	if !found {
+		t.Fatal("the page has no table of formats")
+	}
+	formats := map[string][]show.Format{}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		cells := strings.Split(line, "|")
+		for _, command := range inCode.FindAllStringSubmatch(cells[3], -1) {
+			for _, format := range inCode.FindAllStringSubmatch(cells[1], -1) {
+				formats[command[1]] = append(formats[command[1]], show.Format(format[1]))
+			}
+		}
+	}
+	return formats
+}
+
+func TestFormatsAreThoseOfTheDocumentation(t *testing.T) {
+	root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+	want, got := map[string]string{}, map[string]string{}
+	for command, formats := range documented(t) {
+		want[command] = show.Names(formats) + "; a table by default"
+	}
+	for _, command := range root.Commands() {
+		flag := command.Flags().Lookup("output")
+		if flag == nil || command.Name() == "export" {
+			continue
+		}
+		got[command.Name()] = flag.Usage
+		complete, ok := command.GetFlagCompletionFunc("output")
+		if !ok {
+			t.Errorf("%s: -o is not completed", command.Name())
+			continue
+		}
+		offered, _ := complete(command, nil, "")
+		if all := strings.Join(offered, " "); all != strings.NewReplacer(",", "", " or", "").Replace(strings.TrimSuffix(flag.Usage, "; a table by default")) {
+			t.Errorf("%s: completed by %s, documented as %s", command.Name(), all, flag.Usage)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/cli.md and the flags (-page +flags):\n%s", diff)
+	}
+}
