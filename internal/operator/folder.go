@@ -76,7 +76,7 @@ func detect(tree fs.FS, name string) (generator.Engine, error) {
 	return generator.Detect(files)
 }
 
-// misplaced adds to an error of a rendering what is probably behind it: nobody named an engine, so that what lies around a chart or a
+// misplaced puts before an error of a rendering what is probably behind it: nobody named an engine, so that what lies around a chart or a
 // kustomization was taken for templates.
 func misplaced(err error, component *v1alpha1.Component, rendered fs.FS) error {
 	if err == nil || component.Spec.Generator != "" || rendered == nil {
@@ -85,11 +85,31 @@ func misplaced(err error, component *v1alpha1.Component, rendered fs.FS) error {
 	if engine, undetected := generator.Detect(rendered); undetected != nil || engine != generator.EngineGoTemplate {
 		return err
 	}
-	marked, _, unread := markedFolders(rendered)
-	if unread != nil || len(marked) == 0 {
+	marked := proposals(rendered)
+	if len(marked) == 0 {
 		return err
 	}
-	named := marked[:min(len(marked), maxNamedFolders)]
-	return fmt.Errorf("%w; there is no chart and no kustomization at the root, so all files were rendered as templates; to render one further down, "+
-		"set the path to its folder, such as %s", err, strings.Join(named, ", "))
+	named := strings.Join(marked[:min(len(marked), maxNamedFolders)], ", ")
+	if more := len(marked) - maxNamedFolders; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("there is no chart and no kustomization at the root, but in %s: set the path to one of these, such as %s; "+
+		"all files were rendered as templates: %w", named, marked[0], err)
+}
+
+// proposals returns the folders, at any depth, that hold what an engine is known by, but none inside another. It is only for a hint: what cannot
+// be read is left out.
+func proposals(tree fs.FS) []string {
+	var marked []string
+	_ = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() || name == "." {
+			return nil
+		}
+		if engine, err := detect(tree, name); err != nil || engine == generator.EngineGoTemplate {
+			return nil
+		}
+		marked = append(marked, name)
+		return fs.SkipDir
+	})
+	return marked
 }

@@ -69,6 +69,16 @@ func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
 
 var generators = []string{"Helm", "Kustomize", "GoTemplate"}
 
+// generatorOf returns the generator that a person named, in whatever case; what is none stays as it is.
+func generatorOf(text string) string {
+	for _, name := range generators {
+		if strings.EqualFold(name, text) {
+			return name
+		}
+	}
+	return text
+}
+
 // specFlags are the flags that set a field of the spec. They are named after the field.
 func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
@@ -157,12 +167,16 @@ func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 		if !changed(flagOfField[field]) {
 			continue
 		}
-		if err := checkField(field, *value); err != nil {
+		given := *value
+		if field == "generator" {
+			given = generatorOf(given)
+		}
+		if err := checkField(field, given); err != nil {
 			return nil, err
 		}
 		fields[field] = nil
-		if *value != "" {
-			fields[field] = *value
+		if given != "" {
+			fields[field] = given
 		}
 	}
 	if !o.values.Given() {

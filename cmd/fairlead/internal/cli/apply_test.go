@@ -37,7 +37,7 @@ var _ = Describe("apply", onCluster(func() {
 	It("creates an immutable source, and a component that refers to it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("Chart.yaml", "name: shop", "templates/web.yaml", "kind: Pod")
-		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store", "--generator=Helm", "--service-account=builder")
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store", "--generator=helm", "--service-account=builder")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Code).To(Equal(0))
 

@@ -138,7 +138,7 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 		namespace = "default"
 	}
 	req := render.Request{
-		Path: o.path, Engine: generator.Engine(o.generator), Namespace: namespace, Name: o.name, Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs,
+		Path: o.path, Engine: generator.Engine(generatorOf(o.generator)), Namespace: namespace, Name: o.name, Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs,
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 		return req, exit.BadUsage("--namespace %q: %s", namespace, strings.Join(problems, ", "))
@@ -146,7 +146,7 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 	if problems := validation.IsDNS1123Subdomain(o.name); len(problems) > 0 {
 		return req, exit.BadUsage("--name %q: %s", o.name, strings.Join(problems, ", "))
 	}
-	if o.generator != "" && !slices.Contains(generators, o.generator) {
+	if o.generator != "" && !slices.Contains(generators, string(req.Engine)) {
 		return req, exit.BadUsage("--generator %q: want %s", o.generator, strings.Join(generators, ", "))
 	}
 	var err error

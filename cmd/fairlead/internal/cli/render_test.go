@@ -103,6 +103,13 @@ var _ = Describe("render", func() {
 		Expect(r.Out).To(And(ContainSubstring("replicas: 8\n"), ContainSubstring("storage: 3Gi\n")))
 	})
 
+	It("takes a generator in whatever case", func(ctx SpecContext) {
+		for _, generator := range []string{"helm", "Helm"} {
+			r := run(ctx, "fairlead", "render", "testdata/render/chart", "--generator", generator)
+			Expect(r.Code).To(Equal(0), r.Err)
+		}
+	})
+
 	It("follows links, wherever they lead", func(ctx SpecContext) {
 		shared := folder("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
 		dir := folder("more/b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}")
@@ -136,7 +143,7 @@ var _ = Describe("render", func() {
 		Entry("a missing folder", "nowhere", `"nowhere" does not exist`),
 		Entry("an empty folder", "empty", `"empty" is empty; want a chart, a kustomization or templates`),
 		Entry("an empty folder in the source", "more --path none", `"more/none" is empty`),
-		Entry("a chart that is further down", "charts", "a.yaml:", "set the path to its folder, such as shop"),
+		Entry("a chart that is further down", "charts", "fairlead: charts: there is no chart and no kustomization at the root, but in shop: ", "such as shop; ", "a.yaml:"),
 		Entry("a missing folder in the source", "list --path x", `--path: folder "x": not found in the source; the source holds a.yaml`),
 		Entry("a path that leaves the source", "list --path ../twice", `--path: folder "../twice"`),
 		Entry("a file that is no archive", "bad.tgz", `archive "bad.tgz": not a .tgz archive`),

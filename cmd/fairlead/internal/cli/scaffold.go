@@ -57,7 +57,7 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.answers.Version, "version", "v1alpha1", "version of the API")
 	flags.StringVar(&o.answers.OperatorName, "operator-name", "", "DNS name of the operator, unique in a cluster, such as shop-operator.example.com")
 	flags.StringVar(&o.answers.Module, "module", "", "path of the Go module, such as example.com/shop-operator")
-	flags.StringVar(&o.generator, "generator", "", "what renders the dependents: "+texts(scaffold.Generators)+"; by default what fits --chart or --kustomization, else go")
+	flags.StringVar(&o.generator, "generator", "", "what renders the dependents: "+strings.Join(scaffold.GeneratorNames, ", ")+"; by default what fits --chart or --kustomization, else Go")
 	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
 	flags.StringVar(&o.kustomization, "kustomization", "", "folder or archive of a kustomization that is copied into the project")
 	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)}, "what the spec has besides: "+texts(scaffold.Interfaces))
@@ -66,7 +66,7 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project uses instead of a release")
 	flags.BoolVar(&o.force, "force", false, "overwrite files")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write none")
-	complete(cmd, "generator", strings.Split(texts(scaffold.Generators), ", ")...)
+	complete(cmd, "generator", scaffold.GeneratorNames...)
 	complete(cmd, "interfaces", strings.Split(texts(scaffold.Interfaces), ", ")...)
 	return cmd
 }
@@ -123,7 +123,7 @@ func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, 
 	if err != nil {
 		return req, err
 	}
-	req.Options.Generator, req.Options.Given = scaffold.Generator(o.generator), source != ""
+	req.Options.Generator, req.Options.Given = scaffold.ParseGenerator(o.generator), source != ""
 	for _, name := range o.interfaces {
 		req.Options.Interfaces = append(req.Options.Interfaces, scaffold.Interface(name))
 	}
@@ -145,13 +145,14 @@ func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, 
 
 // source returns the folder or archive that a person gave.
 func (o scaffoldOptions) source() (string, error) {
+	named := scaffold.ParseGenerator(o.generator)
 	switch {
 	case o.chart != "" && o.kustomization != "":
 		return "", exit.BadUsage("--chart and --kustomization: give one of them")
-	case o.chart != "" && o.generator != "" && o.generator != string(scaffold.GeneratorHelm):
-		return "", exit.BadUsage("--chart goes with --generator helm")
-	case o.kustomization != "" && o.generator != "" && o.generator != string(scaffold.GeneratorKustomize):
-		return "", exit.BadUsage("--kustomization goes with --generator kustomize")
+	case o.chart != "" && named != "" && named != scaffold.GeneratorHelm:
+		return "", exit.BadUsage("--chart goes with --generator Helm")
+	case o.kustomization != "" && named != "" && named != scaffold.GeneratorKustomize:
+		return "", exit.BadUsage("--kustomization goes with --generator Kustomize")
 	}
 	return o.chart + o.kustomization, nil
 }

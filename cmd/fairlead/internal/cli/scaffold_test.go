@@ -79,10 +79,10 @@ var _ = Describe("scaffold", func() {
 		Expect(dir).NotTo(BeADirectory())
 	},
 		Entry("names that are none", []string{"--kind=shop", "--group=apps", "--version=1"}, "--kind", "--group", "--version"),
-		Entry("an unknown generator", []string{"--generator=jsonnet"}, "helm, kustomize, gotemplate, go"),
+		Entry("an unknown generator", []string{"--generator=jsonnet"}, "Helm, Kustomize, GoTemplate, Go"),
 		Entry("an unknown interface", []string{"--interfaces=colour"}, "--interfaces"),
 		Entry("a chart and a kustomization", []string{"--chart=a", "--kustomization=b"}, "give one of them"),
-		Entry("a chart for another generator", []string{"--chart=a", "--generator=go"}, "--generator helm"),
+		Entry("a chart for another generator", []string{"--chart=a", "--generator=go"}, "--generator Helm"),
 		Entry("a checkout that is none", []string{"--fairlead-dir=/nowhere"}, "--fairlead-dir /nowhere"),
 	)
 
@@ -94,6 +94,16 @@ var _ = Describe("scaffold", func() {
 		Expect(scaffoldShop(ctx, filepath.Join(parent, "new"), "--dry-run").Out).NotTo(ContainSubstring("(exists)"))
 		Expect(entries(parent)).To(ConsistOf("there"))
 		Expect(entries(filepath.Join(parent, "there"))).To(ConsistOf("main.go"))
+	})
+
+	It("takes a generator in whatever case", func(ctx SpecContext) {
+		for _, generator := range []string{"gotemplate", "GoTemplate"} {
+			r := scaffoldShop(ctx, filepath.Join(folder(), "new"), "--generator", generator, "--dry-run")
+			Expect(r.Code).To(Equal(0), r.Err)
+			Expect(r.Out).To(ContainSubstring("internal/generator/templates/web.yaml"))
+		}
+		r := scaffoldShop(ctx, filepath.Join(folder(), "new"), "--chart", chartWith(""), "--generator=HELM", "--dry-run")
+		Expect(r.Code).To(Equal(0), r.Err)
 	})
 
 	It("overwrites nothing, and names all that is there", func(ctx SpecContext) {

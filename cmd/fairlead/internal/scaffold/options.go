@@ -26,6 +26,19 @@ const (
 // Generators are all of them.
 var Generators = []Generator{GeneratorHelm, GeneratorKustomize, GeneratorGoTemplate, GeneratorGo}
 
+// GeneratorNames are what a person calls them, as spec.generator of a component has it; a project keeps them in lower case.
+var GeneratorNames = []string{"Helm", "Kustomize", "GoTemplate", "Go"}
+
+// ParseGenerator reads what a person wrote, in whatever case.
+func ParseGenerator(text string) Generator {
+	for _, g := range Generators {
+		if strings.EqualFold(string(g), text) {
+			return g
+		}
+	}
+	return Generator(text)
+}
+
 // Interface is a choice of optional interfaces of component.Component, with the fields of the spec that go with them.
 type Interface string
 
@@ -180,7 +193,7 @@ func checkModuleIsOwn(path string) error {
 func (o Options) validateChoices() []error {
 	var errs []error
 	if !slices.Contains(Generators, o.Generator) {
-		errs = append(errs, fmt.Errorf("--generator %q: want %s", o.Generator, list(Generators)))
+		errs = append(errs, fmt.Errorf("--generator %q: want %s", o.Generator, strings.Join(GeneratorNames, ", ")))
 	}
 	seen := map[Interface]bool{}
 	for _, chosen := range o.Interfaces {

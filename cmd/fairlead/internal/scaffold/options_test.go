@@ -36,7 +36,7 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 		"the module path of Fairlead":               {func(o *scaffold.Options) { o.Module = "github.com/fairlead-io/fairlead/x" }, "Fairlead itself"},
 		"an image with a tag":                       {func(o *scaffold.Options) { o.Image = "registry.example.com/shop:1" }, "--image"},
 		"an image with capitals":                    {func(o *scaffold.Options) { o.Image = "registry.example.com/Shop" }, "--image"},
-		"an unknown generator":                      {func(o *scaffold.Options) { o.Generator = "jsonnet" }, "helm, kustomize, gotemplate, go"},
+		"an unknown generator":                      {func(o *scaffold.Options) { o.Generator = "jsonnet" }, "Helm, Kustomize, GoTemplate, Go"},
 		"an unknown interface":                      {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"colour"} }, "--interfaces"},
 		"an interface twice":                        {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"suspend", "suspend"} }, "twice"},
 	} {
