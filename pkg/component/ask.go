@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -69,7 +70,7 @@ func undecided(f *plan.Failure) string {
 	case f == nil:
 		return ""
 	case f.Reason == string(metav1.StatusReasonForbidden) && strings.Contains(f.Message, "\" cannot "):
-		return "you may not do that yourself: " + strings.TrimSuffix(f.Message, "; grant it to that user")
+		return "you may not do that yourself: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
 	case strings.Contains(f.Message, "does not support dry run"):
 		return f.Message
 	}

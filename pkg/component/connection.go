@@ -134,7 +134,7 @@ func (c *connection) itself() *Engine {
 // that read as the other, too; what it may not list is not taken for nothing.
 func (e *Engine) As(id Identity) (*Engine, error) {
 	other := e.itself()
-	if id.User == "" {
+	if other.user = id.User; id.User == "" {
 		return other, nil
 	}
 	impersonating := *e.client
@@ -147,7 +147,7 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 	if other.dynamic, err = dynamic.NewForConfigAndClient(e.config, &impersonating); err != nil {
 		return nil, err
 	}
-	other.executor = e.checking.As(other.dynamic, raw.RESTClient())
+	other.executor = e.checking.As(id.User, other.dynamic, raw.RESTClient())
 	if e.reach != ReachIdentity {
 		return other, nil
 	}

@@ -20,7 +20,8 @@ import (
 // its watches tell, and which of its repairs did not last; a caller persists the inventory. It is safe for concurrent use, for different owners.
 type Engine struct {
 	*connection
-	// dynamic and executor act as the engine's identity.
+	// user is the engine's identity, empty where that is the one of the connection; dynamic and executor act as it.
+	user     string
 	dynamic  dynamic.Interface
 	executor *execute.Executor
 	// viewer is who watches, and protecting makes the reads that must see everything: as the viewer, whatever the engine's identity may see.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -117,8 +118,9 @@ func (r *Reconciler[T]) checkSight(ctx context.Context, component T, e *Engine, 
 	if place == "" {
 		where = "anywhere"
 	}
+	refused := fmt.Sprint(found.refusal(place))
 	message := fmt.Sprintf("the recorded inventory is lost or damaged, and cannot be rebuilt from the owner labels, because no type of dependents may be listed %s, "+
-		"such as: %v; allow that user to list the types of the dependents there", where, found.refusal(place))
+		"such as: %v; %s", where, refused, rights.Advice(refused, e.user, "allow that user to list the types of the dependents there"))
 	switch {
 	case deleting:
 		message += hintLetGo

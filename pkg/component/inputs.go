@@ -110,8 +110,8 @@ func (r *Reconciler[T]) readReferences(ctx context.Context, component T, t targe
 	for i, w := range wanted {
 		version, known, failure := r.inputs.Version(t.local.viewer, watched[i])
 		switch {
-		case failure != "":
-			return nil, false, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("%s %s/%s: %s", w.Kind, name.Namespace, w.Name, failure)}
+		case failure != observe.Failure{}:
+			return nil, false, unwatched(fmt.Sprintf("%s %s/%s", w.Kind, name.Namespace, w.Name), failure)
 		case !known:
 			observing = true
 		case version == "" && !w.Optional:
@@ -128,6 +128,15 @@ func (r *Reconciler[T]) readReferences(ctx context.Context, component T, t targe
 		return nil, observing, missingReferences(missing)
 	}
 	return refs, false, r.identify(ctx, name, t, refs)
+}
+
+// unwatched says why it is not known whether an object exists.
+func unwatched(what string, f observe.Failure) error {
+	p := &problem{reason: metav1alpha1.ReasonRetrying, message: what + ": " + f.Message}
+	if f.Forbidden {
+		p.reason, p.terminal = metav1alpha1.ReasonForbidden, true
+	}
+	return p
 }
 
 func missingReferences(missing []string) error {
@@ -174,7 +183,7 @@ func (t target) read(ctx context.Context, ref *reference) error {
 		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", ref.Kind, name)})
 	}
 	if apierrors.IsForbidden(err) {
-		return &problem{reason: metav1alpha1.ReasonForbidden, terminal: true, message: fmt.Sprintf("read %s %s: %v; grant it to that user", ref.Kind, name, err)}
+		return t.local.forbidden(fmt.Sprintf("read %s %s", ref.Kind, name), err)
 	}
 	if err != nil {
 		return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("read %s %s: %v", ref.Kind, name, err)}

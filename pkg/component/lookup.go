@@ -94,7 +94,7 @@ func (t target) lookUp(ctx context.Context, key lookupKey) (found, error) {
 	}
 	what := key.record().String()
 	if apierrors.IsForbidden(f.err) {
-		return f, &problem{reason: metav1alpha1.ReasonForbidden, terminal: true, message: fmt.Sprintf("look up %s: %v; grant it to that user", what, f.err)}
+		return f, e.forbidden("look up "+what, f.err)
 	}
 	return f, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("look up %s: %v", what, f.err)}
 }

@@ -2,11 +2,13 @@ package component
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 )
 
 // RetryAfter makes an error one that goes away by itself, and says when to try again. Generators, hooks, GetParameters and Validate may
@@ -94,6 +96,12 @@ func authored(err error, reason string, terminal bool) *problem {
 		return &problem{reason: reason, message: err.Error(), terminal: true, cause: err}
 	}
 	return &problem{reason: metav1alpha1.ReasonRetrying, message: err.Error(), cause: err}
+}
+
+// forbidden is the problem that a request was refused for want of a right, which its error names.
+func (e *Engine) forbidden(what string, err error) *problem {
+	message := fmt.Sprintf("%s: %v; %s", what, err, rights.Advice(err.Error(), e.user, rights.Grant))
+	return &problem{reason: metav1alpha1.ReasonForbidden, terminal: true, message: message}
 }
 
 func invalidSpec(err error) error { return authored(err, metav1alpha1.ReasonInvalidSpec, true) }

@@ -66,8 +66,8 @@ func (r *Reconciler[T]) remoteTarget(ctx context.Context, component T, owner man
 	r.inputs.Retain(owner.ID(), observe.Viewer{}, []observe.Reference{watched}, func() { r.wake(name) })
 	version, known, failure := r.inputs.Version(observe.Viewer{}, watched)
 	switch {
-	case failure != "":
-		return target{}, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("Secret %s/%s: %s", owner.Namespace, ref.Name, failure)}
+	case failure != observe.Failure{}:
+		return target{}, unwatched(fmt.Sprintf("Secret %s/%s", owner.Namespace, ref.Name), failure)
 	case !known:
 		return target{observing: true}, nil
 	}
@@ -94,6 +94,9 @@ func (r *Reconciler[T]) enterRemote(ctx context.Context, component T, owner mani
 	name := client.ObjectKeyFromObject(component)
 	secrets := r.local.watching.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(owner.Namespace)
 	obj, err := secrets.Get(ctx, from.secret, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil, r.local.forbidden("read the kubeconfig", err)
+	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("read the kubeconfig: %v", err)}
 	}

@@ -83,7 +83,7 @@ const (
 	ReasonHookFailed = "HookFailed"
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
-	// ReasonForbidden: the component's identity may not do what the message names.
+	// ReasonForbidden: the component's identity, or the operator, may not do what the message names.
 	ReasonForbidden = "Forbidden"
 	// ReasonTimeout: the component was not ready within its timeout.
 	ReasonTimeout = "Timeout"

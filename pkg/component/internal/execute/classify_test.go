@@ -152,7 +152,7 @@ func TestFailuresOfUpdatesAdvise(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := plan.Action{Verb: c.verb, Key: manifests.Key{Group: c.group, Kind: c.kind}, Advice: advice}
 			want := &plan.Failure{Class: plan.Terminal, Reason: c.reason, Message: c.want}
-			if diff := cmp.Diff(want, failure(invalid(c.message), a)); diff != "" {
+			if diff := cmp.Diff(want, (&Executor{}).failure(invalid(c.message), a)); diff != "" {
 				t.Error(diff)
 			}
 		})

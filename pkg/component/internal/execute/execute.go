@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -31,7 +32,9 @@ type Monitor interface {
 // Executor writes the dependents of one reconciler in one target. It is safe for concurrent use.
 type Executor struct {
 	reconciler string
-	dynamic    dynamic.Interface
+	// user is who reads and writes dependents; empty where that is who watches.
+	user    string
+	dynamic dynamic.Interface
 	// watching reads, whatever the identity that writes may see, what defines types.
 	watching dynamic.Interface
 	// seeing is asked first whether an object is gone.
@@ -69,10 +72,10 @@ func New(o Options) *Executor {
 	}
 }
 
-// As returns an Executor that reads and writes dependents with other clients. It shares the bound on requests under way.
-func (e *Executor) As(objects dynamic.Interface, raw rest.Interface) *Executor {
+// As returns an Executor that reads and writes dependents as another user, with the clients of that. It shares the bound on requests under way.
+func (e *Executor) As(user string, objects dynamic.Interface, raw rest.Interface) *Executor {
 	other := *e
-	other.dynamic, other.rest = objects, raw
+	other.user, other.dynamic, other.rest = user, objects, raw
 	return &other
 }
 
@@ -142,7 +145,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		observed, err = e.read(ctx, a)
 		result := plan.Result{Verb: plan.VerbRead, Observed: dated(observed, a)}
 		if err != nil {
-			result.Failure = failure(err, a)
+			result.Failure = e.failure(err, a)
 		}
 		return result
 	}
@@ -151,7 +154,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		return plan.Result{Verb: a.Verb}
 	}
 	if err != nil {
-		return plan.Result{Verb: a.Verb, Failure: e.goneWithRights(ctx, failure(err, a), a)}
+		return plan.Result{Verb: a.Verb, Failure: e.goneWithRights(ctx, e.failure(err, a), a)}
 	}
 	return plan.Result{Verb: a.Verb, Observed: dated(observed, a)}
 }
@@ -167,10 +170,10 @@ func dated(observed *plan.Observed, a plan.Action) *plan.Observed {
 
 // failure classifies an error. A right that is missing is named by the API server, with the user who lacks it. What it says of a manifest
 // may quote it, which must not happen to a Secret.
-func failure(err error, a plan.Action) *plan.Failure {
+func (e *Executor) failure(err error, a plan.Action) *plan.Failure {
 	f := Classify(err)
 	if f.Reason == string(metav1.StatusReasonForbidden) && strings.Contains(f.Message, "\" cannot ") {
-		f.Message += "; grant it to that user"
+		f.Message += "; " + rights.Advice(f.Message, e.user, rights.Grant)
 	}
 	if a.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && f.Class == plan.Terminal && f.Reason != string(metav1.StatusReasonForbidden) {
 		f = withheld(f, err)

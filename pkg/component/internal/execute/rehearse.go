@@ -68,7 +68,7 @@ func (e *Executor) rehearseHandover(ctx context.Context, a plan.Action) plan.Res
 	a.Object = &whole
 	observed, err := e.handedOver(ctx, a)
 	if err != nil {
-		return plan.Result{Verb: a.Verb, Failure: failure(err, a)}
+		return plan.Result{Verb: a.Verb, Failure: e.failure(err, a)}
 	}
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }

@@ -76,8 +76,8 @@ func (r *References) Changed(owner string) (changed []Reference, unwatched map[R
 		w := r.scopes[ref.scope(own.viewer)]
 		switch {
 		case w == nil:
-		case w.failure != "":
-			unwatched[ref] = w.failure
+		case w.failure != (Failure{}):
+			unwatched[ref] = w.failure.Message
 		case w.synced && w.differs(own, ref):
 			changed = append(changed, ref)
 		}

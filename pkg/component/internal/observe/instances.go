@@ -73,7 +73,7 @@ func (o *Observer) startInstances(viewer Viewer, gk schema.GroupKind) *instances
 	}
 	go loop{
 		source: func() (*cache.ListWatch, error) { return o.source(viewer, Place{Type: gk}, "", "", true) },
-		mapper: o.mapper, store: t, kick: t.kick, name: "instances of type " + gk.String(),
+		mapper: o.mapper, store: t, kick: t.kick, name: "instances of type " + gk.String(), viewer: viewer,
 	}.run(ctx)
 	return t
 }

@@ -49,7 +49,7 @@ func (o *Observer) startKind(viewer Viewer, p Place, version string) *kind {
 		source: func() (*cache.ListWatch, error) {
 			return o.source(viewer, p, k.preferred(), selector, !manifests.HasStatus(p.Type) && !k.whole)
 		},
-		mapper: o.mapper, store: k, kick: k.kick, name: "dependents of type " + p.Type.String(),
+		mapper: o.mapper, store: k, kick: k.kick, name: "dependents of type " + p.Type.String(), viewer: viewer,
 	}.run(ctx)
 	return k
 }

@@ -27,6 +27,8 @@ type loop struct {
 	// kick ends the pause after a failure, though not at once; see listFailure.respite.
 	kick <-chan struct{}
 	name string
+	// viewer is who lists and watches.
+	viewer Viewer
 }
 
 // follower is the store that a loop keeps in step.
@@ -82,7 +84,7 @@ func (l loop) run(ctx context.Context) {
 		if err == nil {
 			backoff = newBackoff()
 		} else {
-			failure = classify(err)
+			failure = l.classify(err)
 			l.store.failed(failure)
 			l.forget(err)
 		}
@@ -141,7 +143,7 @@ func (l loop) forget(err error) {
 	}
 }
 
-func classify(err error) listFailure {
+func (l loop) classify(err error) listFailure {
 	switch {
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
 		return listFailure{plan.WaitNotServed, "the API server does not serve its type", true}
@@ -150,7 +152,7 @@ func classify(err error) listFailure {
 	case apierrors.IsUnauthorized(err):
 		return listFailure{plan.WaitUnauthorized, fmt.Sprintf("its type cannot be watched: %v; renew the credentials", err), true}
 	case apierrors.IsForbidden(err):
-		return listFailure{plan.WaitUnwatched, fmt.Sprintf("%v; allow list and watch", err), true}
+		return listFailure{plan.WaitUnwatched, fmt.Sprintf("%v; %s", err, l.viewer.advice(err)), true}
 	}
 	return listFailure{"ListFailed", fmt.Sprintf("its type cannot be listed: %v", err), false}
 }

@@ -1,19 +1,31 @@
 package observe
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Viewer is who watches. The zero Viewer is the one that an Observer, or References, were made for.
 type Viewer struct {
-	// Name tells a viewer from all others.
+	// Name tells a viewer from all others; its first line is the user.
 	Name     string
 	Dynamic  dynamic.Interface
 	Metadata metadata.Interface
+}
+
+// advice says what to do where a viewer may not list or watch.
+func (v Viewer) advice(refused error) string {
+	if v.Name == "" {
+		return "allow list and watch"
+	}
+	user, _, _ := strings.Cut(v.Name, "\n")
+	return rights.Advice(refused.Error(), user, "allow that user get, list and watch, as the roles do that \"fairlead rbac --observe identity\" prints")
 }
 
 // Place is what a watch reaches: the objects of a type in a namespace. Without a namespace, these are all of the type.

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -14,11 +15,12 @@ type referenced struct {
 	references *References
 	scope      scope
 	cancel     context.CancelFunc
+	kick       chan struct{}
 	users      map[string]*referrer
 
 	progress progress
 	synced   bool
-	failure  string
+	failure  Failure
 	objects  map[objectName]sighting
 	// sum identifies all objects in their versions, and sums those of each owner.
 	sum  Sum
@@ -32,7 +34,7 @@ type sighting struct{ version, owner string }
 
 func newReferenced(r *References, s scope, cancel context.CancelFunc) *referenced {
 	return &referenced{
-		references: r, scope: s, cancel: cancel, users: map[string]*referrer{},
+		references: r, scope: s, cancel: cancel, kick: make(chan struct{}, 1), users: map[string]*referrer{},
 		objects: map[objectName]sighting{}, sums: map[string]Sum{},
 	}
 }
@@ -45,10 +47,22 @@ func (w *referenced) failed(f listFailure) {
 		w.settle()
 		return
 	}
-	changed := w.failure != f.message
-	w.failure = f.message
+	failure := Failure{Message: f.message, Forbidden: f.reason == plan.WaitUnwatched}
+	changed := w.failure != failure
+	w.failure = failure
 	if changed {
 		w.wakeAll()
+	}
+}
+
+// retry makes a failed watch try again now. The caller holds the lock.
+func (w *referenced) retry() {
+	if w.failure == (Failure{}) {
+		return
+	}
+	select {
+	case w.kick <- struct{}{}:
+	default:
 	}
 }
 
@@ -63,9 +77,9 @@ func (w *referenced) watched() {
 // settle makes known what was listed as soon as it is watched, and says whether that was news, which all are told. The caller holds the
 // lock.
 func (w *referenced) settle() (news bool) {
-	news = w.progress.known() && (!w.synced || w.failure != "")
+	news = w.progress.known() && (!w.synced || w.failure != Failure{})
 	if news {
-		w.synced, w.failure = true, ""
+		w.synced, w.failure = true, Failure{}
 		w.wakeAll()
 	}
 	return news
@@ -92,7 +106,7 @@ func (w *referenced) concerns(user *referrer, name objectName) bool {
 // wakeAll tells of what is known now, or not any more. Who has read what there is need not be told.
 func (w *referenced) wakeAll() {
 	for _, user := range w.users {
-		if user.read == nil || w.failure != "" || w.differsAny(user) {
+		if user.read == nil || w.failure != (Failure{}) || w.differsAny(user) {
 			user.wake()
 		}
 	}

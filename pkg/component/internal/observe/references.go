@@ -62,7 +62,7 @@ func (r *References) Retain(owner string, viewer Viewer, refs []Reference, wake 
 	r.enter(owner, &referrer{viewer: viewer, refs: refs, wake: wake})
 }
 
-// enter starts the watches that are missing, and ends those that nobody needs any more.
+// enter starts the watches that are missing, lets those that failed try again, and ends those that nobody needs any more.
 func (r *References) enter(owner string, own *referrer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,6 +74,7 @@ func (r *References) enter(owner string, own *referrer) {
 			r.scopes[s] = r.start(own.viewer, s)
 		}
 		r.scopes[s].users[owner] = own
+		r.scopes[s].retry()
 	}
 	r.leave(owner, former, own)
 }
@@ -111,14 +112,21 @@ func (r *References) leave(owner string, former, current *referrer) {
 	}
 }
 
+// Failure says why nothing is known of objects; it is the zero value where something is.
+type Failure struct {
+	Message string
+	// Forbidden says that it does not go away by itself, but when somebody grants a right.
+	Forbidden bool
+}
+
 // Version returns the resource version of a reference that a viewer retains, "" where the object does not exist. known is false until its
 // type was listed; failure says why that did not work.
-func (r *References) Version(viewer Viewer, ref Reference) (version string, known bool, failure string) {
+func (r *References) Version(viewer Viewer, ref Reference) (version string, known bool, failure Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.scopes[ref.scope(viewer)]
 	if s == nil {
-		return "", false, ""
+		return "", false, Failure{}
 	}
 	return s.objects[objectName{ref.Namespace, ref.Name}].version, s.synced, s.failure
 }
@@ -134,7 +142,7 @@ func (r *References) start(viewer Viewer, s scope) *referenced {
 		source: func() (*cache.ListWatch, error) {
 			return listWatch(reader.Resource(s.resource).Namespace(s.namespace), ""), nil
 		},
-		store: w, name: "referenced " + s.resource.Resource + " in " + s.namespace,
+		store: w, kick: w.kick, viewer: viewer, name: "referenced " + s.resource.Resource + " in " + s.namespace,
 	}.run(ctx)
 	return w
 }

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 func TestReferences(t *testing.T) {
@@ -16,7 +18,7 @@ func TestReferences(t *testing.T) {
 	named := func(name, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, ResourceVersion: version}}
 	}
-	unreachable, refused := listFailure{message: "no answer"}, listFailure{message: "forbidden", definite: true}
+	unreachable, refused := listFailure{message: "no answer"}, listFailure{reason: plan.WaitUnwatched, message: "forbidden", definite: true}
 	for _, c := range []struct {
 		name string
 		do   func(w *referenced) error
@@ -83,8 +85,8 @@ func TestReferences(t *testing.T) {
 				t.Errorf("woken: %q, want %q", got, c.woken)
 			}
 			version, known, failure := r.Version(Viewer{}, values)
-			if version != c.version || !known || failure != c.failure {
-				t.Errorf("got %q, %v, %q", version, known, failure)
+			if version != c.version || !known || failure.Message != c.failure || failure.Forbidden != (c.failure != "") {
+				t.Errorf("got %q, %v, %q", version, known, failure.Message)
 			}
 		})
 	}
@@ -99,13 +101,30 @@ func TestReferences(t *testing.T) {
 			t.Error("it is known")
 		}
 		w.failed(unreachable)
-		if _, _, failure := r.Version(Viewer{}, values); failure != "no answer" || woken != 1 {
-			t.Errorf("got %q, woken %d times", failure, woken)
+		if _, _, failure := r.Version(Viewer{}, values); failure.Message != "no answer" || woken != 1 {
+			t.Errorf("got %q, woken %d times", failure.Message, woken)
 		}
 		w.watched()
 		must(t, w.Replace(nil, "5"))
-		if _, known, failure := r.Version(Viewer{}, values); !known || failure != "" || woken != 2 {
-			t.Errorf("known %v, %q, woken %d times", known, failure, woken)
+		if _, known, failure := r.Version(Viewer{}, values); !known || failure != (Failure{}) || woken != 2 {
+			t.Errorf("known %v, %q, woken %d times", known, failure.Message, woken)
+		}
+	})
+
+	t.Run("a pass lets a watch that failed try again, and no other", func(t *testing.T) {
+		r := NewReferences(t.Context(), nil, "shops.example.com")
+		w := newReferenced(r, values.scope(Viewer{}), func() {})
+		r.scopes[w.scope] = w
+		retain := func() int {
+			r.Retain("a", Viewer{}, []Reference{values}, func() {})
+			return len(w.kick)
+		}
+		if retain() != 0 {
+			t.Error("it tries again before it failed")
+		}
+		w.failed(refused)
+		if retain(); retain() != 1 {
+			t.Error("it does not try again")
 		}
 	})
 

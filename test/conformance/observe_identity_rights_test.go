@@ -1,0 +1,139 @@
+package conformance_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// referring makes a component depend on a Secret, of which a ConfigMap is rendered.
+func referring(name string) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) { g.Spec.References = []metav1alpha1.Reference{{Kind: "Secret", Name: name}} }
+}
+
+var _ = Describe("An identity that watches for itself", func() {
+	var t *tenancy
+	BeforeEach(func(ctx SpecContext) { t = newTenancy(ctx) })
+
+	It("reads as the identity when that may not watch any more, and watches when it may again", func(ctx SpecContext) {
+		permit(ctx, t.namespace, "deployer", t.account, "'' | configmaps | get, create, patch, delete")
+		permit(ctx, t.namespace, "watch", t.account, "'' | configmaps | list, watch")
+		runOperator(t.operator, t.options)
+		g := t.newGadget(ctx, configMap("settings", "a"))
+		expectReady(ctx, g)
+		mark := markAudit(ctx)
+		withdraw(ctx, t.namespace, "watch")
+		t.cutter.cut()
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("True Ready: 1 dependent is ready; read at the retry interval"),
+			ContainSubstring(`User "`+t.account+`" cannot list resource "configmaps"`), ContainSubstring(`allow that user get, list and watch, as the roles do that "fairlead rbac --observe identity" prints`)))
+		drifts(ctx, t.namespace, "settings")
+		permit(ctx, t.namespace, "again", t.account, "'' | configmaps | list, watch")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("1 dependent is ready"))
+		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").As(""))).To(BeEmpty())
+	})
+
+	It("lets a component go with its namespace, although its identity has lost its rights", func(ctx SpecContext) {
+		other := newNamespace(ctx)
+		for _, namespace := range []string{t.namespace, other} {
+			permit(ctx, namespace, "deployer", t.account, rightsOnConfigs)
+		}
+		permit(ctx, "", t.operator+"-records", t.operator, "'' | secrets | get, list, watch, create, patch, delete")
+		runOperator(t.operator, t.options)
+		g := t.newGadget(ctx, together(configMap("near", "a"), configMapIn(other, "far", "a"),
+			configMap("before", "a", preDelete(t.operator)), configMap("after", "a", postDelete(t.operator))))
+		expectReady(ctx, g)
+		withdraw(ctx, t.namespace, "deployer")
+		t.cutter.cut()
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.namespace))
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})
+		Expect(countConfigMaps(ctx, other)).To(BeZero())
+	})
+
+	It("waits for the end of another namespace where it may not see what is left in it", func(ctx SpecContext) {
+		other := newNamespace(ctx)
+		for _, namespace := range []string{t.namespace, other} {
+			permit(ctx, namespace, "deployer", t.account, rightsOnConfigs)
+		}
+		runOperator(t.operator, t.options)
+		g := t.newGadget(ctx, together(configMapIn(other, "far", "a"), configMap("controller", "a", t.operator+`/apply-order: "-1"`)))
+		expectReady(ctx, g)
+		far := mustGet(ctx, "v1", "ConfigMap", other, "far")
+		hold(ctx, far)
+		withdraw(ctx, other, "deployer")
+		t.cutter.cut()
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", other))
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ConfigMap "+other+"/far"), ContainSubstring(t.account)))
+		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1), "what may let go of it is still there")
+		letGo(ctx, far)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
+	})
+
+	It("does not take dependents for gone that the identity may not see, while their namespace stays", func(ctx SpecContext) {
+		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
+		runOperator(t.operator, t.options)
+		g := t.newGadget(ctx, configMap("settings", "a"))
+		expectReady(ctx, g)
+		withdraw(ctx, t.namespace, "deployer")
+		t.cutter.cut()
+		remove(ctx, g)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+t.namespace+"/settings"),
+			ContainSubstring(t.account)))
+		permit(ctx, t.namespace, "again", t.account, rightsOnConfigs)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
+	})
+
+	It("is told what is missing where it may not watch what a component references, of which nothing is applied or pruned until it may", func(ctx SpecContext) {
+		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}")
+		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
+		t.options.generate = copyReferences
+		mark := markAudit(ctx)
+		runOperator(t.operator, t.options)
+		g := t.newGadget(ctx, configMap("pruned", "a"), referring("s"))
+		forbidden := And(HavePrefix("True Forbidden: Secret "+t.namespace+"/s: "),
+			ContainSubstring(`User "`+t.account+`" cannot list resource "secrets" in API group "" in the namespace "`+t.namespace+`"`),
+			HaveSuffix(`; allow that user get, list and watch, as the roles do that "fairlead rbac --observe identity" prints`))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, forbidden)
+		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").Writes())).To(BeEmpty())
+
+		By("going on by itself when it may")
+		permit(ctx, t.namespace, "secrets", t.account, "'' | secrets | get, list, watch")
+		expectReady(ctx, g)
+
+		By("losing the right again")
+		withdraw(ctx, t.namespace, "secrets")
+		t.cutter.cut()
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, forbidden)
+		mark = markAudit(ctx)
+		changeManifests(ctx, g, configMap("new", "a"))
+		Eventually(ctx, func() int64 { return current(ctx, g).Status.ObservedGeneration }).Should(Equal(current(ctx, g).Generation))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, forbidden)
+		Expect(verbs(t.requests(ctx, mark).Resource("configmaps").Writes())).To(BeEmpty())
+		permit(ctx, t.namespace, "again", t.account, "'' | secrets | get, list, watch")
+		expectReady(ctx, g)
+		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(2), "copy and new")
+	})
+
+	It("is one that the operator must be allowed to act as, and where it is not, that is what the component says", func(ctx SpecContext) {
+		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}")
+		permit(ctx, t.namespace, "alice", "alice", rightsOnConfigs, "'' | secrets | get, list, watch")
+		runOperator(t.operator, t.options)
+		asAlice := func(g *gadget.Gadget) { g.Spec.User, g.Spec.ServiceAccountName = "alice", "" }
+		g := t.newGadget(ctx, configMap("settings", "a"), asAlice)
+		referrer := newGadget(ctx, t.namespace, "referrer", configMap("other", "a"), servedBy(t.operator), asAlice, retrySoon, referring("s"))
+		refused := And(ContainSubstring(`User "`+t.operator+`" cannot impersonate`), ContainSubstring("; allow that user to impersonate alice"),
+			Not(ContainSubstring("list and watch")), Not(ContainSubstring("grant it")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: failed: ConfigMap "+t.namespace+"/settings"), refused))
+		expectCondition(ctx, referrer, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: Secret "+t.namespace+"/s: "), refused))
+		permit(ctx, "", t.operator+"-alice", t.operator, "'' | users | impersonate")
+		expectReady(ctx, g)
+		expectReady(ctx, referrer)
+	})
+})

@@ -1,0 +1,105 @@
+package conformance_test
+
+import (
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+var _ = Describe("An operator that observes some namespaces, one of which is being deleted,", func() {
+	var t *twoNamespaces
+	BeforeEach(func(ctx SpecContext) { t = newTwoNamespaces(ctx) })
+
+	It("lets a component go with its namespace, although its rights there go as well", func(ctx SpecContext) {
+		t.admit(ctx, t.here, t.there)
+		cutter := &scissors{}
+		o := t.options()
+		o.transport = cutter.wrap
+		runOperator(t.operator, o)
+		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator), retrySoon)
+		other := newGadget(ctx, t.there, "other", configMap("settings", "a"), servedBy(t.operator))
+		expectReady(ctx, g)
+		expectReady(ctx, other)
+		// What the namespace controller may do first.
+		withdraw(ctx, t.here, "operator")
+		remove(ctx, g)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
+		cutter.cut()
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		Expect(countConfigMaps(ctx, t.there)).To(Equal(1), "what was in another namespace is deleted, and what others have there stays")
+
+		By("serving the namespace when it comes back")
+		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})).To(Succeed())
+		t.admit(ctx, t.here)
+		expectReady(ctx, newGadget(ctx, t.here, "app", configMap("near", "a"), servedBy(t.operator)))
+	})
+
+	It("lets a component go with its namespace, although it starts when its rights there are gone", func(ctx SpecContext) {
+		permit(ctx, "", t.operator+"-starts", t.operator, documented("fairlead-operator-somewhere")...)
+		t.admit(ctx, t.here, t.there)
+		stop := runOperator(t.operator, t.options())
+		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator), retrySoon)
+		expectReady(ctx, g)
+		stop()
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
+		Eventually(ctx, func() error {
+			_, err := get(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", t.here, "operator")
+			return err
+		}).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		runOperator(t.operator, t.options())
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
+	})
+
+	It("lets a component go with its namespace that has records in Secrets, which are held by nobody who could not let go of them", func(ctx SpecContext) {
+		t.admit(ctx, t.here, t.there)
+		permit(ctx, t.here, "records", t.operator, "'' | secrets | get, create, patch, delete")
+		cutter := &scissors{}
+		o := t.options()
+		o.transport = cutter.wrap
+		runOperator(t.operator, o)
+		last := strings.Replace(configMap("last", "a", postDelete(t.operator)), "name: last", "name: last\n  namespace: "+t.there, 1)
+		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a"), last), servedBy(t.operator), retrySoon)
+		expectReady(ctx, g)
+		Expect(records(ctx, t.here)).To(And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))))
+		// What the namespace controller may do first.
+		withdraw(ctx, t.here, "operator")
+		withdraw(ctx, t.here, "records")
+		remove(ctx, g)
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
+		cutter.cut()
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
+	})
+
+	It("finds what is in other namespaces when it may not read a large inventory any more, whose namespace is being deleted", func(ctx SpecContext) {
+		t.admit(ctx, t.here, t.there)
+		permit(ctx, t.here, "serve", t.operator, slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "'' ") })...)
+		permit(ctx, t.here, "records", t.operator, "'' | secrets | get, create, patch, delete")
+		o := t.options()
+		o.component.StatusInventory = -1
+		stop := runOperator(t.operator, o)
+		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator), retrySoon)
+		expectReady(ctx, g)
+		Expect(inventories(ctx, t.here)).To(And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))))
+		stop()
+		withdraw(ctx, t.here, "operator")
+		withdraw(ctx, t.here, "records")
+		runOperator(t.operator, o)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring(`cannot get resource "secrets"`)))
+		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
+		expectGone(ctx, g)
+		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
+	})
+})
