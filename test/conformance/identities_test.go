@@ -132,7 +132,7 @@ var _ = Describe("The identity of a component", func() {
 		user := serviceAccountUser(namespace, "deployer")
 		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
 		gadgets := []*gadget.Gadget{}
-		for _, name := range []string{"granted", "let-go"} {
+		for _, name := range []string{"granted", "let-go", "handed-over"} {
 			g := newGadget(ctx, namespace, name, configMap(name, "a"), asServiceAccount("deployer"), retrySoon)
 			expectReady(ctx, g)
 			gadgets = append(gadgets, g)
@@ -147,6 +147,10 @@ var _ = Describe("The identity of a component", func() {
 		By("removing the finalizer")
 		patch(ctx, gadgets[1], `{"metadata":{"finalizers":null}}`)
 		expectGone(ctx, gadgets[1])
+		By("naming another account")
+		grant(ctx, namespace, "other", serviceAccountUser(namespace, "other"), "configmaps: delete")
+		patch(ctx, gadgets[2], `{"spec":{"serviceAccountName":"other"}}`)
+		expectGone(ctx, gadgets[2])
 		By("granting the right again")
 		grant(ctx, namespace, "again", user, "configmaps: delete")
 		expectGone(ctx, gadgets[0])

@@ -24,7 +24,8 @@ const applyHelp = `Pack the folder DIR and create or update the component NAME f
 
 The folder goes into an immutable ConfigMap named for its content. One write of the component then switches source and values
 together. Of an existing component only those fields change that the command line gives: without -f and --set its values stay;
-with any of them they are replaced. Sources that are no longer used are deleted, except for the previous one.
+with any of them they are replaced. Sources of former revisions are deleted, except for the previous one, and that of the last revision that was
+Ready; those go with the component.
 
 With --wait the command waits until the component is ready. Where nothing changed and the component has failed before, its operator is asked to
 try again.
@@ -116,6 +117,7 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 	if err != nil {
 		return err
 	}
+	a.warnOfAccount(ctx, c, target, *o.fields["serviceAccountName"])
 	if err := a.await(ctx, found{c, target, component}, o); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -37,6 +38,7 @@ var _ = Describe("apply", onCluster(func() {
 	It("creates an immutable source, and a component that refers to it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("Chart.yaml", "name: shop", "templates/web.yaml", "kind: Pod")
+		Expect(k8s.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}})).To(Succeed())
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store", "--generator=helm", "--service-account=builder")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Code).To(Equal(0))
@@ -160,6 +162,24 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop is being deleted; apply again once it is gone\n"))
 		Expect(sources(ctx, namespace)).To(BeEmpty())
+
+		r = fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--service-account=other")
+		Expect(r.Code).To(Equal(1))
+		command, change, found := strings.Cut(strings.TrimSuffix(r.Err, "'\n"), "'")
+		Expect(found).To(BeTrue())
+		Expect(command).To(HaveSuffix("once it is gone; to have its dependents deleted as another service account: kubectl -n " + namespace +
+			" patch component.fairlead.io/shop --type=merge -p "))
+		Expect(k8s.Patch(ctx, c, client.RawPatch("application/merge-patch+json", []byte(change)))).To(Succeed())
+		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("other"))
+	})
+
+	It("warns of a service account that does not exist, and applies", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--service-account=nobody")
+		Expect(r.Code).To(Equal(0))
+		Expect(r.Err).To(Equal(`warning: there is no service account "nobody" in namespace "` + namespace +
+			`"; component.fairlead.io/shop acts by that name all the same, with what is granted to it` + "\n"))
+		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("nobody"))
 	})
 
 	It("says that the namespace does not exist", func(ctx SpecContext) {

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,7 +101,7 @@ func (a *app) logs(ctx context.Context, name string, only []string, o logOptions
 		following, stop := context.WithCancel(ctx)
 		defer stop()
 		a.written.whenFull(stop)
-		return pods.follow(following, namespacesOf(workloads), logs.NewFollower(c, o.Options, o.limit, a.Out, a.warn))
+		return newFollowing(pods, namespacesOf(workloads), a.warn).follow(following, logs.NewFollower(c, o.Options, o.limit, a.Out, a.warn))
 	}
 	sources, err := pods.sources(ctx, namespacesOf(workloads))
 	if err != nil {
@@ -151,10 +149,16 @@ func (p *podLogs) sources(ctx context.Context, namespaces []string) ([]logs.Sour
 		return nil, err
 	case len(found) > p.options.limit:
 		return nil, exit.Refuse("%d logs are more than --max-log-requests %d; name a dependent, or raise it", len(found), p.options.limit)
-	case p.options.Container != "" && len(named) > 0 && !named[p.options.Container]:
-		return nil, exit.Refuse("no pod has a container %q; they have %s", p.options.Container, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
 	}
-	return found, nil
+	return found, p.options.missed(named)
+}
+
+// missed says that the container that is wanted is none of those that pods have.
+func (o logOptions) missed(named map[string]bool) error {
+	if o.Container == "" || len(named) == 0 || named[o.Container] {
+		return nil
+	}
+	return exit.Refuse("no pod has a container %q; they have %s", o.Container, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
 }
 
 // each calls visit for each pod that is one of ours.
@@ -183,47 +187,4 @@ func (p *podLogs) each(ctx context.Context, namespaces []string, visit func(*cor
 func (p *podLogs) ours(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	_, ours, err := p.belongings.DependentOf(ctx, manifests.Key{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}, pod)
 	return ours, err
-}
-
-// follow shows the logs of all pods that there are, and that come, until the context ends.
-func (p *podLogs) follow(ctx context.Context, namespaces []string, f *logs.Follower) error {
-	group, watching := errgroup.WithContext(ctx)
-	for _, namespace := range namespaces {
-		group.Go(func() error {
-			var list corev1.PodList
-			began := false
-			add := func(pod *corev1.Pod) error {
-				ours, err := p.ours(watching, pod)
-				if err == nil && ours {
-					err = f.Add(watching, logs.Sources(pod, p.options.Options), began)
-				}
-				if errors.Is(err, logs.ErrTooMany) {
-					err = exit.Refuse("%w; name a dependent, or raise --max-log-requests", err)
-				}
-				return err
-			}
-			return p.cluster.Watch(watching, &list, p.selection(namespace),
-				func() error {
-					for i := range list.Items {
-						if err := add(&list.Items[i]); err != nil {
-							return err
-						}
-					}
-					began = list.Continue == ""
-					return nil
-				},
-				func(obj client.Object) error {
-					if pod, ok := obj.(*corev1.Pod); ok {
-						return add(pod)
-					}
-					return nil
-				})
-		})
-	}
-	err := group.Wait()
-	f.Wait()
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
 }

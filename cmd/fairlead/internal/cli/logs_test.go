@@ -59,6 +59,28 @@ var _ = Describe("logs", onCluster(func() {
 		Expect(p.err.Contents()).To(BeEmpty())
 	})
 
+	It("shows what can be read, and says what cannot", func(ctx SpecContext) {
+		namespace, node := newNamespace(ctx), newKubelet(ctx)
+		web := workload(ctx, namespace, "web")
+		podOf(ctx, node, namespace, "web-a", web)
+		podOf(ctx, node, namespace, "web-b", web)
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
+		node.lost = "web-a"
+		node.container("web-b", "main") <- "2026-03-01T12:00:02Z two"
+		Expect(fairlead(ctx, namespace, "logs", "shop")).To(Equal(result{
+			Code: 1, Out: "[pod/web-b/main] two\n",
+			Err: "fairlead: pod/web-a/main: the server could not find the requested resource (pods/log web-a)\n",
+		}))
+	})
+
+	It("ends where what it follows cannot be written", func(ctx SpecContext) {
+		namespace, node := newNamespace(ctx), newKubelet(ctx)
+		podOf(ctx, node, namespace, "web-a", workload(ctx, namespace, "web"))
+		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
+		node.container("web-a", "main") <- "2026-03-01T12:00:02Z two"
+		expectFull(ctx, connected(namespace, "logs", "shop", "-f"))
+	})
+
 	It("shows what containers wrote before they were restarted", func(ctx SpecContext) {
 		namespace, node := newNamespace(ctx), newKubelet(ctx)
 		web := workload(ctx, namespace, "web")
@@ -83,6 +105,11 @@ var _ = Describe("logs", onCluster(func() {
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
 		r := fairlead(ctx, namespace, "logs", "shop", "-c", "sidecar")
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring(`no pod has a container "sidecar"; they have main, proxy`))))
+
+		p := start(ctx, namespace, "logs", "shop", "-f", "-c", "sidecar")
+		Eventually(ctx, p.err).Should(gbytes.Say(`^warning: no pod has a container "sidecar"; they have main, proxy; waiting for one\n$`))
+		p.stop()
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 
 		flags := connected(namespace)
 		complete := func(args ...string) string {

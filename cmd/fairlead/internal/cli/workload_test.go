@@ -27,6 +27,8 @@ type kubelet struct {
 	mu   sync.Mutex
 	logs map[string]chan string
 	asks []url.Values
+	// lost is a pod that it knows nothing of.
+	lost string
 }
 
 // newKubelet registers a node whose containers write what a spec lets them write.
@@ -68,6 +70,13 @@ func (k *kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.mu.Lock()
 	k.asks = append(k.asks, r.URL.Query())
 	k.mu.Unlock()
+	k.mu.Lock()
+	lost := k.lost == path[1]
+	k.mu.Unlock()
+	if lost {
+		http.NotFound(w, r)
+		return
+	}
 	lines, follow := k.container(path[1], path[2]), r.URL.Query().Get("follow") == "true"
 	for {
 		select {

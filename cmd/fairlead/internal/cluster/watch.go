@@ -2,11 +2,14 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"io"
 	"reflect"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -97,5 +100,17 @@ func (c *Cluster) watchOnce(ctx context.Context, list client.ObjectList, s Selec
 
 // Log opens the log of a container. It lasts as long as its options say, whatever the time-out of a request.
 func (c *Cluster) Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
-	return c.pods.Pods(namespace).GetLogs(pod, options).Stream(ctx)
+	log, err := c.pods.Pods(namespace).GetLogs(pod, options).Stream(ctx)
+	return log, withoutGap(err)
+}
+
+// withoutGap takes the blank out of the text of an error where client-go has a verb, of which a stream has none.
+func withoutGap(err error) error {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
+		return err
+	}
+	told := *status
+	told.ErrStatus.Message = strings.ReplaceAll(told.ErrStatus.Message, "( ", "(")
+	return &told
 }

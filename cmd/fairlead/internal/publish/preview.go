@@ -12,7 +12,7 @@ import (
 // Preview returns what Publish would leave, and writes nothing: the component, and its source. Who may not write components gets it as far as it
 // can be told without the API server, which might refuse it.
 func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstructured, *corev1.ConfigMap, error) {
-	before, err := p.find(ctx, r.Target)
+	before, err := p.find(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,7 +33,7 @@ type Publisher struct {
 
 // Publish creates or updates a component and returns it as it is after that.
 func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstructured, error) {
-	before, err := p.find(ctx, r.Target)
+	before, err := p.find(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 }
 
 // find returns the component, or nil where there is none.
-func (p *Publisher) find(ctx context.Context, target cluster.Target) (*unstructured.Unstructured, error) {
-	obj := target.Blank()
+func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstructured, error) {
+	obj := r.Target.Blank()
 	err := p.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -62,9 +62,23 @@ func (p *Publisher) find(ctx context.Context, target cluster.Target) (*unstructu
 		return nil, err
 	}
 	if obj.GetDeletionTimestamp() != nil {
-		return nil, exit.Refuse("%s is being deleted; apply again once it is gone", target)
+		return nil, exit.Refuse("%s is being deleted; apply again once it is gone%s", r.Target, r.otherAccount())
 	}
 	return obj, nil
+}
+
+// accountField is the service account of a component, which may change while that is being deleted.
+const accountField = "serviceAccountName"
+
+// otherAccount says how a component gets another service account that is being deleted, where that was asked for: the former one may be what the
+// deletion waits for.
+func (r Request) otherAccount() string {
+	account, ok := r.Fields[accountField].(string)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(`; to have its dependents deleted as another service account: kubectl -n %s patch %s --type=merge -p '{"spec":{%q:%q}}'`,
+		r.Target.Namespace, r.Target, accountField, account)
 }
 
 func uidOf(obj *unstructured.Unstructured) types.UID {
@@ -88,7 +102,7 @@ func (p *Publisher) switchOver(
 		if !raced(before, err) {
 			return nil, "", err
 		}
-		if before, err = p.find(ctx, r.Target); err != nil {
+		if before, err = p.find(ctx, r); err != nil {
 			return nil, "", err
 		}
 	}
