@@ -134,6 +134,7 @@ func (c *connection) itself() *Engine {
 // that read as the other, too; what it may not list is not taken for nothing.
 func (e *Engine) As(id Identity) (*Engine, error) {
 	other := e.itself()
+	other.elsewhere = e.elsewhere
 	if other.user = id.User; id.User == "" {
 		return other, nil
 	}

@@ -24,6 +24,8 @@ type Engine struct {
 	user     string
 	dynamic  dynamic.Interface
 	executor *execute.Executor
+	// elsewhere says that the components are in another cluster.
+	elsewhere bool
 	// viewer is who watches, and protecting makes the reads that must see everything: as the viewer, whatever the engine's identity may see.
 	viewer     observe.Viewer
 	protecting *execute.Executor
@@ -44,6 +46,9 @@ type EngineOptions struct {
 	// Observe and ObserveNamespaces are what they are in Options; of these namespaces a lost inventory is rebuilt.
 	Observe           Reach
 	ObserveNamespaces []string
+	// Elsewhere says that the components of which the passes are live in another cluster than the dependents: what has the name of a component there,
+	// or of its namespace, is something else.
+	Elsewhere bool
 	// TracerProvider is what it is in Options.
 	TracerProvider trace.TracerProvider
 }
@@ -58,7 +63,9 @@ func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOp
 	if err != nil {
 		return nil, err
 	}
-	return c.itself(), nil
+	e := c.itself()
+	e.elsewhere = o.Elsewhere
+	return e, nil
 }
 
 // Apply brings the dependents closer to the apply set, as far as that goes without waiting.

@@ -149,6 +149,13 @@ func TestForeign(t *testing.T) {
 			}
 		})
 	}
+	t.Run("in another cluster nothing is the component itself", func(t *testing.T) {
+		there := facts
+		there.Elsewhere = true
+		if got := foreign(there, []inspect.Instance{{Key: key("itself"), UID: "u4"}}); got.Count != 1 {
+			t.Errorf("got %+v", got)
+		}
+	})
 	t.Run("ten are named, in order, and all are counted", func(t *testing.T) {
 		var many []inspect.Instance
 		for _, name := range "lkjihgfedcba" {

@@ -26,7 +26,7 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	}
 	results := map[manifests.Key]plan.Result{}
 	facts := plan.Facts{
-		Owner: ownerID, Component: p.Owner.Component(), Managed: p.Managed, Predecessors: e.predecessors,
+		Owner: ownerID, Component: p.Owner.Component(), Elsewhere: e.elsewhere, Managed: p.Managed, Predecessors: e.predecessors,
 		Defaults:  policiesForPlan(p.Policies.Or(e.defaults)),
 		PreDelete: p.PreDelete, PostDelete: p.PostDelete, Desired: p.Desired, Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, Now: p.Now, Started: e.started,
 		Guard:   e.guards.known(ownerID, guardName(e.name, ownerID)),

@@ -103,7 +103,8 @@ func bounded(names []string) []string {
 }
 
 // checkSight refuses to take for the whole record what was found where nothing could be looked at: all dependents would be left behind, and
-// nobody told. A deletion need not find what is in a namespace that goes, nor may it wait for rights that went with the component's own.
+// nobody told. A deletion need not find what is in a namespace that goes, nor may it wait for rights that went with the component's own, which
+// those in another cluster don't.
 func (r *Reconciler[T]) checkSight(ctx context.Context, component T, e *Engine, found findings) error {
 	if e.viewer.Name == "" {
 		// An operator sees its components, whatever else it may see.
@@ -111,7 +112,7 @@ func (r *Reconciler[T]) checkSight(ctx context.Context, component T, e *Engine, 
 	}
 	place := placeOf(component)
 	deleting := !component.GetDeletionTimestamp().IsZero()
-	if found.saw(place) || deleting && (e.checking.NamespaceGoes(ctx, place) || r.local.checking.NamespaceGoes(ctx, component.GetNamespace())) {
+	if found.saw(place) || deleting && (e.checking.NamespaceGoes(ctx, place) || !e.elsewhere && r.local.checking.NamespaceGoes(ctx, component.GetNamespace())) {
 		return nil
 	}
 	where := "in the namespace " + place

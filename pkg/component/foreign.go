@@ -90,7 +90,8 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	var names []string
 	for _, i := range instances {
 		entry, recorded := f.Inventory[i.Key]
-		if i.Key != f.Component && (!recorded || entry.UID != i.UID && !isOurs(f.Live(i.Key), f.Owner, i.UID)) {
+		itself := !f.Elsewhere && i.Key == f.Component
+		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.Live(i.Key), f.Owner, i.UID)) {
 			names = append(names, i.Key.String())
 		}
 	}

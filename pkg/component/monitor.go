@@ -6,6 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // monitor counts what an engine does, and traces it.
@@ -62,8 +63,16 @@ func (e *Engine) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan
 	return planner(facts)
 }
 
+// home is the namespace of a component, as far as that is where the dependents are.
+func (e *Engine) home(owner manifests.Owner) string {
+	if e.elsewhere {
+		return ""
+	}
+	return owner.Namespace
+}
+
 // execute carries out the actions of a plan; none begins once stop is closed.
 func (e *Engine) execute(ctx context.Context, t *traced, p Pass, actions []plan.Action) []plan.Result {
 	defer e.monitor.meter.Time(metrics.StepExecute)()
-	return e.executor.For(p.Owner.Namespace).Run(t.enter(ctx, actions), p.Superseded, actions)
+	return e.executor.For(e.home(p.Owner)).Run(t.enter(ctx, actions), p.Superseded, actions)
 }

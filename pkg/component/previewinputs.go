@@ -97,19 +97,20 @@ func (v *previewing[T]) remoteTarget(ctx context.Context, t target, secret refer
 	if config, err = withoutWrites(config); err != nil {
 		return target{}, err
 	}
-	if t.engine, err = NewEngine(ctx, v.name, config, v.engineOptions()); err != nil {
+	engine, err := NewEngine(ctx, v.name, config, v.engineOptions())
+	if err != nil {
 		return target{}, err
 	}
-	remote := &remote{engine: t.engine}
-	if t.cluster, err = remote.identify(ctx, v.clock); err != nil {
+	remote := &remote{engine: engine}
+	cluster, err := remote.identify(ctx, v.clock)
+	if err != nil {
 		return target{}, unidentified(secret.Namespace, secret.Name, err)
 	}
 	own, err := v.owner(ctx, v.component)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return target{}, err
 	}
-	if t.cluster == own.Cluster {
-		t.cluster = ""
-	}
-	return t, nil
+	found := targetAt(engine, cluster, own.Cluster)
+	found.local = t.local
+	return found, nil
 }

@@ -83,10 +83,17 @@ func (r *Reconciler[T]) remoteTarget(ctx context.Context, component T, owner man
 	if err != nil {
 		return target{}, unidentified(owner.Namespace, ref.Name, err)
 	}
-	if cluster == owner.Cluster {
+	return targetAt(remote.engine, cluster, owner.Cluster), nil
+}
+
+// targetAt returns the target that a kubeconfig leads to, given the cluster that it is and the component's own.
+func targetAt(found *Engine, cluster, own string) target {
+	engine := *found
+	if cluster == own {
 		cluster = ""
 	}
-	return target{engine: remote.engine, cluster: cluster}, nil
+	engine.elsewhere = cluster != ""
+	return target{engine: &engine, cluster: cluster}
 }
 
 // enterRemote reads a kubeconfig, as the operator, and makes the component use it.

@@ -14,8 +14,9 @@ import (
 type Facts struct {
 	// Owner is the owner id of the component.
 	Owner string
-	// Component is the key of the component itself.
+	// Component is the key of the component itself. Elsewhere says that it lives in another cluster, where that key is another object's.
 	Component manifests.Key
+	Elsewhere bool
 	// Managed are the additional managed types, which no dependent defines.
 	Managed []manifests.ManagedType
 	// Predecessors are the managers that leave their fields to us; see Predecessors.
