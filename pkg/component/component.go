@@ -94,7 +94,7 @@ type Resyncer interface {
 	ResyncInterval() time.Duration
 }
 
-// Retrier sets how long to wait after an error that does not go away by itself.
+// Retrier sets how long to wait after an error that does not go away by itself. What others have to allow is tried again sooner at first.
 type Retrier interface {
 	RetryInterval() time.Duration
 }

@@ -12,6 +12,7 @@ import (
 // memory is what this process knows of each component besides, until that is gone. It is lost with the process: what matters is recorded.
 type memory struct {
 	rhythms  notes[rhythm]
+	refusals notes[refusals]
 	contents notes[map[observe.Reference]content]
 	// prepared are the components, by their UIDs, whose deletion was prepared by the author's hook.
 	prepared   notes[types.UID]
@@ -34,6 +35,7 @@ type memory struct {
 // forget drops what is known of a component.
 func (m *memory) forget(name types.NamespacedName) {
 	m.rhythms.forget(name)
+	m.refusals.forget(name)
 	m.contents.forget(name)
 	m.prepared.forget(name)
 	m.suspects.forget(name)

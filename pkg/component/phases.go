@@ -204,7 +204,7 @@ func phaseAdvice(terminal []Waiting) string {
 		advice = "; delete what failed, and it is applied once more, and the deletion goes on"
 	}
 	if slices.ContainsFunc(terminal, func(w Waiting) bool { return !there(w) }) {
-		advice += "; see to it that what was refused can be applied: it is tried again at the retry interval"
+		advice += "; see to it that what was refused can be applied: it is tried again within the retry interval"
 	}
 	return advice
 }

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -78,7 +79,7 @@ func (r *Reconciler[T]) comeBack(req reconcile.Request, component T, o Outcome, 
 		after = r.backoff.When(req)
 	default:
 		r.backoff.Forget(req)
-		after = r.settled(component, v, len(terminal) > 0 || len(o.Unwatched) > 0)
+		after = r.settled(component, v, len(terminal) > 0 || len(o.Unwatched) > 0, isRefused(component, terminal, p))
 	}
 	if left := r.timeLeft(component); v.state == metav1alpha1.StateProgressing && left > 0 && (after == 0 || left < after) {
 		return left
@@ -98,8 +99,13 @@ func (r *Reconciler[T]) noLater(delay time.Duration, due time.Time) time.Duratio
 	return min(delay, left)
 }
 
-// settled says when to look again at a component for which nothing can be done now; polled says that no event will tell of what is missing.
-func (r *Reconciler[T]) settled(component T, v verdict, polled bool) time.Duration {
+// settled says when to look again at a component for which nothing can be done now; polled says that no event will tell of what is missing, and
+// refused that others have to allow it.
+func (r *Reconciler[T]) settled(component T, v verdict, polled, refused bool) time.Duration {
+	if refused {
+		return r.afterRefusal(component)
+	}
+	r.refusals.forget(client.ObjectKeyFromObject(component))
 	if polled || v.state == metav1alpha1.StateStalled || !component.GetDeletionTimestamp().IsZero() {
 		return r.retryInterval(component)
 	}

@@ -25,7 +25,7 @@ type verdict struct {
 
 // hintDeletion and hintLetGo say what to do where a dependent cannot be deleted.
 const (
-	hintDeletion = "; resolve that, and the deletion goes on at the retry interval"
+	hintDeletion = "; resolve that, and the deletion goes on within the retry interval"
 	hintLetGo    = "; or give the dependents up, which then stay as they are, by removing the operator's finalizer from the component"
 )
 

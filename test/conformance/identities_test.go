@@ -102,8 +102,7 @@ var _ = Describe("The identity of a component", func() {
 	It("is told what it may not do, and goes on when that is granted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		user := serviceAccountUser(namespace, "deployer")
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), asServiceAccount("deployer"),
-			retrySoon)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), asServiceAccount("deployer"), retryLate)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("ConfigMap "+namespace+"/settings"),
 			ContainSubstring(`User "`+user+`" cannot patch resource "configmaps"`), ContainSubstring("grant it to that user")))
 		Expect(current(ctx, g).Status.Waiting[0].Reason).To(Equal("Forbidden"))
@@ -133,7 +132,7 @@ var _ = Describe("The identity of a component", func() {
 		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
 		gadgets := []*gadget.Gadget{}
 		for _, name := range []string{"granted", "let-go", "handed-over"} {
-			g := newGadget(ctx, namespace, name, configMap(name, "a"), asServiceAccount("deployer"), retrySoon)
+			g := newGadget(ctx, namespace, name, configMap(name, "a"), asServiceAccount("deployer"), retryLate)
 			expectReady(ctx, g)
 			gadgets = append(gadgets, g)
 		}

@@ -17,6 +17,9 @@ import (
 // retrySoon sets the retry interval of a gadget to a second.
 func retrySoon(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) }
 
+// retryLate leaves a spec no time for the retry interval.
+func retryLate(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(3600) }
+
 // within puts a manifest into a namespace.
 func within(namespace, text string) string {
 	return strings.Replace(text, "metadata:", "metadata:\n  namespace: "+namespace, 1)

@@ -17,7 +17,8 @@ import (
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
 The operator refuses while foreign instances of types exist that the component brought. With --wait the blocker is printed at once, and
-the command goes on waiting, for the deletion goes through by itself when they are gone. It fails when the time is up.`
+the command goes on waiting, for the deletion goes through by itself when they are gone. It fails when the time is up. Of a component that is
+being deleted already the operator is asked to try again.`
 
 func (a *app) newDelete() *cobra.Command {
 	var wait bool
@@ -49,8 +50,14 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 	if _, err := cluster.Status(target, obj); err != nil {
 		return err
 	}
+	again := obj.GetDeletionTimestamp() != nil
 	if obj, err = a.requestDeletion(ctx, c, target, obj); err != nil {
 		return err
+	}
+	if again && wait {
+		if obj, err = a.deleteAgain(ctx, found{c, target, obj}); err != nil {
+			return err
+		}
 	}
 	if obj == nil {
 		a.println(target.String() + " deleted")
@@ -87,6 +94,27 @@ func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cl
 		return nil, err
 	}
 	a.println(target.String() + " deletion requested")
+	return after, nil
+}
+
+// deleteAgain asks the operator to go on with a deletion at once: no watch may tell that what held it up was put right. Who may not ask, or does
+// not know whom, waits all the same. It returns nil where the component is gone.
+func (a *app) deleteAgain(ctx context.Context, f found) (*unstructured.Unstructured, error) {
+	m, err := f.maintained()
+	if err != nil {
+		return f.obj, nil
+	}
+	after, _, err := m.request(ctx, false)
+	switch {
+	case apierrors.IsForbidden(err):
+		return f.obj, nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		// It is gone, or another one has its name.
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	a.println(f.target.String() + " reconcile requested")
 	return after, nil
 }
 

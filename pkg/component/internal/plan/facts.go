@@ -152,7 +152,8 @@ type FailureClass string
 const (
 	// Transient failures go away by themselves; they are retried within seconds.
 	Transient FailureClass = "Transient"
-	// Terminal failures need a change; they are retried on change and at the retry interval.
+	// Terminal failures need a change; they are retried on change and at the retry interval, sooner at first where only others
+	// can change it.
 	Terminal FailureClass = "Terminal"
 )
 

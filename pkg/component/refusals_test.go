@@ -1,0 +1,57 @@
+package component
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+func TestAfterRefusal(t *testing.T) {
+	r, fake := newTimed(Options{RetryInterval: 10 * time.Minute})
+	component := &part{}
+	component.Namespace, component.Name, component.UID = shop.Namespace, shop.Name, "u1"
+	forbidden := Outcome{Waiting: []Waiting{fails("A a", "Forbidden", "x", true)}}
+	pass := func(o Outcome, p *problem) time.Duration {
+		return r.comeBack(shop, component, o, p, judge(!component.DeletionTimestamp.IsZero(), o, p))
+	}
+	soon := func(t *testing.T, after time.Duration) { between(t, after, 400*time.Millisecond, 500*time.Millisecond) }
+	waited := func(d time.Duration) { fake.SetTime(fake.Now().Add(d)) }
+
+	passes, began := 0, fake.Now()
+	for after := pass(forbidden, nil); after < 10*time.Minute; after = pass(forbidden, nil) {
+		waited(after)
+		passes++
+	}
+	if passes > 16 || fake.Since(began) > 20*time.Minute {
+		t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, fake.Since(began))
+	}
+	t.Run("events do not make it begin anew", func(t *testing.T) {
+		waited(time.Second)
+		between(t, pass(forbidden, nil), 10*time.Minute, 10*time.Minute)
+	})
+	for what, edit := range map[string]func(){
+		"another spec":           func() { component.Generation++ },
+		"a request for a pass":   func() { component.Annotations = map[string]string{"parts.example.com/reconcile-requested-at": "now"} },
+		"its deletion":           func() { component.DeletionTimestamp = new(metav1.Now()) },
+		"a component of its own": func() { component.UID += "'" },
+	} {
+		t.Run(what+" does", func(t *testing.T) {
+			edit()
+			soon(t, pass(forbidden, nil))
+			waited(time.Hour)
+			between(t, pass(forbidden, nil), 10*time.Minute, 10*time.Minute)
+		})
+	}
+	t.Run("so does another refusal after it was allowed", func(t *testing.T) {
+		pass(Outcome{Ready: 1, Desired: 1}, nil)
+		soon(t, pass(forbidden, nil))
+	})
+	t.Run("what was refused before anything was applied counts, too", func(t *testing.T) {
+		waited(time.Minute)
+		p := &problem{reason: metav1alpha1.ReasonForbidden, terminal: true}
+		between(t, pass(Outcome{}, p), 48*time.Second, time.Minute)
+	})
+}
