@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -29,6 +30,21 @@ func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake fu
 		refs = append(refs, observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), Name: name})
 	}
 	e.namespaces.Retain(ownerID, observe.Viewer{}, refs, wake)
+}
+
+// awaitOwners wakes an owner when objects that it wants don't belong to somebody else any more, as far as its watches show that.
+func (e *Engine) awaitOwners(f plan.Facts, waiting []plan.Waiting) {
+	var keys map[manifests.Key]bool
+	for _, w := range waiting {
+		if w.Reason != metav1alpha1.ReasonOwnershipConflict {
+			continue
+		}
+		if keys == nil {
+			keys = map[manifests.Key]bool{}
+		}
+		keys[w.Key] = f.Results[w.Key].Observed == nil
+	}
+	e.observer.Await(f.Owner, keys)
 }
 
 // Forget ends the watches that serve an owner alone, and drops what is known of its guard and of repairs.

@@ -79,7 +79,7 @@ var _ = Describe("An object that exists already", func() {
 		It("belongs to the first of two components that want it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			text := configMaps("shared", 5, "a", updatePolicy(policy))
-			gadgets := []*gadget.Gadget{newGadget(ctx, namespace, "one", text), newGadget(ctx, namespace, "two", text)}
+			gadgets := []*gadget.Gadget{newGadget(ctx, namespace, "one", text, retryLate), newGadget(ctx, namespace, "two", text, retryLate)}
 			for _, g := range gadgets {
 				expectCondition(ctx, g, metav1alpha1.ConditionReady, Or(HavePrefix("True Ready"), HavePrefix("False OwnershipConflict")))
 			}
@@ -91,9 +91,20 @@ var _ = Describe("An object that exists already", func() {
 			}
 			remove(ctx, gadgets[0])
 			expectGone(ctx, gadgets[0])
-			requestPass(ctx, gadgets[1], operatorName)
 			expectReady(ctx, gadgets[1])
 		})
+	})
+
+	It("is adopted by who waits for it as soon as its owner releases it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		one := newGadget(ctx, namespace, "one", configMap("shared", "a", deletePolicy("orphan")))
+		expectReady(ctx, one)
+		released := mustGet(ctx, "v1", "ConfigMap", namespace, "shared")
+		two := newGadget(ctx, namespace, "two", configMap("shared", "b"), retryLate)
+		expectCondition(ctx, two, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+		remove(ctx, one)
+		expectReady(ctx, two)
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "shared").GetUID()).To(Equal(released.GetUID()))
 	})
 
 	It("is left to the other operator where two want it, each in components of the same name", func(ctx SpecContext) {

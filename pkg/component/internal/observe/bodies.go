@@ -33,4 +33,5 @@ func (k *kind) keep(key manifests.Key, s *seen) {
 func (k *kind) drop(key manifests.Key) {
 	delete(k.records, key)
 	delete(k.bodies, key)
+	k.freed(key)
 }

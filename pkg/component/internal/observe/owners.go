@@ -1,12 +1,18 @@
 package observe
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
 
 // owner is a component: as whom and where it watches, and how to wake it.
 type owner struct {
 	viewer Viewer
 	places map[Place]string
 	types  map[schema.GroupKind]bool
+	// awaits are the objects that the owner wants, and that belong to somebody else; see Await.
+	awaits map[manifests.Key]bool
 	wake   func()
 }
 
@@ -76,6 +82,7 @@ func (o *Observer) Release(ownerID string) {
 // release forgets an owner. The caller holds the lock.
 func (o *Observer) release(ownerID string, own *owner) {
 	delete(o.owners, ownerID)
+	o.stopAwaiting(ownerID, own)
 	for p := range own.places {
 		o.leaveKind(ownerID, own.viewer, p)
 	}
