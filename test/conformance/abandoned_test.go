@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 
@@ -84,11 +85,12 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		asks := &intruder{method: http.MethodGet, path: "/" + namespace + "/gadgets/app"}
 		runOperator(operator, operatorOptions{transport: asks.wrap})
 		g := ready(ctx, namespace, operator)
+		served := maps.Clone(g.Labels)
 		asks.arm(0, func() {
 			defer GinkgoRecover()
 			Eventually(ctx, func() error {
 				return k8s.Create(ctx, &gadget.Gadget{
-					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app", Labels: g.Labels}, Spec: gadget.GadgetSpec{Manifests: configMap("settings", "a")},
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app", Labels: served}, Spec: gadget.GadgetSpec{Manifests: configMap("settings", "a")},
 				})
 			}).Should(Succeed())
 		})

@@ -38,7 +38,7 @@ var _ = Describe("A reapply interval", func() {
 			}, component.Options{})
 			before, object := current(ctx, g), mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again")
 			mark := markAudit(ctx)
-			Eventually(ctx, patches(ctx, mark, operator, g.Namespace, "again")).Should(BeNumerically(">=", 2))
+			Eventually(ctx, patches(ctx, mark, operator, g.Namespace, "again")).Should(BeNumerically(">=", 3))
 			Expect(patches(ctx, mark, operator, g.Namespace, "plain")()).To(BeZero())
 			after := current(ctx, g)
 			Expect(meta.FindStatusCondition(after.Status.Conditions, metav1alpha1.ConditionReady)).To(
@@ -46,7 +46,8 @@ var _ = Describe("A reapply interval", func() {
 			Expect(after.Status.Revision).To(Equal(before.Status.Revision))
 			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again").GetResourceVersion()).To(Equal(object.GetResourceVersion()))
 			written := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes()
-			Expect(len(written.Resource("gadgets"))).To(BeNumerically("<=", len(written.Resource("configmaps"))), "%v", verbs(written))
+			// What was applied before all this may be recorded in the midst of it.
+			Expect(len(written.Resource("gadgets"))).To(BeNumerically("<=", 1+len(written.Resource("configmaps"))), "%v", verbs(written))
 		})
 	})
 

@@ -23,11 +23,11 @@ var _ = Describe("The status of a component", func() {
 	// meddle runs an edit of a gadget again and again until the returned function is called, which tells how often it succeeded.
 	meddle := func(ctx context.Context, g *gadget.Gadget, edit func(context.Context, *gadget.Gadget) error) (stop func() int) {
 		var wg sync.WaitGroup
-		ended, count := &atomic.Bool{}, 0
+		name, ended, count := client.ObjectKeyFromObject(g), &atomic.Bool{}, 0
 		wg.Go(func() {
 			for !ended.Load() && ctx.Err() == nil {
 				fresh := &gadget.Gadget{}
-				if k8s.Get(ctx, client.ObjectKeyFromObject(g), fresh) == nil && edit(ctx, fresh) == nil {
+				if k8s.Get(ctx, name, fresh) == nil && edit(ctx, fresh) == nil {
 					count++
 				}
 			}
