@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -182,10 +183,10 @@ var _ = Describe("Deleting a component", func() {
 
 	It("names a dependent that may not be deleted, and tries again", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		refused := &refusal{path: "/namespaces/" + namespace + "/configmaps/settings", method: "DELETE"}
+		refused := &refusal{path: "/namespaces/" + namespace + "/configmaps/settings", method: "DELETE", code: http.StatusUnprocessableEntity}
 		refused.on.Store(true)
 		runOperator(operator, operatorOptions{transport: refused.wrap})
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), retrySoon)
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), retryLate)
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(

@@ -45,7 +45,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 	}
 
 	It("is not deleted with its component while it holds objects of others, and is when they are gone", func(ctx SpecContext) {
-		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retrySoon)
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
 		remove(ctx, g)
@@ -77,7 +77,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 	})
 
 	It("is not pruned while it holds objects of others", func(ctx SpecContext) {
-		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), configMap("settings", "a")), retrySoon)
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), configMap("settings", "a")), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
 		changeManifests(ctx, g, configMap("settings", "a"))
@@ -118,7 +118,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		operator := newOperatorName()
 		refused := &refusal{path: "/namespaces/" + inner + "/secrets", method: http.MethodGet}
 		runOperator(operator, operatorOptions{transport: refused.wrap})
-		g := newGadget(ctx, home, "app", namespaceManifest(inner), servedBy(operator), retrySoon)
+		g := newGadget(ctx, home, "app", namespaceManifest(inner), servedBy(operator), retryLate)
 		expectReady(ctx, g)
 		refused.on.Store(true)
 		remove(ctx, g)
