@@ -47,6 +47,8 @@ func newStore(t *testing.T) *store {
 
 // take returns who was woken since it was asked last.
 func (s *store) take() string {
+	s.observer.mu.Lock()
+	defer s.observer.mu.Unlock()
 	woken := strings.Join(s.woken, ", ")
 	s.woken = nil
 	return woken
