@@ -25,8 +25,9 @@ while kill -0 "$job" 2>/dev/null; do
 		announced=true
 	fi
 	if ((SECONDS >= next_line)); then
-		# Go prints a package per line, and sentences about downloads.
-		echo "$what: $(spent), $(grep -vc ' ' "$log" || true) packages so far, at $(tail -n 1 "$log")"
+		# Go prints a package per line, and sentences about downloads; nothing before the first one is compiled.
+		at=$(tail -n 1 "$log")
+		echo "$what: $(spent), $(grep -vc ' ' "$log" || true) packages so far, at ${at:-the first}"
 		next_line=$((SECONDS + 20))
 	fi
 done

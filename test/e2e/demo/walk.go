@@ -46,7 +46,7 @@ func demonstrate(ctx context.Context, w *world) error {
 // idle lets a person try.
 func idle(ctx context.Context, w *world) error {
 	w.step("Ready; Ctrl-C ends it all")
-	w.say("The namespace %q is there for you. Three commands to try:", namespace)
+	w.say("The namespace %q is there for you. To try:", namespace)
 	w.printf("\n")
 	w.command("export KUBECONFIG=" + w.cluster.Kubeconfig())
 	w.command(cliBinary, "apply shop test/e2e/demo/shop -n", namespace, "--wait")

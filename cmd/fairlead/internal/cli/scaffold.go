@@ -18,8 +18,11 @@ const scaffoldHelp = `Write a project for an operator of your own: its type, a g
 
 What the operator renders is the chart of --chart, a folder or what helm package made of it, or the kustomization of --kustomization, which
 are copied into the project; without them it is an example. With a chart the spec of the component has the chart's values as its fields:
-their types, descriptions and limits come from values.yaml and values.schema.json. What does not render is refused, with file and
-line; where it lacks values, or a cluster, a warning says so.
+their types, descriptions and limits come from values.yaml and values.schema.json. Where the chart lacks values, or a cluster, a warning says so.
+
+It gives up, with file and line, on a chart that renders with no values at all: a template does not parse, a definition is none, a sub-chart
+is missing (helm dependency build gets it), or it is a library; and on one with a value of the name of a field that --interfaces adds. Mend
+the chart, or leave the interface out. Where neither can be, --generator GoTemplate or Go begins without the chart.
 
 The project builds, passes its tests and brings its sample to Ready as it is. Go and make complete it, so they must be on the PATH.
 No file is overwritten without --force, and where anything fails nothing is written at all.
@@ -97,6 +100,7 @@ func (a *app) scaffold(ctx context.Context, dir string, o scaffoldOptions) error
 		return exit.BadInput("%w", err)
 	}
 	if o.dryRun {
+		a.warnOfNotes(project.Notes)
 		return a.listProject(project)
 	}
 	err = project.Write(ctx)
@@ -106,14 +110,19 @@ func (a *app) scaffold(ctx context.Context, dir string, o scaffoldOptions) error
 	if err != nil {
 		return exit.Refuse("%w", err)
 	}
-	for _, note := range project.Notes {
-		a.warn(errors.New(note))
-	}
+	a.warnOfNotes(project.Notes)
 	if req.Fairlead.Dir != "" {
 		a.println("go.mod replaces Fairlead by the checkout in " + req.Fairlead.Dir)
 	}
 	a.println(fmt.Sprintf("%s written: %d files; next: cd %s && make test", dir, len(project.Files), dir))
 	return nil
+}
+
+// warnOfNotes tells what a person should know about a project.
+func (a *app) warnOfNotes(notes []string) {
+	for _, note := range notes {
+		a.warn(errors.New(note))
+	}
 }
 
 // scaffoldRequest checks the flags, all of them.

@@ -96,6 +96,15 @@ var _ = Describe("scaffold", func() {
 		Expect(entries(filepath.Join(parent, "there"))).To(ConsistOf("main.go"))
 	})
 
+	It("warns in a dry run as it does otherwise", func(ctx SpecContext) {
+		chart := chartWith("data: {{ toYaml .Values.free | nindent 2 }}")
+		Expect(os.WriteFile(filepath.Join(chart, "values.yaml"), []byte("free: {a: b}\n"), 0o600)).To(Succeed())
+		dir := folder("internal/generator/chart/templates/old.yaml", "")
+		r := scaffoldShop(ctx, dir, "--chart", chart, "--dry-run")
+		Expect(r.Code).To(Equal(0), r.Err)
+		Expect(r.Err).To(And(ContainSubstring("warning: free: free-form"), ContainSubstring("warning: internal/generator/chart/templates/old.yaml was there before")))
+	})
+
 	It("takes a generator in whatever case", func(ctx SpecContext) {
 		for _, generator := range []string{"gotemplate", "GoTemplate"} {
 			r := scaffoldShop(ctx, filepath.Join(folder(), "new"), "--generator", generator, "--dry-run")

@@ -53,9 +53,7 @@ func (a *app) updateProject(ctx context.Context, dir string, o scaffoldUpdateOpt
 	update, err := scaffold.UpdateProject(ctx, scaffold.UpdateRequest{
 		Dir: dir, Fairlead: fairlead, KeepConflicts: o.keepConflicts, DryRun: o.dryRun, Report: a.println,
 	})
-	for _, note := range update.Notes {
-		a.warn(errors.New(note))
-	}
+	a.warnOfNotes(update.Notes)
 	unfinished, written := errors.AsType[*scaffold.UnfinishedError](err)
 	if err != nil && !written {
 		return exit.BadInput("%w", err)

@@ -54,10 +54,13 @@ func (o Options) WithDefaults() Options {
 		o.Generator = GeneratorGo
 	}
 	if o.Image == "" && o.OperatorName != "" {
-		o.Image = "registry.example.com/" + o.ShortName()
+		o.Image = o.defaultImage()
 	}
 	return o
 }
+
+// defaultImage follows from the name of the operator.
+func (o Options) defaultImage() string { return "registry.example.com/" + o.ShortName() }
 
 // WebhookPath is the part of a webhook's path that controller-runtime makes of the type.
 func (o Options) WebhookPath() string {

@@ -172,10 +172,16 @@ func (o Options) validateNames() []error {
 	} else if err := checkModuleIsOwn(o.Module); err != nil {
 		errs = append(errs, err)
 	}
-	if !imageName.MatchString(o.Image) && (o.Image != "" || o.OperatorName != "") {
-		errs = append(errs, unwanted("image", o.Image, "a repository without tag or digest, such as registry.example.com/shop-operator"))
+	return append(errs, o.validateImage(len(errs) == 0)...)
+}
+
+// validateImage checks the image. One that nobody named follows from the operator's name, so that it is as bad as that.
+func (o Options) validateImage(isNamed bool) []error {
+	switch {
+	case imageName.MatchString(o.Image), o.Image == "" && o.OperatorName == "", !isNamed && o.Image == o.defaultImage():
+		return nil
 	}
-	return errs
+	return []error{unwanted("image", o.Image, "a repository without tag or digest, such as registry.example.com/shop-operator")}
 }
 
 // checkModuleIsOwn refuses paths that mean something else to the go command.

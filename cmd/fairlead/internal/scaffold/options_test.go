@@ -70,6 +70,15 @@ func TestOptionsThatAreUsualAreAccepted(t *testing.T) {
 	}
 }
 
+func TestANameIsToldOnceAlsoWhereTheImageFollowsFromIt(t *testing.T) {
+	o := shop()
+	o.OperatorName, o.Image = "A_b", ""
+	err := o.WithDefaults().Validate()
+	if err == nil || !strings.HasPrefix(err.Error(), `--operator-name "A_b": want`) || strings.Contains(err.Error(), "--image") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 	err := scaffold.Options{}.Validate()
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 
 // Request says what to write, and where.
 type Request struct {
+	// Dir is the folder of the project; without one it can only be looked at.
 	Dir     string
 	Options Options
 	// Fairlead is what the project requires.
@@ -78,7 +79,8 @@ func New(ctx context.Context, req Request) (*Project, error) {
 	}
 	files := slices.Concat(rendered, given, kept)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return &Project{request: req, Files: files, Notes: notes}, nil
+	p := &Project{request: req, Files: files, Notes: notes}
+	return p, p.noteStrangers()
 }
 
 // Paths are all files of the project, those of its own tools included, and whether each exists already.
@@ -114,9 +116,6 @@ func (p *Project) Write(ctx context.Context) error {
 		return err
 	}
 	defer stage.discard()
-	if err := p.noteStrangers(); err != nil {
-		return err
-	}
 	for _, file := range p.Files {
 		if err := stage.put(file); err != nil {
 			return err
@@ -135,7 +134,7 @@ func (p *Project) Write(ctx context.Context) error {
 // noteStrangers tells of files that are in the way of nothing, but that are built into the operator beside those of the project. Whether they are
 // rendered is for the generator to say: templates are, and a kustomization may list what is there.
 func (p *Project) noteStrangers() error {
-	if p.request.Options.Generator == GeneratorGo {
+	if p.request.Options.Generator == GeneratorGo || p.request.Dir == "" {
 		return nil
 	}
 	folder := sourceFolder(p.request.Options)

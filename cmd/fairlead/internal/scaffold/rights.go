@@ -145,23 +145,41 @@ func rightsOfInterfaces(o Options, recordsPhases bool, kinds []schema.GroupVersi
 	return rights
 }
 
-// formatRights writes rules as YAML, without repetitions.
+// formatRights writes rules as YAML, but for those that others cover.
 func formatRights(rights []right) (string, error) {
 	var out strings.Builder
-	seen := map[string]bool{}
-	for _, r := range rights {
+	for i, r := range rights {
+		if isCovered(rights, i) {
+			continue
+		}
 		text, err := yaml.Marshal([]rbacv1.PolicyRule{r.rule})
 		if err != nil {
 			return "", err
 		}
-		if seen[string(text)] {
-			continue
-		}
-		seen[string(text)] = true
 		if r.why != "" {
 			out.WriteString("# " + r.why + "\n")
 		}
 		out.Write(text)
 	}
 	return cmp.Or(out.String(), "[]\n"), nil
+}
+
+// isCovered says that a rule grants nothing that another one does not; of those that grant the same the first is written.
+func isCovered(rights []right, i int) bool {
+	for j := range rights {
+		if j != i && covers(rights[j].rule, rights[i].rule) && (j < i || !covers(rights[i].rule, rights[j].rule)) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers says that a rule grants all that another one does.
+func covers(a, b rbacv1.PolicyRule) bool {
+	named := len(a.ResourceNames) == 0 || len(b.ResourceNames) > 0 && holds(a.ResourceNames, b.ResourceNames)
+	return named && holds(a.APIGroups, b.APIGroups) && holds(a.Resources, b.Resources) && holds(a.NonResourceURLs, b.NonResourceURLs) && holds(a.Verbs, b.Verbs)
+}
+
+func holds(all, some []string) bool {
+	return slices.Contains(all, rbacv1.ResourceAll) || !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }

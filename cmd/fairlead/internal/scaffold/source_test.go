@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/pkg/source"
@@ -107,6 +109,30 @@ func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
 				t.Errorf("got %s, want %q", notes, test.want)
 			}
 		})
+	}
+}
+
+func TestRightsHaveNoRuleThatAnotherCovers(t *testing.T) {
+	role := "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: page}\nrules:\n"
+	project, err := fromChart(t, chartOf(map[string]string{"templates/a.yaml": configMap, "templates/role.yaml": role +
+		"- {apiGroups: [''], resources: [configmaps], verbs: [watch, list, get]}\n" +
+		"- {apiGroups: [''], resources: [configmaps], resourceNames: [page], verbs: [get]}\n" +
+		"- {apiGroups: [''], resources: [pods], verbs: [get, list]}\n" +
+		"- {apiGroups: [''], resources: [pods], verbs: [list, get]}\n" +
+		"- {apiGroups: [''], resources: [pods, pods/log], verbs: [get]}\n"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules []rbacv1.PolicyRule
+	if err := yaml.Unmarshal([]byte(fileOf(t, project, "chart/rights.yaml")), &rules); err != nil {
+		t.Fatal(err)
+	}
+	var on []string
+	for _, rule := range rules {
+		on = append(on, strings.Join(rule.Resources, ","))
+	}
+	if want := []string{"configmaps", "roles", "pods", "pods,pods/log"}; !slices.Equal(on, want) {
+		t.Errorf("got rules on %q, want %q", on, want)
 	}
 }
 

@@ -14,6 +14,8 @@ type stage struct {
 	dir, target string
 	// made is the first folder above the target that did not exist.
 	made string
+	// lock tells other processes that this one is at work.
+	lock *os.File
 }
 
 // newStage makes a stage on the file system of the target, so that moving is renaming.
@@ -29,8 +31,8 @@ func newStage(target string) (*stage, error) {
 		case err == nil && !info.IsDir():
 			return nil, fmt.Errorf("%s is no folder", parent)
 		case err == nil:
-			dir, err := os.MkdirTemp(parent, ".fairlead-scaffold-")
-			return &stage{dir: dir, target: target, made: made}, err
+			sweep(parent)
+			return openStage(parent, target, made)
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
@@ -38,7 +40,23 @@ func newStage(target string) (*stage, error) {
 	}
 }
 
-func (s *stage) discard() { _ = os.RemoveAll(s.dir) }
+func openStage(parent, target, made string) (*stage, error) {
+	dir, err := os.MkdirTemp(parent, stagePrefix)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{dir: dir, target: target, made: made}
+	if s.lock, err = claim(dir); err != nil {
+		s.discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stage) discard() {
+	_ = os.RemoveAll(s.dir)
+	_ = s.lock.Close()
+}
 
 func (s *stage) put(file File) error {
 	place := filepath.Join(s.dir, filepath.FromSlash(file.Path))
@@ -116,7 +134,7 @@ func (s *stage) takeAway(file string) (back func() error, err error) {
 
 // places are where a file is complete, where it belongs, and where the one that it replaces is kept.
 func (s *stage) places(file string) (from, to, former string) {
-	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, ".former", file)
+	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, formerFolder, file)
 }
 
 // keep gives a file that is to be replaced a second name, or a copy, and its mode to the one that replaces it.

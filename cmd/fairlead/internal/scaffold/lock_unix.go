@@ -1,0 +1,13 @@
+//go:build unix
+
+package scaffold
+
+import (
+	"os"
+	"syscall"
+)
+
+// tryLock locks a file, unless somebody else has.
+func tryLock(file *os.File) bool {
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
