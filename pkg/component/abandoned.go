@@ -25,7 +25,7 @@ type belongings struct {
 func (r *Reconciler[T]) noteBelongings(component T) {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
 	var records []recordKind
-	if status.PhaseRecord != "" {
+	if status.PhaseRecord != "" && status.PhaseRecord != phaseUnknown {
 		records = append(records, recordOfPhases)
 	}
 	if status.RenderedSet != "" {

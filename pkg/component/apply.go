@@ -119,6 +119,9 @@ func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (m
 		return owner, nil, err
 	}
 	inventory, err := r.inventory(ctx, component, owner, e)
+	if err == nil {
+		err = r.findRecords(ctx, component, owner)
+	}
 	if err == nil && len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
 		err = r.hold(ctx, component)
 	}

@@ -69,7 +69,7 @@ func undecided(f *plan.Failure) string {
 	switch {
 	case f == nil:
 		return ""
-	case f.Reason == string(metav1.StatusReasonForbidden) && strings.Contains(f.Message, "\" cannot "):
+	case f.Reason == string(metav1.StatusReasonForbidden) && rights.Missing(f.Message):
 		return "you may not do that yourself: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
 	case strings.Contains(f.Message, "does not support dry run"):
 		return f.Message

@@ -136,13 +136,31 @@ func newestRevision(inventory []metav1alpha1.InventoryEntry) int64 {
 	return newest
 }
 
-// rebuildRecords finds the other records of a component. Who may not list Secrets wrote none.
+// rebuildRecords finds the other records of a component. Who may not list Secrets may have written none; the status says that it is not known.
 func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner manifests.Owner) error {
-	if err := r.rebuildPhases(ctx, component); err != nil && !apierrors.IsForbidden(err) {
+	err := r.rebuildPhases(ctx, component)
+	if apierrors.IsForbidden(err) {
+		component.GetStatus().PhaseRecord = phaseUnknown
+		return nil
+	}
+	if err != nil {
 		return phaseProblem("find", err)
 	}
-	if err := r.rebuildKept(ctx, component, owner); err != nil && !apierrors.IsForbidden(err) {
+	if err := r.rebuildKept(ctx, component, owner); err != nil {
 		return keepProblem("find", err)
 	}
+	return nil
+}
+
+// findRecords looks again for records that could not be looked for when the status was rebuilt. What was rendered meanwhile counts no more.
+func (r *Reconciler[T]) findRecords(ctx context.Context, component T, owner manifests.Owner) error {
+	status := component.GetStatus()
+	if status.PhaseRecord != phaseUnknown {
+		return nil
+	}
+	if err := r.rebuildRecords(ctx, component, owner); err != nil || status.PhaseRecord == phaseUnknown {
+		return err
+	}
+	r.rendered.drop(client.ObjectKeyFromObject(component))
 	return nil
 }

@@ -1,8 +1,9 @@
 package component
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -45,8 +46,11 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 	return kept, current, err
 }
 
+// errFoundLate ends a pass that rendered before records could be listed, which they can now.
+var errFoundLate = errors.New("it can be looked for only now")
+
 func keepProblem(what string, err error) error {
-	return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("%s what was rendered: %v", what, err)}
+	return recordProblem(what+" what was rendered", err)
 }
 
 // keep records a set that a second rendering would give other values, before anything of it is applied, and drops what was recorded before.
@@ -60,6 +64,11 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	former := status.RenderedSet
 	if d.id == "" {
 		return r.keepNothing(ctx, component, owner)
+	}
+	if status.PhaseRecord == phaseUnknown {
+		// What a lost status named may hold the values that were applied.
+		_, err := r.listRecords(ctx, owner, recordOfRendering)
+		return keepProblem("find", cmp.Or(err, errFoundLate))
 	}
 	if former == d.id && r.recordedSets.of(name) == d.id {
 		return r.dropFormer(ctx, name, owner, d.id)

@@ -15,8 +15,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// phasePending is recorded while there may be records of phases that the status does not name yet.
-const phasePending = "pending"
+// phasePending is recorded while there may be records of phases that the status does not name yet, and phaseUnknown where a lost status was
+// rebuilt and the Secrets may not be listed that would tell. Where nothing is to be recorded, who may not list them goes without.
+const (
+	phasePending = "pending"
+	phaseUnknown = "unknown"
+)
 
 // ofPhase parts the objects of a phase from the others.
 func ofPhase(objects []manifests.Object, phase manifests.Phase) (found, others []manifests.Object) {
@@ -96,8 +100,10 @@ func (r *Reconciler[T]) endPhases(ctx context.Context, component T, owner manife
 	if status.PhaseRecord == "" {
 		return nil
 	}
-	if err := r.dropRecords(ctx, owner, recordOfPhases, ""); err != nil {
-		return phaseProblem("delete the record of", err)
+	if status.PhaseRecord != phaseUnknown {
+		if err := r.dropRecords(ctx, owner, recordOfPhases, ""); err != nil {
+			return phaseProblem("delete the record of", err)
+		}
 	}
 	status.PhaseRecord = ""
 	return nil
@@ -124,19 +130,17 @@ func phaseDigest(objects []manifests.Object) (string, error) {
 }
 
 func phaseProblem(what string, err error) error {
-	return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("%s what is applied when the component is deleted: %v", what, err)}
+	return recordProblem(what+" what is applied when the component is deleted", err)
 }
 
 // recallPhases returns what is applied while the component is deleted. A record that is lost is reported, and holds nothing up.
 func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass, t target) (pre, post []manifests.Object, err error) {
 	status := component.GetStatus()
-	if status.PhaseRecord == phasePending {
-		if err := r.rebuildPhases(ctx, component); err != nil && !r.outOfReach(ctx, pass.Owner, err) {
-			return nil, nil, phaseProblem("find", err)
-		}
+	if err := r.findPhases(ctx, component, pass); err != nil {
+		return nil, nil, err
 	}
 	switch status.PhaseRecord {
-	case "", phasePending:
+	case "", phasePending, phaseUnknown:
 		// Of what is pending there may be a part, which a crash kept from being completed: it is removed in the end.
 		return nil, nil, nil
 	}
@@ -160,6 +164,19 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	}
 	pre, post = ofPhase(objects, manifests.PhasePreDelete)
 	return pre, post, nil
+}
+
+// findPhases finds out what counts where the status does not say it. That it cannot is no reason to go without, unless nobody is ever going to.
+func (r *Reconciler[T]) findPhases(ctx context.Context, component T, pass Pass) error {
+	named := component.GetStatus().PhaseRecord
+	if named != phasePending && (named != phaseUnknown || len(pass.Inventory) == 0) {
+		return nil
+	}
+	err := r.rebuildPhases(ctx, component)
+	if err == nil || r.outOfReach(ctx, pass.Owner, err) {
+		return nil
+	}
+	return orLetGo(phaseProblem("find", err))
 }
 
 // reportLost tells that phases cannot be applied.

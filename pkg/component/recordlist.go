@@ -2,6 +2,7 @@ package component
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -31,8 +34,20 @@ func (r *Reconciler[T]) rebuildPhases(ctx context.Context, component T) error {
 		status.PhaseRecord = complete
 	case len(found) > 0:
 		status.PhaseRecord = phasePending
+	case status.PhaseRecord == phaseUnknown:
+		status.PhaseRecord = ""
 	}
 	return nil
+}
+
+// recordProblem says why records cannot be written, read or found.
+func recordProblem(what string, err error) error {
+	p := &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("%s: %v", what, err)}
+	if apierrors.IsForbidden(err) && rights.Missing(err.Error()) {
+		p.reason, p.terminal = metav1alpha1.ReasonForbidden, true
+		p.message += "; " + rights.Grant
+	}
+	return p
 }
 
 // listRecords returns what is known of the Secrets of all records of a component that are of a kind. It reads no content.

@@ -83,6 +83,10 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 			expectRefused(ctx, g, "give the dependents up")
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: find what is applied when the component is deleted: "),
+				ContainSubstring(`User "`+operator+`" cannot list resource "secrets"`)))
+			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
+			permit(ctx, tenant, "records", operator, "'' | secrets | list")
 			expectGone(ctx, g)
 			Expect(countConfigMaps(ctx, tenant)).To(BeZero())
 		})

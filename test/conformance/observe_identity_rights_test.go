@@ -15,7 +15,7 @@ func referring(name string) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) { g.Spec.References = []metav1alpha1.Reference{{Kind: "Secret", Name: name}} }
 }
 
-var _ = Describe("An identity that watches for itself", func() {
+var _ = Describe("An operator that observes as the components' identities", func() {
 	var t *tenancy
 	BeforeEach(func(ctx SpecContext) { t = newTenancy(ctx) })
 
@@ -90,7 +90,7 @@ var _ = Describe("An identity that watches for itself", func() {
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 
-	It("is told what is missing where it may not watch what a component references, of which nothing is applied or pruned until it may", func(ctx SpecContext) {
+	It("says what to grant where the identity may not watch what a component references, of which nothing is applied or pruned until it may", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		t.options.generate = copyReferences
@@ -121,7 +121,7 @@ var _ = Describe("An identity that watches for itself", func() {
 		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(2), "copy and new")
 	})
 
-	It("is one that the operator must be allowed to act as, and where it is not, that is what the component says", func(ctx SpecContext) {
+	It("says whom it must be allowed to act as where it is not", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}")
 		permit(ctx, t.namespace, "alice", "alice", rightsOnConfigs, "'' | secrets | get, list, watch")
 		runOperator(t.operator, t.options)

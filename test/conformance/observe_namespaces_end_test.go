@@ -13,7 +13,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-var _ = Describe("An operator that observes some namespaces, one of which is being deleted,", func() {
+var _ = Describe("An operator that observes some namespaces", func() {
 	var t *twoNamespaces
 	BeforeEach(func(ctx SpecContext) { t = newTwoNamespaces(ctx) })
 

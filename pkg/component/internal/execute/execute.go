@@ -2,7 +2,6 @@ package execute
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -172,7 +171,7 @@ func dated(observed *plan.Observed, a plan.Action) *plan.Observed {
 // may quote it, which must not happen to a Secret.
 func (e *Executor) failure(err error, a plan.Action) *plan.Failure {
 	f := Classify(err)
-	if f.Reason == string(metav1.StatusReasonForbidden) && strings.Contains(f.Message, "\" cannot ") {
+	if f.Reason == string(metav1.StatusReasonForbidden) && rights.Missing(f.Message) {
 		f.Message += "; " + rights.Advice(f.Message, e.user, rights.Grant)
 	}
 	if a.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && f.Class == plan.Terminal && f.Reason != string(metav1.StatusReasonForbidden) {

@@ -1,0 +1,82 @@
+package conformance_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("Records in Secrets that nobody may list when the status is lost", func() {
+	const onSecrets = "'' | secrets | get, list, watch, create, patch, delete"
+	var t *tenancy
+	BeforeEach(func(ctx SpecContext) {
+		t = newTenancy(ctx)
+		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs, onSecrets)
+		permit(ctx, t.namespace, "records", t.operator, onSecrets)
+	})
+	lose := func(ctx context.Context, text string) *gadget.Gadget {
+		GinkgoHelper()
+		stop := runOperator(t.operator, t.options)
+		g := t.newGadget(ctx, text)
+		expectReady(ctx, g)
+		stop()
+		loseStatus(ctx, g)
+		withdraw(ctx, t.namespace, "records")
+		return g
+	}
+	unlisted := func(what string) types.GomegaMatcher {
+		return And(HavePrefix("True Forbidden: find "+what+": "), ContainSubstring(`User "`+t.operator+`" cannot list resource "secrets"`),
+			ContainSubstring(`in the namespace "`+t.namespace+`"; grant it to that user`))
+	}
+
+	It("are not taken for none by a deletion, which applies what they hold as soon as they may be listed", func(ctx SpecContext) {
+		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
+		remove(ctx, g)
+		mark := markAudit(ctx)
+		runOperator(t.operator, t.options)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(unlisted("what is applied when the component is deleted"), ContainSubstring("give the dependents up")))
+		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1))
+		permit(ctx, t.namespace, "again", t.operator, onSecrets)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
+	})
+
+	It("are found as soon as they may be listed, although passes went by, and nothing could be rendered", func(ctx SpecContext) {
+		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
+		changeManifests(ctx, g, "no manifest")
+		stop := runOperator(t.operator, t.options)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True GenerateFailed"))
+		stop()
+		permit(ctx, t.namespace, "again", t.operator, onSecrets)
+		remove(ctx, g)
+		mark := markAudit(ctx)
+		runOperator(t.operator, t.options)
+		expectGone(ctx, g)
+		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
+	})
+
+	It("are not replaced by other values that a second rendering makes up", func(ctx SpecContext) {
+		t.options.generate = &chart{}
+		g := lose(ctx, `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`)
+		made := content(ctx, "Secret", t.namespace, "login")
+		runOperator(t.operator, t.options)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, unlisted("what was rendered"))
+		permit(ctx, t.namespace, "again", t.operator, onSecrets)
+		expectReady(ctx, g)
+		Expect(content(ctx, "Secret", t.namespace, "login")).To(Equal(made))
+	})
+
+	It("hold up no component that needs none", func(ctx SpecContext) {
+		g := lose(ctx, configMap("settings", "a"))
+		runOperator(t.operator, t.options)
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
+	})
+})
