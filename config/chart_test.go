@@ -26,11 +26,16 @@ func newChart() (*helm.Generator, error) {
 // renderChart returns what a release called fairlead-operator in the namespace fairlead-system has with the values.
 func renderChart(t *testing.T, values map[string]any) []*unstructured.Unstructured {
 	t.Helper()
+	return renderChartAs(t, "fairlead-operator", "fairlead-system", values)
+}
+
+func renderChartAs(t *testing.T, release, namespace string, values map[string]any) []*unstructured.Unstructured {
+	t.Helper()
 	g := NewWithT(t)
 	chart, err := newChart()
 	g.Expect(err).NotTo(HaveOccurred())
 	rendered, err := chart.Generate(t.Context(), generator.Request{
-		Name: "fairlead-operator", Namespace: "fairlead-system", Revision: 1, Parameters: values,
+		Name: release, Namespace: namespace, Revision: 1, Parameters: values,
 		Capabilities: generator.Capabilities{Version: version.Info{GitVersion: "v1.36.3"}},
 	})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -64,6 +69,25 @@ func TestChartRendersWhatItsValuesSay(t *testing.T) {
 		chart, err := newChart()
 		return withoutShared{chart}, err
 	})
+}
+
+// YAML takes y and on for true, n and off for false, and 1 for a number.
+func TestChartTakesNamesThatYAMLTakesForSomethingElse(t *testing.T) {
+	g := NewWithT(t)
+	objects := renderChartAs(t, "1", "y", map[string]any{
+		"nameOverride": "0", "fullnameOverride": "1", "serviceAccount": map[string]any{"name": "on"}, "priorityClassName": "off",
+		"observe": "namespaces", "observeNamespaces": []any{"n", "2"}, "podDisruptionBudget": map[string]any{"enabled": true}, "replicas": 2,
+		"networkPolicy": map[string]any{"enabled": true},
+		"metrics": map[string]any{
+			"certificateSecret": "3", "readers": []any{map[string]any{"name": "4", "namespace": "no"}},
+			"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true}, "dashboard": map[string]any{"enabled": true},
+		},
+	})
+	for _, object := range objects {
+		g.Expect(object.GetNamespace()).To(BeElementOf("", "y", "n", "2"), object.GetKind())
+	}
+	readers := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetName() == "1-metrics-readers" })
+	g.Expect(objects[readers].Object["subjects"]).To(ConsistOf(And(HaveKeyWithValue("name", "4"), HaveKeyWithValue("namespace", "no"))))
 }
 
 func TestChartBringsWhatIsMaintainedElsewhereAsItIs(t *testing.T) {

@@ -14,8 +14,8 @@
 {{- end }}
 
 {{- define "operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "operator.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "operator.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "operator.labels" -}}
@@ -59,7 +59,7 @@ kind: {{ $scope }}Role
 metadata:
   name: {{ include "operator.fullname" .root }}-{{ .name }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   labels:
     {{- include "operator.labels" .root | nindent 4 }}
@@ -107,16 +107,16 @@ kind: {{ $scope }}RoleBinding
 metadata:
   name: {{ include "operator.fullname" .root }}-{{ .name }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   labels:
     {{- include "operator.labels" .root | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ .kind | default (printf "%sRole" $scope) }}
-  name: {{ .role }}
+  name: {{ .role | quote }}
 subjects:
 - kind: ServiceAccount
-  name: {{ include "operator.serviceAccount" .root }}
-  namespace: {{ .root.Release.Namespace }}
+  name: {{ include "operator.serviceAccount" .root | quote }}
+  namespace: {{ .root.Release.Namespace | quote }}
 {{- end }}

@@ -64,6 +64,29 @@ func TestTheChartOfAnOperatorRendersWhatItsValuesSay(t *testing.T) {
 	}
 }
 
+// YAML takes y for true, and 1 for a number.
+func TestTheChartOfAnOperatorTakesNamesThatYAMLTakesForSomethingElse(t *testing.T) {
+	for name, chart := range operatorCharts(t) {
+		t.Run(name, func(t *testing.T) {
+			g, err := helm.New(chart, helm.Options{Raw: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := g.Generate(t.Context(), generator.Request{Name: "1", Namespace: "y", Revision: 1, Parameters: map[string]any{
+				"metrics": map[string]any{"readers": []any{map[string]any{"name": "1", "namespace": "on"}}},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				if place := object.GetNamespace(); place != "" && place != "y" {
+					t.Errorf("%s is in namespace %q", object.GetName(), place)
+				}
+			}
+		})
+	}
+}
+
 func TestTheChartOfAnOperatorPassesHelmLint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the programs of make")
