@@ -8,6 +8,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -67,16 +69,22 @@ var _ = Describe("Changing the manifests of a component", func() {
 			g := newGadget(ctx, namespace, "app", service("{name: a, port: 80}, {name: b, port: 81}"))
 			expectReady(ctx, g)
 			before := mustGet(ctx, "v1", "Service", namespace, "web")
+			theirs := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"ports":[{"name":"theirs","port":90}]}}`))
+			Expect(k8s.Patch(ctx, mustGet(ctx, "v1", "Service", namespace, "web"), theirs)).To(Succeed())
 			changeManifests(ctx, g, service("{name: a, port: 80, targetPort: 8080}"))
 			expectReady(ctx, g)
 			after := mustGet(ctx, "v1", "Service", namespace, "web")
 			Expect(field(after, "spec", "clusterIP")).To(Equal(field(before, "spec", "clusterIP")))
-			Expect(field(after, "spec", "ports")).To(HaveLen(1))
-			nodePort := func(o *unstructured.Unstructured) string {
-				_, text, _ := strings.Cut(fmt.Sprint(field(o, "spec", "ports")), "nodePort:")
-				return strings.Fields(text)[0]
+			ports := func(o *unstructured.Unstructured) map[string]any {
+				items, _, _ := unstructured.NestedSlice(o.Object, "spec", "ports")
+				byName := map[string]any{}
+				for _, item := range items {
+					port, _ := item.(map[string]any)
+					byName[fmt.Sprint(port["name"])] = port["nodePort"]
+				}
+				return byName
 			}
-			Expect(nodePort(after)).To(Equal(nodePort(before)))
+			Expect(ports(after)).To(And(HaveLen(2), HaveKeyWithValue("a", ports(before)["a"]), HaveKey("theirs")))
 		})
 
 		It("stalls on a field that cannot change, names it, and goes on with the siblings", func(ctx SpecContext) {
