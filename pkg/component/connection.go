@@ -60,7 +60,10 @@ type connection struct {
 
 // connect returns a connection whose watches live as long as ctx.
 func connect(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*connection, error) {
-	config = rest.CopyConfig(config)
+	config, err := withHonesty(config)
+	if err != nil {
+		return nil, err
+	}
 	config.QPS, config.RateLimiter = -1, nil
 	if err := metrics.Register(); err != nil {
 		return nil, fmt.Errorf("register the metrics: %w", err)

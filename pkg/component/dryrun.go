@@ -39,6 +39,44 @@ func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s %s: a preview does not write", req.Method, req.URL.Path)
 }
 
+// honest lets no dry run of an apply through to an API that might take it for a write: what an update under the policy replace would like to know
+// (see execute.claim) is not worth that. Who serves a type may change, so it is asked each time; only where somebody stripped the managed fields is there
+// anything to ask.
+type honest struct {
+	next http.RoundTripper
+	// prefix is what comes before /apis in the paths of requests.
+	prefix string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h honest) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPatch && req.URL.Query().Has("dryRun") {
+		if why := newDryRunSupport(h.next, h.prefix).lacking(req); why != "" {
+			return refuse(req, why)
+		}
+	}
+	return h.next.RoundTrip(req)
+}
+
+// WrappedRoundTripper lets client-go find the transport beneath.
+func (h honest) WrappedRoundTripper() http.RoundTripper { return h.next }
+
+// withHonesty returns a configuration whose clients make no dry run of an apply where that might write.
+func withHonesty(config *rest.Config) (*rest.Config, error) {
+	return wrapped(config, func(next http.RoundTripper, prefix string) http.RoundTripper { return honest{next, prefix} })
+}
+
+// wrapped returns a configuration whose requests go through a transport, which is told what comes before /apis in their paths.
+func wrapped(config *rest.Config, by func(next http.RoundTripper, prefix string) http.RoundTripper) (*rest.Config, error) {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return by(next, base.Path) })
+	return config, nil
+}
+
 func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close()
@@ -63,14 +101,12 @@ func refuse(req *http.Request, why string) (*http.Response, error) {
 
 // withoutWrites returns a configuration whose clients write nothing.
 func withoutWrites(config *rest.Config) (*rest.Config, error) {
-	base, _, err := rest.DefaultServerUrlFor(config)
+	config, err := wrapped(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
+		return dryRun{next, newDryRunSupport(next, prefix)}
+	})
 	if err != nil {
 		return nil, err
 	}
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return dryRun{next, newDryRunSupport(next, base.Path)}
-	})
 	// Watches are requests, too.
 	config.Timeout = 0
 	return config, nil

@@ -154,3 +154,40 @@ func TestAPreviewAsksWhoSupportsDryRuns(t *testing.T) {
 		})
 	}
 }
+
+func TestAnUpdateAsksForADryRunWhereThatIsOne(t *testing.T) {
+	const things = "/clusters/one/apis/example.com/v1/namespaces/here/things/one"
+	const service = "/clusters/one/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
+	for _, c := range []struct {
+		name, method, query, service string
+		code                         int
+		want                         []string
+	}{
+		{"of what the API server serves itself", http.MethodPatch, "dryRun=All", `{"spec":{}}`, http.StatusOK, []string{"GET " + service, "PATCH " + things}},
+		{
+			"not of an API that does not know them", http.MethodPatch, "dryRun=All", `{"spec":{"service":{}}}`, http.StatusBadRequest,
+			[]string{"GET " + service, "GET /clusters/one/openapi/v3/apis/example.com/v1"},
+		},
+		{"and asks nothing for a write", http.MethodPatch, "force=true", "", http.StatusOK, []string{"PATCH " + things}},
+		{"nor for a read", http.MethodGet, "dryRun=All", "", http.StatusNotFound, []string{"GET " + things}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			preview, sent := aggregating(t, map[string]string{service: c.service})
+			req, err := http.NewRequestWithContext(t.Context(), c.method, "https://cluster"+things+"?"+c.query, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer mine")
+			answer, err := honest{preview.next, "/clusters/one"}.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := answer.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if answer.StatusCode != c.code || !slices.Equal(*sent, c.want) {
+				t.Errorf("%d after %v", answer.StatusCode, *sent)
+			}
+		})
+	}
+}

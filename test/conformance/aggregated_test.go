@@ -86,6 +86,22 @@ var _ = Describe("An aggregated API that a component brings", func() {
 		expectGone(ctx, g)
 	})
 
+	It("is not asked by an update either, under the update policy replace, where it keeps no managed fields", func(ctx SpecContext) {
+		thing := func(label string) string {
+			return strings.Replace(server.Thing(namespace, "own"), "name: own", "name: own, labels: {label: "+label+"}, annotations: {"+updatePolicy("replace")+"}", 1)
+		}
+		with := func(label string) string {
+			return together(server.Service(), server.Registration(namespace), thing(label), configMap("settings", "a"))
+		}
+		changeManifests(ctx, g, with("a"))
+		expectReady(ctx, g)
+		Expect(mustGet(ctx, server.GroupVersion(), "Thing", namespace, "own").GetLabels()).To(HaveKeyWithValue("label", "a"))
+		written := verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("things").Writes())
+		Expect(written).To(And(Not(BeEmpty()), HaveEach("update things 201")))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+
 	It("is not pruned while foreign instances exist", func(ctx SpecContext) {
 		foreign := create(ctx, server.Thing(elsewhere, "theirs"))
 		changeManifests(ctx, g, together(server.Service(), configMap("settings", "a")))
