@@ -50,7 +50,7 @@ var writing = []mutation{
 	{
 		"replace claims nothing", "execute/write.go",
 		`if err := claim(updated, a, e.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
-		"A dependent that somebody else changes",
+		"A dependent that others have their part in under update policy replace",
 	},
 	{
 		"replace writes without need", "execute/write.go",
