@@ -53,9 +53,9 @@ const reasonPrefix = noRun + ":"
 // Has tells whether a directive is there.
 func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
 
-// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md and what is below docs/, in the order of their paths.
+// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md, the README of the chart, and what is below docs/, in the order of their paths.
 func Pages(root string) ([]*Page, error) {
-	paths := []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"}
+	paths := []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "config/chart/README.md"}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" {
 			return err
