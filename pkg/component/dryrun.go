@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -40,30 +42,53 @@ func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // honest lets no dry run of an apply through to an API that might take it for a write: what an update under the policy replace would like to know
-// (see execute.claim) is not worth that. Who serves a type may change, so it is asked each time; only where somebody stripped the managed fields is there
-// anything to ask.
+// (see execute.claim) is not worth that. Only where somebody stripped the managed fields is there anything to ask.
 type honest struct {
 	next http.RoundTripper
 	// prefix is what comes before /apis in the paths of requests.
 	prefix string
+
+	mu sync.Mutex
+	// support is what was found out in the last minute, nil where that is nothing.
+	support *dryRunSupport
 }
 
+// honestFor is how long it counts who serves a type. That may change, and the documents that tell take some MiB.
+const honestFor = time.Minute
+
 // RoundTrip implements http.RoundTripper.
-func (h honest) RoundTrip(req *http.Request) (*http.Response, error) {
+func (h *honest) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPatch && req.URL.Query().Has("dryRun") {
-		if why := newDryRunSupport(h.next, h.prefix).lacking(req); why != "" {
+		if why := h.known().lacking(req); why != "" {
 			return refuse(req, why)
 		}
 	}
 	return h.next.RoundTrip(req)
 }
 
+// known returns what is known of who serves what, and forgets it after a while.
+func (h *honest) known() *dryRunSupport {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.support == nil {
+		h.support = newDryRunSupport(h.next, h.prefix)
+		time.AfterFunc(honestFor, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.support = nil
+		})
+	}
+	return h.support
+}
+
 // WrappedRoundTripper lets client-go find the transport beneath.
-func (h honest) WrappedRoundTripper() http.RoundTripper { return h.next }
+func (h *honest) WrappedRoundTripper() http.RoundTripper { return h.next }
 
 // withHonesty returns a configuration whose clients make no dry run of an apply where that might write.
 func withHonesty(config *rest.Config) (*rest.Config, error) {
-	return wrapped(config, func(next http.RoundTripper, prefix string) http.RoundTripper { return honest{next, prefix} })
+	return wrapped(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
+		return &honest{next: next, prefix: prefix}
+	})
 }
 
 // wrapped returns a configuration whose requests go through a transport, which is told what comes before /apis in their paths.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // transport is an http.RoundTripper that is a function.
@@ -178,7 +180,7 @@ func TestAnUpdateAsksForADryRunWhereThatIsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			req.Header.Set("Authorization", "Bearer mine")
-			answer, err := honest{preview.next, "/clusters/one"}.RoundTrip(req)
+			answer, err := (&honest{next: preview.next, prefix: "/clusters/one"}).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,4 +192,40 @@ func TestAnUpdateAsksForADryRunWhereThatIsOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestManyUpdatesAskOnceWhoServesTheirType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const service = "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
+		preview, sent := aggregating(t, map[string]string{service: `{"spec":{}}`})
+		h := &honest{next: preview.next}
+		ask := func() {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, "https://cluster/apis/example.com/v1/things/one?dryRun=All", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer mine")
+			answer, err := h.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := answer.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked := func() int {
+			return len(slices.DeleteFunc(slices.Clone(*sent), func(request string) bool { return request != "GET "+service }))
+		}
+		ask()
+		ask()
+		if asked() != 1 {
+			t.Errorf("asked %d times: %v", asked(), *sent)
+		}
+		time.Sleep(honestFor)
+		synctest.Wait()
+		ask()
+		if asked() != 2 {
+			t.Errorf("asked %d times, also a minute later: %v", asked(), *sent)
+		}
+	})
 }

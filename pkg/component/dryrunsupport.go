@@ -58,14 +58,16 @@ func (s *dryRunSupport) lacking(req *http.Request) string {
 	return ""
 }
 
-// serverOf finds out who serves a group and version, once.
+// serverOf finds out who serves a group and version, once, unless who asked has stopped waiting.
 func (s *dryRunSupport) serverOf(req *http.Request, gv schema.GroupVersion) apiServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	server, known := s.known[gv]
 	if !known {
 		server = s.find(req, gv)
-		s.known[gv] = server
+		if req.Context().Err() == nil {
+			s.known[gv] = server
+		}
 	}
 	return server
 }
