@@ -48,9 +48,10 @@ func (w *referenced) failed(f listFailure) {
 		return
 	}
 	failure := Failure{Message: f.message, Forbidden: f.reason == plan.WaitUnwatched}
-	changed := w.failure != failure
+	// The text of a network failure names ports, and so is another one each time: that is no news.
+	news := w.failure == (Failure{}) || w.failure.Forbidden != failure.Forbidden || failure.Forbidden && w.failure != failure
 	w.failure = failure
-	if changed {
+	if news {
 		w.wakeAll()
 	}
 }

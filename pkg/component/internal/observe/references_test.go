@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -144,4 +145,38 @@ func TestReferences(t *testing.T) {
 			t.Error("it goes on")
 		}
 	})
+}
+
+func TestAFailureOfReferencesIsNewsOnce(t *testing.T) {
+	unreachable := func(port string) listFailure {
+		return listFailure{reason: "ListFailed", message: "read tcp 127.0.0.1:" + port + ": connection reset by peer"}
+	}
+	refused := func(user string) listFailure {
+		return listFailure{reason: plan.WaitUnwatched, message: user + " cannot watch", definite: true}
+	}
+	for _, c := range []struct {
+		name     string
+		failures []listFailure
+		woken    int
+	}{
+		{"whatever ports a network failure names", []listFailure{unreachable("1"), unreachable("2"), unreachable("3")}, 1},
+		{"and again where it becomes a refusal", []listFailure{unreachable("1"), refused("a")}, 2},
+		{"or that of another user", []listFailure{refused("a"), refused("a"), refused("b")}, 2},
+		{"or where it ends", []listFailure{refused("a"), unreachable("1"), unreachable("2")}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := NewReferences(t.Context(), nil, reconciler)
+			ref := Reference{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "shop", Name: "db"}
+			w := newReferenced(r, ref.scope(Viewer{}), func() {})
+			r.scopes[w.scope] = w
+			woken := 0
+			r.Retain("app", Viewer{}, []Reference{ref}, func() { woken++ })
+			for _, f := range c.failures {
+				w.failed(f)
+			}
+			if woken != c.woken {
+				t.Errorf("woken %d times, want %d", woken, c.woken)
+			}
+		})
+	}
 }
