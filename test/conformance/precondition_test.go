@@ -94,6 +94,7 @@ var _ = Describe("An object that changes hands right before it is written", func
 			found := &corev1.ConfigMap{}
 			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, found)).To(Succeed())
 			Expect(found.Data).To(Equal(map[string]string{"value": "theirs"}))
+			Expect(notesOf(ctx, namespace, metav1alpha1.ReasonDependentFailed)).To(BeEmpty(), "the manifest was not to blame")
 		})
 	}
 
@@ -132,8 +133,12 @@ var _ = Describe("A workload that is deleted", func() {
 		}
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), deployment("web")))
 		expectReady(ctx, g)
-		Expect(pods()).To(Equal(1))
+		pod := podOf(ctx, namespace, "web")
+		hold(ctx, pod)
 		changeManifests(ctx, g, configMap("settings", "a"))
+		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(
+			ContainElement(HaveField("Dependent", ContainSubstring("Deployment.apps "+namespace+"/web"))))
+		letGo(ctx, pod)
 		expectReady(ctx, g)
 		Expect(pods()).To(BeZero())
 

@@ -10,7 +10,7 @@ var deciding = []mutation{
 	{
 		"another UID is a failure", "execute/classify.go",
 		` || isOtherUID(err)`, "",
-		"A component under pressure|A dependent that somebody else changes",
+		"An object that changes hands",
 	},
 	{
 		"terminating is gone", "execute/delete.go",

@@ -117,6 +117,18 @@ func status(code int, reason metav1.StatusReason) answer {
 	}}
 }
 
+// invalidIn refuses the values of fields.
+func invalidIn(fields ...string) answer {
+	causes := make([]metav1.StatusCause, 0, len(fields))
+	for _, f := range fields {
+		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: f, Message: "field is immutable"})
+	}
+	return answer{422, metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: 422, Reason: metav1.StatusReasonInvalid,
+		Details: &metav1.StatusDetails{Kind: "configmaps", Causes: causes},
+	}}
+}
+
 // found answers with a ConfigMap that is ours.
 func found(edit func(*unstructured.Unstructured)) answer {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "x"}}}
@@ -313,6 +325,16 @@ func TestRun(t *testing.T) {
 		{
 			name: "says why a write failed", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride), answers: []answer{status(400, metav1.StatusReasonBadRequest)},
 			want: []string{"PATCH " + single}, verb: plan.VerbApply, failure: "BadRequest",
+		},
+		{
+			name: "reads what is another one of its name by now", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{invalidIn("metadata.uid"), found(nil)},
+			want:    []string{"PATCH " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
+		},
+		{
+			name: "says what of a manifest is invalid", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{invalidIn("metadata.uid", "data")},
+			want:    []string{"PATCH " + single}, verb: plan.VerbApply, failure: "Invalid",
 		},
 		{
 			name: "says why a read after a conflict failed", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
