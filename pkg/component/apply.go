@@ -214,7 +214,7 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 		// What was kept is lost. What was applied stays as it is, although something changed that was looked up.
 		return nil
 	case appliedOtherwise(rendered.objects, inventory):
-		status.Rendition++
+		status.Rendition = max(status.Rendition, newestRendition(inventory, status.Revision)) + 1
 	case len(rendered.looks.extent.unanswered) > 0 && rendered.id == "":
 		// What is applied does not depend on the groups that do not answer: they need not hold up what comes later.
 		return rendered.looks.enter(status)

@@ -136,6 +136,17 @@ func newestRevision(inventory []metav1alpha1.InventoryEntry) int64 {
 	return newest
 }
 
+// newestRendition is the same of the renditions of a revision.
+func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) int64 {
+	var newest int64
+	for _, e := range inventory {
+		if e.Revision == revision {
+			newest = max(newest, e.Rendition)
+		}
+	}
+	return newest
+}
+
 // rebuildRecords finds the other records of a component. Who may not list Secrets may have written none; the status says that it is not known.
 func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner manifests.Owner) error {
 	err := r.rebuildPhases(ctx, component)

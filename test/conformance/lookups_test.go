@@ -87,6 +87,24 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
+	It("is followed where the status was set back meanwhile", func(ctx SpecContext) {
+		stop := start()
+		create(ctx, source("a"))
+		g := newGadget(ctx, namespace, "app", copies, servedBy(operator))
+		expectReady(ctx, g)
+		before := current(ctx, g).Status
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+		settle(ctx, operator)
+		stop()
+		g = current(ctx, g)
+		g.Status.Rendition, g.Status.Lookups, g.Status.LookupsDigest = before.Rendition, before.Lookups, before.LookupsDigest
+		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"c"}}`)
+		start()
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("c"))
+	})
+
 	It("heals a rendering that fails for want of it", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (required `+"`no source`"+` (lookup `+"`v1` `ConfigMap`"+` .Release.Namespace `+"`source`"+`)).data.value }}`),
