@@ -85,16 +85,24 @@ func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cl
 	} else if err != nil {
 		return nil, err
 	}
-	after := target.Blank()
-	err := c.Get(ctx, client.ObjectKeyFromObject(after), after)
-	if apierrors.IsNotFound(err) || err == nil && after.GetUID() != uid {
+	after, err := remaining(ctx, found{c, target, obj})
+	if after != nil {
+		a.println(target.String() + " deletion requested")
+	}
+	return after, err
+}
+
+// remaining returns the component as it is now, or nil where it is gone: another one may have its name.
+func remaining(ctx context.Context, f found) (*unstructured.Unstructured, error) {
+	now := f.target.Blank()
+	err := f.cluster.Get(ctx, client.ObjectKeyFromObject(now), now)
+	if apierrors.IsNotFound(err) || err == nil && now.GetUID() != f.obj.GetUID() {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.println(target.String() + " deletion requested")
-	return after, nil
+	return now, nil
 }
 
 // deleteAgain asks the operator to go on with a deletion at once: no watch may tell that what held it up was put right. Who may not ask, or does
@@ -108,9 +116,11 @@ func (a *app) deleteAgain(ctx context.Context, f found) (*unstructured.Unstructu
 	switch {
 	case apierrors.IsForbidden(err):
 		return f.obj, nil
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		// It is gone, or another one has its name.
+	case apierrors.IsNotFound(err):
 		return nil, nil
+	case apierrors.IsConflict(err):
+		// Another one has its name, or others write so often that the API server gave up; the deletion goes on without being asked for again.
+		return remaining(ctx, f)
 	case err != nil:
 		return nil, err
 	}

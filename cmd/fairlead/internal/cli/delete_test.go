@@ -1,0 +1,100 @@
+package cli_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+var _ = Describe("delete", onCluster(func() {
+	var namespace string
+	BeforeEach(func(ctx SpecContext) { namespace = newNamespace(ctx) })
+
+	deletion := func(state metav1alpha1.State, reason, message string, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+		return metav1alpha1.Status{
+			State: state, Conditions: readyCondition(metav1.ConditionFalse, reason, message), Waiting: waiting,
+			Dependents: metav1alpha1.DependentCounts{Total: 1},
+		}
+	}
+	refusal := deletion(metav1alpha1.StateDeletionBlocked, metav1alpha1.ReasonForeignInstances, "deletion is refused, because team/mine exists")
+
+	It("answers once the deletion is accepted", func(ctx SpecContext) {
+		held(ctx, namespace, "shop")
+		r := fairlead(ctx, namespace, "delete", "shop")
+		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop deletion requested\n"}))
+		Expect(shopIn(ctx, namespace).DeletionTimestamp).NotTo(BeNil())
+		Expect(fairlead(ctx, namespace, "delete", "shop")).To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
+	})
+
+	It("prints who is waited for, and a blocker at once, until the component is gone", func(ctx SpecContext) {
+		held(ctx, namespace, "shop")
+		p := start(ctx, namespace, "delete", "shop", "--wait")
+		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested\nthe operator has not taken up the deletion yet\n"))
+		c := shopIn(ctx, namespace)
+		report(ctx, c, refusal)
+		Eventually(ctx, p.out).Should(gbytes.Say("the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"))
+		Consistently(p.code, 300*time.Millisecond).ShouldNot(Receive())
+		going := web
+		going.Reason = "NotGone"
+		report(ctx, c, deletion(metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "", going))
+		Eventually(ctx, p.out).Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is gone: NotGone"))
+		release(ctx, c)
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
+	})
+
+	It("asks the operator to try again where the component is being deleted already, and waits where it may not ask", func(ctx SpecContext) {
+		c := held(ctx, namespace, "shop")
+		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		report(ctx, shopIn(ctx, namespace), deletion(metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, "cannot be deleted"))
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"}}
+		role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"fairlead.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "delete"}}}
+		Expect(k8s.Create(ctx, role)).To(Succeed())
+		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "no-patch"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "joe"}},
+		})).To(Succeed())
+		Eventually(ctx, func() int { return fairlead(ctx, namespace, "list", "--as=joe").Code }).Should(Equal(0))
+		waits := start(ctx, namespace, "delete", "shop", "--wait", "--as=joe")
+		Eventually(ctx, waits.out).Should(gbytes.Say("shop is being deleted already\nDependentFailed: cannot be deleted\n"))
+		Expect(shopIn(ctx, namespace).Annotations).To(BeEmpty())
+
+		asks := start(ctx, namespace, "delete", "shop", "--wait")
+		Eventually(ctx, asks.out).Should(gbytes.Say("shop is being deleted already\ncomponent.fairlead.io/shop reconcile requested\n"))
+		Expect(shopIn(ctx, namespace).Annotations).To(HaveKey("fairlead.io/reconcile-requested-at"))
+		release(ctx, c)
+		for _, p := range []*process{waits, asks} {
+			Eventually(ctx, p.code).Should(Receive(Equal(0)))
+			Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
+		}
+	})
+
+	It("says no with the blocker when the time is up, or without waiting when it is known", func(ctx SpecContext) {
+		c := held(ctx, namespace, "shop")
+		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		report(ctx, shopIn(ctx, namespace), refusal)
+		blocked := "the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"
+		r := fairlead(ctx, namespace, "delete", "shop", "--wait", "--timeout=200ms")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(Equal("fairlead: timed out after 200ms for component.fairlead.io/shop: " + blocked))
+		r = fairlead(ctx, namespace, "delete", "shop")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop: " + blocked))
+	})
+
+	It("says no for what does not exist, and for what is no component", func(ctx SpecContext) {
+		r := fairlead(ctx, namespace, "delete", "shop")
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring(`component.fairlead.io/shop does not exist in namespace "` + namespace + `"`))
+		r = fairlead(ctx, namespace, "delete", "namespace/"+namespace)
+		Expect(r.Code).To(Equal(1))
+		Expect(r.Err).To(ContainSubstring("namespace/" + namespace + " does not have the status of a component"))
+	})
+}))
