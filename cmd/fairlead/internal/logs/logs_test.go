@@ -98,27 +98,6 @@ func TestLinesTellWhoWroteThemAndWhen(t *testing.T) {
 	}
 }
 
-func TestALogThatCannotBeReadHidesNoOther(t *testing.T) {
-	k := &kubelet{answers: map[string][]answer{
-		"a/main": {{err: errors.New("the node is away")}},
-		"b/main": {{text: "2026-03-01T12:00:02Z two\n", breaks: errors.New("it broke")}},
-		"c/main": {{err: errors.New("you may not")}},
-	}}
-	var out bytes.Buffer
-	var warnings []string
-	warn := func(err error) { warnings = append(warnings, err.Error()) }
-	err := logs.Print(t.Context(), k, []logs.Source{source("a"), source("b"), source("c")}, all(), &out, warn)
-	if err == nil || err.Error() != "pod/a/main: the node is away" {
-		t.Errorf("got %v", err)
-	}
-	if diff := cmp.Diff([]string{"pod/b/main: it broke", "pod/c/main: you may not"}, warnings); diff != "" {
-		t.Error(diff)
-	}
-	if out.String() != "two\n" {
-		t.Errorf("got %q", out.String())
-	}
-}
-
 func TestAConnectionThatBreaksIsTakenUpAfterTheLastLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kubelet{answers: map[string][]answer{"a/main": {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
 // stream is a log that is being merged.
@@ -17,72 +18,91 @@ type stream struct {
 	head   line
 }
 
-// Print writes the logs of sources as they are, merged by the times of their lines. A log that cannot be read is an error, which hides no other:
-// the first is returned when all else is shown, and warn is told of those after it.
+// Print writes the logs of sources as they are, merged by the times of their lines. A log that cannot be read, or not to its end, is an error,
+// which hides no other log: when all else is shown, the error that tells the exit code is returned, and warn is told of the others.
 func Print(ctx context.Context, opener Opener, sources []Source, o Options, out io.Writer, warn func(error)) error {
+	streams, failures := open(ctx, opener, sources, o)
+	breaks, err := merge(streams, &printer{options: o, out: out})
+	if err != nil {
+		return err
+	}
+	if failures = append(failures, breaks...); len(failures) == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		// Whoever interrupts breaks all logs himself.
+		return ctx.Err()
+	}
+	// Where one could not be asked for, nobody knows the answer.
+	decisive := max(0, slices.IndexFunc(failures, func(err error) bool { return exit.CodeOf(err) == exit.NotAsked }))
+	for i, err := range failures {
+		if i != decisive {
+			warn(err)
+		}
+	}
+	return failures[decisive]
+}
+
+// open opens the logs of sources, as far as that can be done, at once.
+func open(ctx context.Context, opener Opener, sources []Source, o Options) ([]*stream, []error) {
 	streams := make([]*stream, len(sources))
 	failures := make([]error, len(sources))
-	var opening errgroup.Group
+	var opening sync.WaitGroup
 	for i, source := range sources {
-		opening.Go(func() error {
+		opening.Go(func() {
 			log, err := opener.Log(ctx, source.Namespace, source.Pod, o.request(source.Container, false))
 			if err != nil {
 				failures[i] = fmt.Errorf("%s: %w", source, err)
-				return nil
+				return
 			}
 			context.AfterFunc(ctx, func() { _ = log.Close() })
 			streams[i] = &stream{source: source, lines: newReader(log)}
-			return nil
 		})
 	}
-	if err := opening.Wait(); err != nil {
-		return err
-	}
-	failed := slices.DeleteFunc(failures, func(err error) bool { return err == nil })
-	if err := merge(streams, &printer{options: o, out: out}, warn); err != nil || len(failed) == 0 {
-		return err
-	}
-	for _, err := range failed[1:] {
-		warn(err)
-	}
-	return failed[0]
+	opening.Wait()
+	return slices.DeleteFunc(streams, func(s *stream) bool { return s == nil }),
+		slices.DeleteFunc(failures, func(err error) bool { return err == nil })
 }
 
-// merge writes the oldest line again and again. Of lines of the same time the one of the first source comes first.
-func merge(streams []*stream, p *printer, warn func(error)) error {
-	var open []*stream
+// merge writes the oldest line again and again. Of lines of the same time the one of the first source comes first. It returns which logs broke
+// before their ends, and why a line could not be written.
+func merge(streams []*stream, p *printer) (breaks []error, err error) {
+	more := func(s *stream) bool {
+		ended := s.advance()
+		if ended != nil && !errors.Is(ended, io.EOF) {
+			breaks = append(breaks, fmt.Errorf("%s: %w", s.source, ended))
+		}
+		return ended == nil
+	}
+	var left []*stream
 	for _, s := range streams {
-		if s != nil && s.advance(warn) {
-			open = append(open, s)
+		if more(s) {
+			left = append(left, s)
 		}
 	}
-	for len(open) > 0 {
+	for len(left) > 0 {
 		oldest := 0
-		for i, s := range open {
-			if s.head.at.Before(open[oldest].head.at) {
+		for i, s := range left {
+			if s.head.at.Before(left[oldest].head.at) {
 				oldest = i
 			}
 		}
-		s := open[oldest]
+		s := left[oldest]
 		if err := p.print(s.source, s.head); err != nil {
-			return err
+			return nil, err
 		}
-		if !s.advance(warn) {
-			open = append(open[:oldest], open[oldest+1:]...)
+		if !more(s) {
+			left = slices.Delete(left, oldest, oldest+1)
 		}
 	}
-	return nil
+	return breaks, nil
 }
 
-// advance reads the next line of a stream, and tells whether there is one.
-func (s *stream) advance(warn func(error)) bool {
+// advance reads the next line of a stream; io.EOF says that there is none.
+func (s *stream) advance() error {
 	next, err := s.lines.next()
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			warn(fmt.Errorf("%s: %w", s.source, err))
-		}
-		return false
+	if err == nil {
+		s.head = next
 	}
-	s.head = next
-	return true
+	return err
 }
