@@ -116,35 +116,3 @@ func TestAStageLeavesNoFolderThatItMade(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
-
-func TestAStageIsRemovedByTheNextOneWhereItsProcessWasKilled(t *testing.T) {
-	target := t.TempDir()
-	open := func() *stage {
-		t.Helper()
-		s, err := newStage(target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	atWork, killed, replacing := open(), open(), open()
-	t.Cleanup(atWork.discard)
-	if err := errors.Join(os.Mkdir(filepath.Join(replacing.dir, formerFolder), 0o700), os.Mkdir(filepath.Join(target, stagePrefix+"mine"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	// The locks of a process end with it.
-	if err := errors.Join(killed.lock.Close(), replacing.lock.Close()); err != nil {
-		t.Fatal(err)
-	}
-	last := open()
-	last.discard()
-	for dir, stays := range map[string]bool{
-		atWork.dir: true, killed.dir: false, last.dir: false,
-		// What was replaced may be there alone, and of what has no lock nobody knows whose it is.
-		replacing.dir: true, filepath.Join(target, stagePrefix+"mine"): true,
-	} {
-		if _, err := os.Stat(dir); (err == nil) != stays {
-			t.Errorf("%s: %v", dir, err)
-		}
-	}
-}
