@@ -147,19 +147,22 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 	return newest
 }
 
-// rebuildRecords finds the other records of a component. Who may not list Secrets may have written none; the status says that it is not known.
+// rebuildRecords finds the other records of a component, all of them or none. Who may not list Secrets may have written none; a status that names
+// none says that it is not known, and one that does is believed.
 func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner manifests.Owner) error {
-	err := r.rebuildPhases(ctx, component)
+	status := component.GetStatus()
+	found, err := r.listSecrets(ctx, owner)
 	if apierrors.IsForbidden(err) {
-		component.GetStatus().PhaseRecord = phaseUnknown
+		if status.PhaseRecord == "" {
+			status.PhaseRecord = phaseUnknown
+		}
 		return nil
 	}
 	if err != nil {
 		return phaseProblem("find", err)
 	}
-	if err := r.rebuildKept(ctx, component, owner); err != nil {
-		return keepProblem("find", err)
-	}
+	r.enterPhases(status, found)
+	r.enterKept(status, found)
 	return nil
 }
 

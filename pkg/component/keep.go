@@ -65,7 +65,7 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if d.id == "" {
 		return r.keepNothing(ctx, component, owner)
 	}
-	if status.PhaseRecord == phaseUnknown {
+	if former == "" && status.PhaseRecord == phaseUnknown {
 		// What a lost status named may hold the values that were applied.
 		_, err := r.listRecords(ctx, owner, recordOfRendering)
 		return keepProblem("find", cmp.Or(err, errFoundLate))
@@ -136,21 +136,16 @@ func (r *Reconciler[T]) keepNothing(ctx context.Context, component T, owner mani
 	return nil
 }
 
-// rebuildKept finds the record of a rendering that a lost status named, and what else is known by it: then the values stay as they are while
+// enterKept enters the record of a rendering that a lost status named, and what else is known by it: then the values stay as they are while
 // the inputs do.
-func (r *Reconciler[T]) rebuildKept(ctx context.Context, component T, owner manifests.Owner) error {
-	found, err := r.listRecords(ctx, owner, recordOfRendering)
-	if err != nil {
-		return err
-	}
-	status := component.GetStatus()
+func (r *Reconciler[T]) enterKept(status *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
+	found := ofKind(secrets, recordOfRendering)
 	status.RenderedSet = r.latestRecord(found, status.RenderedSet)
 	for i := range found {
 		if recordedID(found[i].Name) == status.RenderedSet && status.InputDigest == "" {
 			r.recallOrigin(status, &found[i])
 		}
 	}
-	return nil
 }
 
 // setNonDeterministic tells of values that are kept; an empty note means that there are none.

@@ -20,7 +20,8 @@ type memory struct {
 	belongings notes[belongings]
 	// recordedSets are the records of renderings that this process wrote or read, and wrotePhases the digests of those of phases that it wrote.
 	recordedSets, wrotePhases notes[string]
-	// strays are the components that may have records which no status names, by their kinds: of renderings, or of phases. The maps are read-only.
+	// strays are the components that may have records which no status names, by their kinds: of renderings, or of phases. True says that somebody
+	// wrote or saw some, false that nobody could look. The maps are read-only.
 	strays  notes[map[recordKind]bool]
 	shelves notes[shelf]
 	// leftovers are Secrets of former inventories, which are still to be deleted.

@@ -70,7 +70,17 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	}
 	r.wrotePhases.enter(name, wanted)
 	status.PhaseRecord = wanted
-	if last == "" {
+	return r.replacePhases(ctx, component, owner, last)
+}
+
+// replacePhases persists which record counts, and drops what was recorded before.
+func (r *Reconciler[T]) replacePhases(ctx context.Context, component T, owner manifests.Owner, last string) error {
+	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	switch last {
+	case phaseUnknown:
+		r.noteUnlisted(name)
+		return nil
+	case "":
 		// It is persisted with the inventory, before the first create, or at the end of the pass.
 		return nil
 	}
@@ -78,7 +88,7 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if err := r.writeStatus(ctx, component, markOf(status)); err != nil {
 		return err
 	}
-	return r.dropPhases(ctx, name, owner, wanted)
+	return r.dropPhases(ctx, name, owner, status.PhaseRecord)
 }
 
 // announcePhases makes sure, before there is a record, that a deletion waits for us, and looks for one.
@@ -96,14 +106,16 @@ func (r *Reconciler[T]) announcePhases(ctx context.Context, component T) error {
 
 // endPhases drops the record of a component that has no phases any more.
 func (r *Reconciler[T]) endPhases(ctx context.Context, component T, owner manifests.Owner) error {
-	status := component.GetStatus()
-	if status.PhaseRecord == "" {
-		return nil
+	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	if status.PhaseRecord == phaseUnknown {
+		r.noteUnlisted(name)
+		status.PhaseRecord = ""
 	}
-	if status.PhaseRecord != phaseUnknown {
-		if err := r.dropRecords(ctx, owner, recordOfPhases, ""); err != nil {
-			return phaseProblem("delete the record of", err)
-		}
+	if status.PhaseRecord == "" {
+		return r.dropPhases(ctx, name, owner, "")
+	}
+	if err := r.dropRecords(ctx, owner, recordOfPhases, ""); err != nil {
+		return phaseProblem("delete the record of", err)
 	}
 	status.PhaseRecord = ""
 	return nil
@@ -164,19 +176,6 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	}
 	pre, post = ofPhase(objects, manifests.PhasePreDelete)
 	return pre, post, nil
-}
-
-// findPhases finds out what counts where the status does not say it. That it cannot is no reason to go without, unless nobody is ever going to.
-func (r *Reconciler[T]) findPhases(ctx context.Context, component T, pass Pass) error {
-	named := component.GetStatus().PhaseRecord
-	if named != phasePending && (named != phaseUnknown || len(pass.Inventory) == 0) {
-		return nil
-	}
-	err := r.rebuildPhases(ctx, component)
-	if err == nil || r.outOfReach(ctx, pass.Owner, err) {
-		return nil
-	}
-	return orLetGo(phaseProblem("find", err))
 }
 
 // reportLost tells that phases cannot be applied.

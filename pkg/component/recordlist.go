@@ -18,17 +18,30 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// rebuildPhases finds out which record of phases counts, where the status does not say it.
-func (r *Reconciler[T]) rebuildPhases(ctx context.Context, component T) error {
-	owner, err := r.owner(ctx, component)
-	if err != nil {
-		return err
-	}
-	found, err := r.listRecords(ctx, owner, recordOfPhases)
-	if err != nil {
-		return err
-	}
+// findPhases finds out what counts where the status does not say it. That it cannot is no reason to go without, unless nobody is ever going to.
+func (r *Reconciler[T]) findPhases(ctx context.Context, component T, pass Pass) error {
 	status := component.GetStatus()
+	unknown := status.PhaseRecord == phaseUnknown
+	if status.PhaseRecord != phasePending && !unknown || unknown && len(pass.Inventory) == 0 && status.AppliedDigest == "" {
+		return nil
+	}
+	found, err := r.listSecrets(ctx, pass.Owner)
+	if r.outOfReach(ctx, pass.Owner, err) {
+		return nil
+	}
+	if err != nil {
+		return orLetGo(phaseProblem("find", err))
+	}
+	r.enterPhases(status, found)
+	if unknown {
+		r.enterKept(status, found)
+	}
+	return nil
+}
+
+// enterPhases enters which record of phases counts, where the status does not say it.
+func (r *Reconciler[T]) enterPhases(status *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
+	found := ofKind(secrets, recordOfPhases)
 	switch complete := r.latestRecord(found, status.PhaseRecord); {
 	case complete != "":
 		status.PhaseRecord = complete
@@ -37,7 +50,6 @@ func (r *Reconciler[T]) rebuildPhases(ctx context.Context, component T) error {
 	case status.PhaseRecord == phaseUnknown:
 		status.PhaseRecord = ""
 	}
-	return nil
 }
 
 // recordProblem says why records cannot be written, read or found.
@@ -52,14 +64,25 @@ func recordProblem(what string, err error) error {
 
 // listRecords returns what is known of the Secrets of all records of a component that are of a kind. It reads no content.
 func (r *Reconciler[T]) listRecords(ctx context.Context, owner manifests.Owner, kind recordKind) ([]metav1.PartialObjectMetadata, error) {
+	found, err := r.listSecrets(ctx, owner)
+	return ofKind(found, kind), err
+}
+
+// ofKind returns those Secrets that hold records of a kind.
+func ofKind(secrets []metav1.PartialObjectMetadata, kind recordKind) []metav1.PartialObjectMetadata {
+	return slices.DeleteFunc(slices.Clone(secrets), func(secret metav1.PartialObjectMetadata) bool {
+		return !strings.HasPrefix(secret.Name, string(kind)+"-")
+	})
+}
+
+// listSecrets returns what is known of the Secrets of all records of a component. It reads no content.
+func (r *Reconciler[T]) listSecrets(ctx context.Context, owner manifests.Owner) ([]metav1.PartialObjectMetadata, error) {
 	secrets := r.local.metadata.Resource(secretResource).Namespace(r.recordNamespace(owner))
 	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: r.name + "/" + labelRecord + "=" + owner.ID()})
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(list.Items, func(secret metav1.PartialObjectMetadata) bool {
-		return !strings.HasPrefix(secret.Name, string(kind)+"-")
-	}), nil
+	return list.Items, nil
 }
 
 // latestRecord returns the id of the record that counts among those that are complete: the one that the status names, or else the one
@@ -128,16 +151,32 @@ func (r *Reconciler[T]) dropFound(ctx context.Context, owner manifests.Owner, ki
 // noteStrays notes that a component may have records of a kind that its status does not name.
 func (r *Reconciler[T]) noteStrays(name types.NamespacedName, kind recordKind) {
 	r.strays.change(name, func(noted map[recordKind]bool) (map[recordKind]bool, bool) {
-		more := map[recordKind]bool{kind: true}
+		more := without(noted, kind)
+		more[kind] = true
+		return more, true
+	})
+}
+
+// noteUnlisted notes that a component may have records that its status does not name, and that nobody could look for.
+func (r *Reconciler[T]) noteUnlisted(name types.NamespacedName) {
+	r.strays.change(name, func(noted map[recordKind]bool) (map[recordKind]bool, bool) {
+		more := map[recordKind]bool{recordOfPhases: false, recordOfRendering: false}
 		maps.Copy(more, noted)
 		return more, true
 	})
 }
 
-// dropStrays drops the records of a kind that the status does not name, where there may be some.
+// dropStrays drops the records of a kind that the status does not name, where there may be some. Those that may not be listed hold nothing up
+// unless they are known to be there; they are looked for again.
 func (r *Reconciler[T]) dropStrays(ctx context.Context, name types.NamespacedName, owner manifests.Owner, kind recordKind, named string) error {
-	if !r.strays.of(name)[kind] {
+	seen, noted := r.strays.of(name)[kind]
+	if !noted {
 		return nil
+	}
+	if !seen {
+		if _, err := r.listRecords(ctx, owner, kind); apierrors.IsForbidden(err) {
+			return nil
+		}
 	}
 	if err := r.dropRecords(ctx, owner, kind, named); err != nil {
 		return err

@@ -29,6 +29,12 @@ var _ = Describe("Records in Secrets that nobody may list when the status is los
 		withdraw(ctx, t.namespace, "records")
 		return g
 	}
+	recordNames := func(ctx context.Context, namespace string) (names []string) {
+		for _, secret := range records(ctx, namespace) {
+			names = append(names, secret.Name)
+		}
+		return names
+	}
 	unlisted := func(what string) types.GomegaMatcher {
 		return And(HavePrefix("True Forbidden: find "+what+": "), ContainSubstring(`User "`+t.operator+`" cannot list resource "secrets"`),
 			ContainSubstring(`in the namespace "`+t.namespace+`"; grant it to that user`))
@@ -69,6 +75,33 @@ var _ = Describe("Records in Secrets that nobody may list when the status is los
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		expectReady(ctx, g)
 		Expect(content(ctx, "Secret", t.namespace, "login")).To(Equal(made))
+	})
+
+	It("hold up no component whose phases may be recorded anew, and go as soon as they may be listed", func(ctx SpecContext) {
+		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
+		former := records(ctx, t.namespace)[0].Name
+		permit(ctx, t.namespace, "writes", t.operator, "'' | secrets | get, create, patch, delete")
+		changeManifests(ctx, g, together(configMap("settings", "b"), configMap("before", "b", preDelete(t.operator))))
+		runOperator(t.operator, t.options)
+		expectReady(ctx, g)
+		changeManifests(ctx, g, together(configMap("settings", "c"), configMap("before", "b", preDelete(t.operator))))
+		Eventually(ctx, valueOf(ctx, t.namespace, "settings")).Should(Equal("c"))
+		Expect(recordNames(ctx, t.namespace)).To(And(HaveLen(2), ContainElement(former)))
+		permit(ctx, t.namespace, "again", t.operator, onSecrets)
+		changeManifests(ctx, g, together(configMap("settings", "d"), configMap("before", "b", preDelete(t.operator))))
+		Eventually(ctx, func() []string { return recordNames(ctx, t.namespace) }).Should(And(HaveLen(1), Not(ContainElement(former))))
+	})
+
+	It("hold up no component that has no phases any more, and go as soon as they may be listed, in a deletion too", func(ctx SpecContext) {
+		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
+		changeManifests(ctx, g, configMap("settings", "b"))
+		runOperator(t.operator, t.options)
+		expectReady(ctx, g)
+		Expect(recordNames(ctx, t.namespace)).To(HaveLen(1))
+		permit(ctx, t.namespace, "again", t.operator, onSecrets)
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(recordNames(ctx, t.namespace)).To(BeEmpty())
 	})
 
 	It("hold up no component that needs none", func(ctx SpecContext) {
