@@ -191,7 +191,7 @@ var _ = Describe("The operator with the rights of the chart", Ordered, func() {
 
 	It("applies, upgrades and deletes a rich chart with the roles that fairlead rbac prints, and not without any of their rules", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "rich")
-		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}})).To(Succeed())
+		Expect(client.IgnoreAlreadyExists(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}}))).To(Succeed())
 		Expect(admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "given"}, Data: map[string]string{"text": "given"}})).To(Succeed())
 		printed := fairlead(ctx, "rbac", "shop", "--dir", richFolder(), "--namespace", namespace, "--bind")
 		roles, err := manifests.Decode("roles.yaml", []byte(printed))
