@@ -1,6 +1,7 @@
 package component
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -49,9 +50,32 @@ func TestAfterRefusal(t *testing.T) {
 		pass(Outcome{Ready: 1, Desired: 1}, nil)
 		soon(t, pass(forbidden, nil))
 	})
-	t.Run("what was refused before anything was applied counts, too", func(t *testing.T) {
+	t.Run("so does what was not refused before", func(t *testing.T) {
+		other := Outcome{Waiting: []Waiting{fails("A a", "Forbidden", "y", true)}}
+		waited(time.Hour)
+		soon(t, pass(other, nil))
 		waited(time.Minute)
-		p := &problem{reason: metav1alpha1.ReasonForbidden, terminal: true}
+		t.Run("but not what was, so that two that take turns are tried ever more seldom", func(t *testing.T) {
+			between(t, pass(forbidden, nil), 48*time.Second, time.Minute)
+			between(t, pass(other, nil), 48*time.Second, time.Minute)
+		})
+	})
+	t.Run("nor does what is refused in other words each time, in the end", func(t *testing.T) {
+		passes, began := 0, fake.Now()
+		for after := time.Duration(0); after < 10*time.Minute && passes <= 30; passes++ {
+			after = pass(Outcome{Waiting: []Waiting{fails("A a", "Forbidden", fmt.Sprint(passes), true)}}, nil)
+			waited(after)
+		}
+		if passes > 30 {
+			t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, fake.Since(began))
+		}
+		component.Generation++
+		pass(forbidden, nil)
+	})
+	t.Run("what was refused before anything was applied counts, too", func(t *testing.T) {
+		p := &problem{reason: metav1alpha1.ReasonForbidden, message: "x", terminal: true}
+		soon(t, pass(Outcome{}, p))
+		waited(time.Minute)
 		between(t, pass(Outcome{}, p), 48*time.Second, time.Minute)
 	})
 }

@@ -79,7 +79,7 @@ func (r *Reconciler[T]) comeBack(req reconcile.Request, component T, o Outcome, 
 		after = r.backoff.When(req)
 	default:
 		r.backoff.Forget(req)
-		after = r.settled(component, v, len(terminal) > 0 || len(o.Unwatched) > 0, isRefused(component, terminal, p))
+		after = r.settled(component, v, len(terminal) > 0 || len(o.Unwatched) > 0, refusedWith(component, terminal, p))
 	}
 	if left := r.timeLeft(component); v.state == metav1alpha1.StateProgressing && left > 0 && (after == 0 || left < after) {
 		return left
@@ -99,11 +99,11 @@ func (r *Reconciler[T]) noLater(delay time.Duration, due time.Time) time.Duratio
 	return min(delay, left)
 }
 
-// settled says when to look again at a component for which nothing can be done now; polled says that no event will tell of what is missing, and
-// refused that others have to allow it.
-func (r *Reconciler[T]) settled(component T, v verdict, polled, refused bool) time.Duration {
-	if refused {
-		return r.afterRefusal(component)
+// settled says when to look again at a component for which nothing can be done now; polled says that no event will tell of what is missing,
+// and refused is what others have to allow.
+func (r *Reconciler[T]) settled(component T, v verdict, polled bool, refused string) time.Duration {
+	if refused != "" {
+		return r.afterRefusal(component, refused)
 	}
 	r.refusals.forget(client.ObjectKeyFromObject(component))
 	if polled || v.state == metav1alpha1.StateStalled || !component.GetDeletionTimestamp().IsZero() {
