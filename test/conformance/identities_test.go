@@ -19,39 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// grant lets a user do something in a namespace, by a Role of that name. A rule is "resources: verbs".
-func grant(ctx context.Context, namespace, name, user string, rules ...string) {
-	GinkgoHelper()
-	create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: %[2]s, namespace: %[1]s}
-rules:
-%[4]s---
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: %[2]s, namespace: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[2]s}
-subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[3]q}]`, namespace, name, user, policyRules(rules)))
-}
-
-func policyRules(rules []string) string {
-	var b strings.Builder
-	for _, rule := range rules {
-		resources, verbs, _ := strings.Cut(rule, ": ")
-		fmt.Fprintf(&b, "- {apiGroups: [\"\", apps, batch], resources: [%s], verbs: [%s]}\n", resources, verbs)
-	}
-	return b.String()
-}
-
-// serviceAccountUser is how the API server sees a service account.
-func serviceAccountUser(namespace, name string) string {
-	return "system:serviceaccount:" + namespace + ":" + name
-}
-
-func asServiceAccount(name string) func(*gadget.Gadget) {
-	return func(g *gadget.Gadget) { g.Spec.ServiceAccountName = name }
-}
-
 // lookUp renders the manifests, after it has looked up a ConfigMap of the component's namespace, here and in the target.
 var lookUp = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	for _, lookup := range []generator.Lookup{req.Target, req.Local} {
@@ -131,28 +98,32 @@ var _ = Describe("The identity of a component", func() {
 		user := serviceAccountUser(namespace, "deployer")
 		grant(ctx, namespace, "deployer", user, "configmaps: create, patch, delete")
 		gadgets := []*gadget.Gadget{}
-		for _, name := range []string{"granted", "let-go", "handed-over"} {
+		for _, name := range []string{"let-go", "handed-over", "granted"} {
 			g := newGadget(ctx, namespace, name, configMap(name, "a"), asServiceAccount("deployer"), retryLate)
 			expectReady(ctx, g)
 			gadgets = append(gadgets, g)
 		}
 		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
-		for _, g := range gadgets {
+		refused := func(g *gadget.Gadget) {
+			GinkgoHelper()
 			remove(ctx, g)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/"+g.Name),
 				ContainSubstring(`User "`+user+`" cannot delete resource "configmaps"`), ContainSubstring("grant it to that user"),
 				ContainSubstring("give the dependents up, which then stay as they are, by removing the operator's finalizer")))
 		}
 		By("removing the finalizer")
-		patch(ctx, gadgets[1], `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, gadgets[1])
-		By("naming another account")
-		grant(ctx, namespace, "other", serviceAccountUser(namespace, "other"), "configmaps: delete")
-		patch(ctx, gadgets[2], `{"spec":{"serviceAccountName":"other"}}`)
-		expectGone(ctx, gadgets[2])
-		By("granting the right again")
-		grant(ctx, namespace, "again", user, "configmaps: delete")
+		refused(gadgets[0])
+		patch(ctx, gadgets[0], `{"metadata":{"finalizers":null}}`)
 		expectGone(ctx, gadgets[0])
+		By("naming another account")
+		refused(gadgets[1])
+		grant(ctx, namespace, "other", serviceAccountUser(namespace, "other"), "configmaps: delete")
+		patch(ctx, gadgets[1], `{"spec":{"serviceAccountName":"other"}}`)
+		expectGone(ctx, gadgets[1])
+		By("granting the right again")
+		refused(gadgets[2])
+		grant(ctx, namespace, "again", user, "configmaps: delete")
+		expectGone(ctx, gadgets[2])
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 		mustGet(ctx, "v1", "ConfigMap", namespace, "let-go")
 	})

@@ -1,0 +1,44 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+// grant lets a user do something in a namespace, by a Role of that name. A rule is "resources: verbs".
+func grant(ctx context.Context, namespace, name, user string, rules ...string) {
+	GinkgoHelper()
+	create(ctx, fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: %[2]s, namespace: %[1]s}
+rules:
+%[4]s---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: %[2]s, namespace: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[2]s}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[3]q}]`, namespace, name, user, policyRules(rules)))
+}
+
+func policyRules(rules []string) string {
+	var b strings.Builder
+	for _, rule := range rules {
+		resources, verbs, _ := strings.Cut(rule, ": ")
+		fmt.Fprintf(&b, "- {apiGroups: [\"\", apps, batch], resources: [%s], verbs: [%s]}\n", resources, verbs)
+	}
+	return b.String()
+}
+
+// serviceAccountUser is how the API server sees a service account.
+func serviceAccountUser(namespace, name string) string {
+	return "system:serviceaccount:" + namespace + ":" + name
+}
+
+func asServiceAccount(name string) func(*gadget.Gadget) {
+	return func(g *gadget.Gadget) { g.Spec.ServiceAccountName = name }
+}
