@@ -126,7 +126,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 			e.observer.Keep(facts.Owner, e.places(p, decided.Inventory))
 			e.repairs.keep(facts.Owner, p.Insist, decided.Repairs)
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
-			e.awaitOwners(facts, decided.Waiting)
+			e.awaitOwners(facts, decided)
 			o := outcome(decided, changes)
 			o.engine, o.created, o.Unwatched = e, fenced.entries(decided.Inventory), e.unwatched(p.Owner)
 			return o, nil

@@ -32,19 +32,33 @@ func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake fu
 	e.namespaces.Retain(ownerID, observe.Viewer{}, refs, wake)
 }
 
-// awaitOwners wakes an owner when objects that it wants don't belong to somebody else any more, as far as its watches show that.
-func (e *Engine) awaitOwners(f plan.Facts, waiting []plan.Waiting) {
-	var keys map[manifests.Key]bool
-	for _, w := range waiting {
+// awaitOwners wakes an owner when objects that it wants don't belong to another one any more, as far as its watches show that, and lets others have
+// what it neither has nor wants any more itself.
+func (e *Engine) awaitOwners(f plan.Facts, decided plan.Plan) {
+	e.observer.Holds(f.Owner, func(key manifests.Key) bool {
+		_, recorded := decided.Inventory[key]
+		return recorded || slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return o.Key == key })
+	})
+	var holders map[manifests.Key]string
+	for _, w := range decided.Waiting {
 		if w.Reason != metav1alpha1.ReasonOwnershipConflict {
 			continue
 		}
-		if keys == nil {
-			keys = map[manifests.Key]bool{}
+		if holders == nil {
+			holders = map[manifests.Key]string{}
 		}
-		keys[w.Key] = f.Results[w.Key].Observed == nil
+		holders[w.Key] = e.holder(f, w.Key)
 	}
-	e.observer.Await(f.Owner, keys)
+	e.observer.Await(f.Owner, holders)
+}
+
+// holder returns which owner of this reconciler has an object, "" where it is none.
+func (e *Engine) holder(f plan.Facts, key manifests.Key) string {
+	live := f.Live(key)
+	if owner, ok := manifests.ParseOwner(live.OwnerName); !ok || owner.Reconciler != e.name {
+		return ""
+	}
+	return live.Owner
 }
 
 // Forget ends the watches that serve an owner alone, and drops what is known of its guard and of repairs.

@@ -107,6 +107,37 @@ var _ = Describe("An object that exists already", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "shared").GetUID()).To(Equal(released.GetUID()))
 	})
 
+	It("goes to who waits for it as soon as its owner prunes it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		one := newGadget(ctx, namespace, "one", together(configMap("shared", "a"), configMap("kept", "a")))
+		expectReady(ctx, one)
+		two := newGadget(ctx, namespace, "two", configMap("shared", "b"), retryLate)
+		expectCondition(ctx, two, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+		changeManifests(ctx, one, configMap("kept", "a"))
+		expectReady(ctx, two)
+		expectReady(ctx, one)
+	})
+
+	It("stays its owner's, however long that takes to create it anew", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		owner, other := newGadget(ctx, namespace, "owner", configMap("shared", "a")), newGadget(ctx, namespace, "other", configMap("clock", "a"))
+		expectReady(ctx, owner)
+		expectReady(ctx, other)
+		rival, watcher := newGadget(ctx, namespace, "rival", configMap("shared", "b"), retryLate), newGadget(ctx, namespace, "watcher", configMap("clock", "b"), retryLate)
+		for _, g := range []*gadget.Gadget{rival, watcher} {
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+		}
+		change(ctx, owner, func(g *gadget.Gadget) { g.Spec.Suspend = true })
+		expectCondition(ctx, owner, metav1alpha1.ConditionReady, "Unknown Suspended")
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "shared"))
+		By("waiting for as long as it takes until who waits for what is given up has it")
+		remove(ctx, other)
+		expectReady(ctx, watcher)
+		change(ctx, owner, func(g *gadget.Gadget) { g.Spec.Suspend = false })
+		expectReady(ctx, owner)
+		expectCondition(ctx, rival, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
+	})
+
 	It("is left to the other operator where two want it, each in components of the same name", func(ctx SpecContext) {
 		one, two, target := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
 		operator := newOperatorName()

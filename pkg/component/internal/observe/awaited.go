@@ -7,65 +7,129 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// awaitGrace is how long an object must be without an owner before those get a turn who wait for it. Whoever had it may be about to create it
-// anew, because somebody else deleted it, or because its update policy is to recreate it.
+// awaitGrace is how long an object must be without an owner before those get a turn who wait for it. Whoever had it may be about to come back: a
+// component that is deleted and made anew, for one.
 const awaitGrace = 2 * time.Second
 
-// Await says which objects an owner wants that belong to somebody else, and of each whether its watch said so. The owner is woken when one has been
-// without an owner for a moment, as far as its watches show that. It replaces what the owner awaited before.
-func (o *Observer) Await(ownerID string, keys map[manifests.Key]bool) {
+// contest is an object that owners want although somebody else has it.
+type contest struct {
+	wantedBy map[string]bool
+	// holder is who had the object last, as far as is known. Given says that it ended a pass since without having or wanting it.
+	holder string
+	given  bool
+	// turns are when those are woken, each by the watch through which they see the object.
+	turns map[*kind]*time.Timer
+}
+
+func (c *contest) heldBy(holder string) {
+	if holder != "" && holder != c.holder {
+		c.holder, c.given = holder, false
+	}
+}
+
+// Await says which objects an owner wants that belong to somebody else, and who of this reconciler that is, "" where it is nobody of it. The owner
+// is woken when one has been without an owner for a moment, as far as its watches show that, and who had it last has given it up, or is gone: as
+// long as it may create the object anew, it comes first. It replaces what the owner awaited before.
+func (o *Observer) Await(ownerID string, holders map[manifests.Key]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	own := o.owners[ownerID]
 	if own == nil {
 		return
 	}
-	o.stopAwaiting(ownerID, own)
-	own.awaits = keys
-	for key, shown := range keys {
-		if o.awaited[key] == nil {
-			o.awaited[key] = map[string]bool{}
+	former := own.awaits
+	own.awaits = holders
+	for key, holder := range holders {
+		c := o.awaited[key]
+		if c == nil {
+			c = &contest{wantedBy: map[string]bool{}, turns: map[*kind]*time.Timer{}}
+			o.awaited[key] = c
 		}
-		o.awaited[key][ownerID] = true
-		// It may have gone since the pass looked.
-		if k := o.kinds[o.PlaceOf(key)][own.viewer.Name]; shown && k != nil && !k.isTaken(key) {
+		c.wantedBy[ownerID] = true
+		c.heldBy(holder)
+		// It may have gone since the pass looked. Of what was awaited already that was noted.
+		_, awaited := former[key]
+		if k := o.kinds[o.PlaceOf(key)][own.viewer.Name]; holder != "" && !awaited && k != nil && !k.shows(key) {
 			k.freed(key)
 		}
 	}
-}
-
-// stopAwaiting forgets what an owner awaits. The caller holds the lock.
-func (o *Observer) stopAwaiting(ownerID string, own *owner) {
-	for key := range own.awaits {
-		if delete(o.awaited[key], ownerID); len(o.awaited[key]) == 0 {
-			delete(o.awaited, key)
+	for key := range former {
+		if _, wanted := holders[key]; !wanted {
+			o.stopAwaiting(ownerID, key)
 		}
 	}
-	own.awaits = nil
 }
 
-// freed notes that an object went, or changed hands: those who wait for it are woken after a moment, unless somebody has it then. The caller holds
-// the lock.
+// stopAwaiting forgets that an owner awaits an object. The caller holds the lock.
+func (o *Observer) stopAwaiting(ownerID string, key manifests.Key) {
+	c := o.awaited[key]
+	if delete(c.wantedBy, ownerID); len(c.wantedBy) == 0 {
+		delete(o.awaited, key)
+	}
+}
+
+// Holds says, at the end of a pass, of which objects an owner has a record, or wants them. Those who wait for another one that it had get a turn.
+func (o *Observer) Holds(ownerID string, holds func(manifests.Key) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, c := range o.awaited {
+		if c.holder != ownerID {
+			continue
+		}
+		given := !holds(key)
+		if given && !c.given {
+			o.freed(key)
+		}
+		c.given = given
+	}
+}
+
+// left gives those a turn who wait for what an owner had that is gone. The caller holds the lock.
+func (o *Observer) left(ownerID string) {
+	for key, c := range o.awaited {
+		if c.holder == ownerID {
+			o.freed(key)
+		}
+	}
+}
+
+func (o *Observer) freed(key manifests.Key) {
+	for _, k := range o.kinds[o.PlaceOf(key)] {
+		k.freed(key)
+	}
+}
+
+// freed notes that an object vanished from the watch, for it was deleted or released, or that who had it has given it up: those who wait for it are
+// woken after a moment, unless somebody has it then. Who had it last and may come back is woken in their stead: the end of its pass tells. The caller
+// holds the lock.
 func (k *kind) freed(key manifests.Key) {
-	if len(k.observer.awaited[key]) == 0 {
+	awaited := k.observer.awaited[key]
+	if awaited == nil {
 		return
 	}
-	time.AfterFunc(awaitGrace, func() {
+	if t := awaited.turns[k]; t != nil {
+		t.Stop()
+	}
+	awaited.turns[k] = time.AfterFunc(awaitGrace, func() {
 		k.observer.mu.Lock()
 		defer k.observer.mu.Unlock()
-		if k.isTaken(key) {
-			return
-		}
-		for ownerID := range k.observer.awaited[key] {
-			if k.users[ownerID] {
-				k.observer.wake(ownerID)
+		c := k.observer.awaited[key]
+		switch {
+		case c == nil || k.shows(key) && k.records[key].Owner != "":
+		case !c.given && k.observer.owners[c.holder] != nil:
+			k.observer.wake(c.holder)
+		default:
+			for ownerID := range c.wantedBy {
+				if k.users[ownerID] {
+					k.observer.wake(ownerID)
+				}
 			}
 		}
 	})
 }
 
-// isTaken says that the watch shows an object that has an owner. The caller holds the lock.
-func (k *kind) isTaken(key manifests.Key) bool {
+// shows says that the watch shows an object. The caller holds the lock.
+func (k *kind) shows(key manifests.Key) bool {
 	o := k.records[key]
-	return o != nil && o.Presence == plan.Present && o.Owner != ""
+	return o != nil && o.Presence == plan.Present
 }

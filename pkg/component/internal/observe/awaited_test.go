@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,8 +9,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+var theirs = map[manifests.Key]string{settings: "them"}
+
+func all(manifests.Key) bool { return true }
+
+func none(manifests.Key) bool { return false }
+
 func TestAwait(t *testing.T) {
-	wanted := map[manifests.Key]bool{settings: true}
 	for _, c := range []struct {
 		name string
 		// do is what happens to an object that belongs to them, after we began to wait for it.
@@ -17,18 +23,63 @@ func TestAwait(t *testing.T) {
 		// woken are those who are woken when a moment is over; their own object wakes them at once.
 		woken string
 	}{
-		{"what its owner loses is ours to try", func(t *testing.T, s *store) {
+		{"what goes while its owner lives is its own to create anew, who is asked", func(t *testing.T, s *store) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
+		}, "them"},
+		{"also after a pass of its owner that could not yet", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.Holds("them", all)
+		}, "them"},
+		{"what its owner gave up is ours to try", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.Holds("them", none)
+		}, "us"},
+		{"also where its watch shows the end later", func(t *testing.T, s *store) {
+			t.Helper()
+			s.observer.Holds("them", none)
+			must(t, s.Delete(at("6", "them", "u1")))
+		}, "us"},
+		{"not where its owner wants it again", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.Holds("them", none)
+			s.observer.Holds("them", all)
+		}, "them"},
+		{"what others give up does not count", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.Holds("others", none)
+		}, "them"},
+		{"what its owner leaves is ours to try", func(t *testing.T, s *store) {
+			t.Helper()
+			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.Release("them")
 		}, "us"},
 		{"so is what our own process deleted", func(t *testing.T, s *store) {
 			t.Helper()
 			s.observer.Writing(settings)(goneAnswer("u1"))
+			s.observer.Release("them")
 		}, "us"},
 		{"and what a list does not name any more", func(t *testing.T, s *store) {
 			t.Helper()
+			s.observer.Release("them")
 			must(t, s.Replace(nil, "9"))
 		}, "us"},
+		{"and what is released before it goes", func(t *testing.T, s *store) {
+			t.Helper()
+			released := answer("6")
+			released.Owner = ""
+			s.observer.Writing(settings)(released)
+			s.observer.Holds("them", none)
+			must(t, s.Delete(at("7", "", "u1")))
+		}, "us"},
+		{"what an owner leaves behind stays its own", func(t *testing.T, s *store) {
+			t.Helper()
+			s.observer.Release("them")
+		}, ""},
 		{"what its owner creates anew stays its own", func(t *testing.T, s *store) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
@@ -45,11 +96,13 @@ func TestAwait(t *testing.T) {
 		{"what is not awaited any more wakes nobody", func(t *testing.T, s *store) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.Release("them")
 			s.observer.Await("us", nil)
 		}, ""},
 		{"nor does what an owner that is gone waited for", func(t *testing.T, s *store) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.Release("them")
 			s.observer.Release("us")
 		}, ""},
 	} {
@@ -57,7 +110,7 @@ func TestAwait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore(t)
 				must(t, s.Add(at("5", "them", "u1")))
-				s.observer.Await("us", wanted)
+				s.observer.Await("us", theirs)
 				c.do(t, s)
 				s.take()
 				time.Sleep(awaitGrace - time.Nanosecond)
@@ -77,21 +130,44 @@ func TestAwait(t *testing.T) {
 
 func TestAwaitWhatWentMeanwhile(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		shown bool
+		name string
+		do   func(t *testing.T, s *store)
+		// woken are those who are woken within an hour in which every pass ends with the same.
 		woken string
 	}{
-		{"is tried again where the watch had shown it", true, "us"},
-		{"is left to the interval where it had not: it may have no label of ours", false, ""},
+		{"is asked for once where its owner lives, as far as the watch shows", func(_ *testing.T, s *store) {
+			s.observer.Await("us", theirs)
+		}, "them"},
+		{"is tried once where its owner is gone", func(_ *testing.T, s *store) {
+			s.observer.Release("them")
+			s.observer.Await("us", theirs)
+		}, "us"},
+		{"is left to the interval where nobody of ours has it: no watch may show it", func(_ *testing.T, s *store) {
+			s.observer.Await("us", map[manifests.Key]string{settings: ""})
+		}, ""},
+		{"is left to the interval where it is there, and its marks are nobody's", func(t *testing.T, s *store) {
+			t.Helper()
+			edited := at("5", "them", "u1")
+			edited.Annotations = map[string]string{reconciler + "/owner-id": "edited"}
+			must(t, s.Add(edited))
+			s.observer.Await("us", theirs)
+		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore(t)
-				s.observer.Await("us", map[manifests.Key]bool{settings: c.shown})
-				time.Sleep(awaitGrace)
-				synctest.Wait()
-				if woken := s.take(); woken != c.woken {
-					t.Errorf("woke %q, want %q", woken, c.woken)
+				c.do(t, s)
+				var woken []string
+				for range 60 {
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					if who := s.take(); who != "" {
+						woken = append(woken, who)
+						s.observer.Await("us", map[manifests.Key]string{settings: s.observer.awaited[settings].holder})
+					}
+				}
+				if got := strings.Join(woken, ", "); got != c.woken {
+					t.Errorf("woke %q, want %q", got, c.woken)
 				}
 			})
 		})

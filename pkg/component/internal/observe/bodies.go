@@ -31,6 +31,9 @@ func (k *kind) keep(key manifests.Key, s *seen) {
 
 // drop forgets an object. The caller holds the lock.
 func (k *kind) drop(key manifests.Key) {
+	if c, old := k.observer.awaited[key], k.records[key]; c != nil && old != nil {
+		c.heldBy(old.Owner)
+	}
 	delete(k.records, key)
 	delete(k.bodies, key)
 	k.freed(key)

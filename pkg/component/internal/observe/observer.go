@@ -33,8 +33,8 @@ type Observer struct {
 	types   map[typeSight]*instances
 	owners  map[string]*owner
 	writing map[manifests.Key]*write
-	// awaited are the owners that want an object of somebody else.
-	awaited map[manifests.Key]map[string]bool
+	// awaited are the objects of somebody else that owners want.
+	awaited map[manifests.Key]*contest
 	// unserved are the watches on types that are not served.
 	unserved map[retrier]bool
 	// followDefinitions starts the watch on definitions, and stopDefinitions ends it; the latter is nil while there is none.
@@ -67,7 +67,7 @@ func New(ctx context.Context, o Options) *Observer {
 		types:        map[typeSight]*instances{},
 		owners:       map[string]*owner{},
 		writing:      map[manifests.Key]*write{},
-		awaited:      map[manifests.Key]map[string]bool{},
+		awaited:      map[manifests.Key]*contest{},
 		unserved:     map[retrier]bool{},
 	}
 	for _, gk := range o.Whole {

@@ -11,8 +11,8 @@ type owner struct {
 	viewer Viewer
 	places map[Place]string
 	types  map[schema.GroupKind]bool
-	// awaits are the objects that the owner wants, and that belong to somebody else; see Await.
-	awaits map[manifests.Key]bool
+	// awaits are the objects that the owner wants, and who else has them; see Await.
+	awaits map[manifests.Key]string
 	wake   func()
 }
 
@@ -76,13 +76,16 @@ func (o *Observer) Release(ownerID string) {
 		return
 	}
 	o.release(ownerID, own)
+	o.left(ownerID)
 	o.watchDefinitions()
 }
 
 // release forgets an owner. The caller holds the lock.
 func (o *Observer) release(ownerID string, own *owner) {
 	delete(o.owners, ownerID)
-	o.stopAwaiting(ownerID, own)
+	for key := range own.awaits {
+		o.stopAwaiting(ownerID, key)
+	}
 	for p := range own.places {
 		o.leaveKind(ownerID, own.viewer, p)
 	}
