@@ -69,7 +69,7 @@ var _ = Describe("Changing the manifests of a component", func() {
 			g := newGadget(ctx, namespace, "app", service("{name: a, port: 80}, {name: b, port: 81}"))
 			expectReady(ctx, g)
 			before := mustGet(ctx, "v1", "Service", namespace, "web")
-			theirs := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"ports":[{"name":"theirs","port":90}]}}`))
+			theirs := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/ports/-","value":{"name":"theirs","port":90}}]`))
 			Expect(k8s.Patch(ctx, mustGet(ctx, "v1", "Service", namespace, "web"), theirs)).To(Succeed())
 			changeManifests(ctx, g, service("{name: a, port: 80, targetPort: 8080}"))
 			expectReady(ctx, g)
