@@ -1,6 +1,7 @@
 package component
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -199,8 +200,8 @@ func TestManyUpdatesAskOnceWhoServesTheirType(t *testing.T) {
 		const service = "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
 		preview, sent := aggregating(t, map[string]string{service: `{"spec":{}}`})
 		h := &honest{next: preview.next}
-		ask := func() {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, "https://cluster/apis/example.com/v1/things/one?dryRun=All", strings.NewReader("{}"))
+		ask := func(ctx context.Context) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPatch, "https://cluster/apis/example.com/v1/things/one?dryRun=All", strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,15 +217,18 @@ func TestManyUpdatesAskOnceWhoServesTheirType(t *testing.T) {
 		asked := func() int {
 			return len(slices.DeleteFunc(slices.Clone(*sent), func(request string) bool { return request != "GET "+service }))
 		}
-		ask()
-		ask()
-		if asked() != 1 {
-			t.Errorf("asked %d times: %v", asked(), *sent)
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		ask(gone)
+		ask(t.Context())
+		ask(t.Context())
+		if asked() != 2 {
+			t.Errorf("asked %d times, where one did not wait for the answer: %v", asked(), *sent)
 		}
 		time.Sleep(honestFor)
 		synctest.Wait()
-		ask()
-		if asked() != 2 {
+		ask(t.Context())
+		if asked() != 3 {
 			t.Errorf("asked %d times, also a minute later: %v", asked(), *sent)
 		}
 	})
