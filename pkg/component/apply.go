@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -107,7 +108,7 @@ func validate(component Component) error {
 		return nil
 	}
 	if err := v.Validate(); err != nil {
-		return invalidSpec(err)
+		return condition.InvalidSpec(err)
 	}
 	return nil
 }
@@ -153,9 +154,9 @@ func checkSelf(owner manifests.Owner, t target, desired []manifests.Object) erro
 	if t.cluster != "" || !slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Key == self }) {
 		return nil
 	}
-	return &problem{
-		reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
-		message: fmt.Sprintf("%s: the component itself is among its dependents; rename it, or remove it from the manifests", self),
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
+		Message: fmt.Sprintf("%s: the component itself is among its dependents; rename it, or remove it from the manifests", self),
 	}
 }
 
@@ -167,9 +168,9 @@ func checkEmpty(component Component, desired, dependents int) error {
 	if a, ok := component.(EmptyAllower); ok && a.AllowEmpty() {
 		return nil
 	}
-	return &problem{
-		reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
-		message: fmt.Sprintf("nothing is rendered, although there are dependents (%d); delete the component to delete them, or let it allow that, as a Component does by spec.allowEmpty", dependents),
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
+		Message: fmt.Sprintf("nothing is rendered, although there are dependents (%d); delete the component to delete them, or let it allow that, as a Component does by spec.allowEmpty", dependents),
 	}
 }
 
@@ -190,7 +191,7 @@ func checkPlacement(status *metav1alpha1.Status, in inputs, dependents int) erro
 	if status.Revision == 0 || dependents == 0 || !moved {
 		return nil
 	}
-	return invalidSpec(fmt.Errorf("target %s/%s cannot change to %s/%s while %d dependents exist; change it back, or delete the component first",
+	return condition.InvalidSpec(fmt.Errorf("target %s/%s cannot change to %s/%s while %d dependents exist; change it back, or delete the component first",
 		status.TargetNamespace, status.TargetName, in.namespace, in.name, dependents))
 }
 

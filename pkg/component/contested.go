@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
@@ -56,6 +57,6 @@ func enterContested(status *metav1alpha1.Status, generation int64, o Outcome, no
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: metav1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonDependentContested,
-		Message: conditionMessage(describeContested(o)), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		Message: condition.Message(describeContested(o)), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // delete takes the dependents of a component away. It needs no rendering, and no inputs: what was recorded is enough.
@@ -18,9 +20,9 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 		return Outcome{}, nil
 	}
 	if others := r.foreignFinalizers(component); len(others) > 0 {
-		return Outcome{}, &problem{
-			reason: metav1alpha1.ReasonForeignFinalizers, state: metav1alpha1.StateDeleting,
-			message: fmt.Sprintf("dependents stay until the finalizers of others are gone: %s", strings.Join(others, ", ")),
+		return Outcome{}, &condition.Error{
+			Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
+			Message: fmt.Sprintf("dependents stay until the finalizers of others are gone: %s", strings.Join(others, ", ")),
 		}
 	}
 	target, err := r.target(ctx, component)
@@ -79,11 +81,11 @@ func (r *Reconciler[T]) hasNothing(component T) bool {
 
 // orLetGo says of a deletion that lacks its target what else a person can do. It is left to them: what we let go nobody deletes any more.
 func orLetGo(err error) error {
-	if err == nil || interrupted(err) {
+	if err == nil || condition.Interrupted(err) {
 		return err
 	}
-	p := *problemOf(err)
-	p.message += hintLetGo
+	p := *condition.Of(err)
+	p.Message += hintLetGo
 	return &p
 }
 

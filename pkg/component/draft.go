@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/determinism"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -135,9 +136,9 @@ func nonDeterministic(differences []string) error {
 	if more := len(differences) - maxNamed; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	return &problem{
-		reason: metav1alpha1.ReasonNonDeterministic, terminal: true,
-		message: "two renderings of the same inputs differ in more than values: " + text +
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonNonDeterministic, Terminal: true,
+		Message: "two renderings of the same inputs differ in more than values: " + text +
 			"; nothing is applied; make names, fields and the lengths of lists independent of the clock and of random values",
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // maxNote is the limit of the events API for a note.
@@ -33,7 +35,7 @@ func (r *Reconciler[T]) emit(component T, changes []Change, v verdict, before *m
 	if news {
 		notes = append(notes, v.message)
 	}
-	r.recorder.Eventf(component, nil, kind, v.reason, "Reconcile", "%s", truncate(strings.Join(notes, "; "), maxNote))
+	r.recorder.Eventf(component, nil, kind, v.reason, "Reconcile", "%s", condition.Truncate(strings.Join(notes, "; "), maxNote))
 }
 
 // tellChanges tells of a pass that changed dependents, and whose status was not written.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -128,7 +129,7 @@ func (r *Reconciler[T]) checkSight(ctx context.Context, component T, e *Engine, 
 	case component.GetStatus().Reconciler == "":
 		message += "; or remove the operator's finalizer from the component, which then goes on without: what is not rendered any more stays, with its label"
 	}
-	return &problem{reason: metav1alpha1.ReasonForbidden, terminal: true, message: message}
+	return &condition.Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
 }
 
 // tellMissed tells, once, what a rebuilt inventory may lack. A deletion says so until it ends: nobody looks for that later.
@@ -140,7 +141,7 @@ func (r *Reconciler[T]) tellMissed(ctx context.Context, component T, owner manif
 	note := "the recorded inventory was lost or damaged, and rebuilt from owner labels; " + missed +
 		"; find what it lacks by the label " + r.name + "/" + manifests.LabelOwnerID + "=" + owner.ID()
 	log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "missed", missed)
-	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "InventoryIncomplete", "Reconcile", "%s", truncate(note, maxNote))
+	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "InventoryIncomplete", "Reconcile", "%s", condition.Truncate(note, maxNote))
 	if !component.GetDeletionTimestamp().IsZero() {
 		r.missed.enter(client.ObjectKeyFromObject(component), note)
 	}

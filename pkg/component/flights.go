@@ -2,7 +2,6 @@ package component
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -10,12 +9,9 @@ import (
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
-
-// errSuperseded ends a pass whose component wants something else by now. It leaves what a crash at that point would leave: the record was
-// written before, and no write is cut off.
-var errSuperseded = errors.New("the component has changed since the pass began")
 
 // maxInterrupted is how many passes in a row come to nothing because something else is wanted: the next one goes on to its end for a spec that is
 // not the newest any more, or a component whose spec changes faster than it can be applied would never get anywhere.
@@ -203,7 +199,7 @@ func (f *flight) isOver() bool { return isClosed(f.superseded) }
 
 // interrupted says that what a pass came to is moot: something else is wanted, or somebody else wrote, or the operator is stopping.
 func (f *flight) interrupted(err error) bool {
-	return interrupted(err) || err != nil && f.isOver()
+	return condition.Interrupted(err) || err != nil && f.isOver()
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -14,6 +14,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // timeShift is by how much the time of the second rendering differs: in every part of a date, the weekday, and the time of day.
@@ -69,7 +71,7 @@ func (r *Reconciler[T]) newPress(ctx context.Context, component T, in inputs) (p
 func (e *Engine) capabilities(ctx context.Context) (served, error) {
 	now, err := e.serving.current(ctx)
 	if err != nil {
-		return now, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", err)}
+		return now, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", err)}
 	}
 	return now, nil
 }
@@ -85,18 +87,18 @@ func (p press[T]) render(ctx context.Context, o occasion) ([]*unstructured.Unstr
 	req.Local = recordingLookup{recorder: p.recorder, local: true, withoutStatus: o.withoutStatus}
 	generated, err := p.reconciler.callGenerator(ctx, req)
 	if err != nil {
-		return nil, authored(err, metav1alpha1.ReasonGenerateFailed, true)
+		return nil, condition.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(generated))
 	for i, obj := range generated {
 		if obj == nil {
-			return nil, &problem{reason: metav1alpha1.ReasonGenerateFailed, message: fmt.Sprintf("the generator returned nil as object %d", i+1), terminal: true}
+			return nil, &condition.Error{Reason: metav1alpha1.ReasonGenerateFailed, Message: fmt.Sprintf("the generator returned nil as object %d", i+1), Terminal: true}
 		}
 		u, err := manifests.ToUnstructured(obj, func(o runtime.Object) (schema.GroupVersionKind, error) {
 			return apiutil.GVKForObject(o, p.reconciler.client.Scheme())
 		})
 		if err != nil {
-			return nil, &problem{reason: metav1alpha1.ReasonGenerateFailed, message: fmt.Sprintf("%T %s: %v", obj, obj.GetName(), err), terminal: true}
+			return nil, &condition.Error{Reason: metav1alpha1.ReasonGenerateFailed, Message: fmt.Sprintf("%T %s: %v", obj, obj.GetName(), err), Terminal: true}
 		}
 		objects = append(objects, u)
 	}

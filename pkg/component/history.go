@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // maxHistory is how many revisions the status tells of, and maxSource how long the name of a source may be there.
@@ -110,12 +112,12 @@ func newest(history []metav1alpha1.RevisionRecord) int {
 
 // enterAttempt enters into the history that new inputs came to nothing, and why. What goes away by itself is tried again before anything is said.
 func enterAttempt(component Component, in inputs, failure error, now time.Time) {
-	p, status := problemOf(failure), component.GetStatus()
-	if !p.terminal || in.standing(status) {
+	p, status := condition.Of(failure), component.GetStatus()
+	if !p.Terminal || in.standing(status) {
 		return
 	}
 	record := newRecord(component, in, now)
-	record.Revision, record.Outcome, record.Reason = 0, metav1alpha1.RevisionFailed, p.reason
+	record.Revision, record.Outcome, record.Reason = 0, metav1alpha1.RevisionFailed, p.Reason
 	status.History = attempted(status.History, record)
 }
 
@@ -136,7 +138,7 @@ func newRecord(component Component, in inputs, now time.Time) metav1alpha1.Revis
 			record.SourceDigest = ref.content.digest
 		}
 	}
-	record.Source = truncate(record.Source, maxSource)
+	record.Source = condition.Truncate(record.Source, maxSource)
 	return record
 }
 
@@ -146,15 +148,15 @@ func acknowledge(component Component, name string) {
 	annotations := component.GetAnnotations()
 	request := annotations[name+"/"+AnnotationReconcileRequested]
 	if request != "" && annotations[name+"/"+AnnotationReconcileAcknowledge] == request {
-		component.GetStatus().LastHandledReconcileAt = truncate(request, maxSource)
+		component.GetStatus().LastHandledReconcileAt = condition.Truncate(request, maxSource)
 	}
 }
 
 // suspension says that a component is suspended, and why if somebody noted that.
-func suspension(component Component, name string) *problem {
+func suspension(component Component, name string) *condition.Error {
 	message := "reconciling is suspended in the spec"
 	if why := component.GetAnnotations()[name+"/"+AnnotationSuspendReason]; why != "" {
-		message += ": " + truncate(why, maxSource)
+		message += ": " + condition.Truncate(why, maxSource)
 	}
-	return &problem{reason: metav1alpha1.ReasonSuspended, message: message, state: metav1alpha1.StateSuspended}
+	return &condition.Error{Reason: metav1alpha1.ReasonSuspended, Message: message, State: metav1alpha1.StateSuspended}
 }

@@ -14,6 +14,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // labelHeld with the reconciler's prefix marks all Secrets that carry a finalizer of ours: records, and those with kubeconfigs.
@@ -125,9 +127,9 @@ func (r *Reconciler[T]) changesHold(secret *metav1.PartialObjectMetadata, finali
 	case !held:
 		return has, nil
 	case !has && secret.DeletionTimestamp != nil:
-		return false, &problem{
-			reason: metav1alpha1.ReasonReferenceNotFound, terminal: true,
-			message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another one", client.ObjectKeyFromObject(secret)),
+		return false, &condition.Error{
+			Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
+			Message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another one", client.ObjectKeyFromObject(secret)),
 		}
 	}
 	return !r.isHeld(secret, finalizer), nil

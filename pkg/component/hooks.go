@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // Hook is an author's code at a certain point of a pass. It holds up a worker, so it must not wait: it has 30 seconds, which its context says.
@@ -56,12 +58,12 @@ func (r *Reconciler[T]) call(ctx context.Context, name string, hook Hook[T], com
 		return nil
 	}
 	err := r.callHook(ctx, hook, component)
-	if err == nil || interrupted(err) {
+	if err == nil || condition.Interrupted(err) {
 		return err
 	}
-	p := authored(fmt.Errorf("hook %s: %w", name, err), metav1alpha1.ReasonHookFailed, false)
-	if !p.terminal && !component.GetDeletionTimestamp().IsZero() {
-		p.state = metav1alpha1.StateDeleting
+	p := condition.FromAuthor(fmt.Errorf("hook %s: %w", name, err), metav1alpha1.ReasonHookFailed, false)
+	if !p.Terminal && !component.GetDeletionTimestamp().IsZero() {
+		p.State = metav1alpha1.StateDeleting
 	}
 	return p
 }

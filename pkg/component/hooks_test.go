@@ -8,6 +8,8 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 func TestHooksAreBound(t *testing.T) {
@@ -36,8 +38,8 @@ func TestHooksAreBound(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := NewReconciler[*part]("parts.example.com", nil, Options{})
 				began := time.Now()
-				p := problemOf(r.call(t.Context(), "PostRead", c.hook, &part{}))
-				if p == nil || p.terminal != c.terminal || p.reason != c.reason || !strings.Contains(p.message, c.says) {
+				p := condition.Of(r.call(t.Context(), "PostRead", c.hook, &part{}))
+				if p == nil || p.Terminal != c.terminal || p.Reason != c.reason || !strings.Contains(p.Message, c.says) {
 					t.Errorf("got %+v", p)
 				}
 				if took := time.Since(began); took > maxHook {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -84,10 +85,10 @@ func (r *Reconciler[T]) declaredInputs(component T, t target) (inputs, error) {
 		in.namespace, in.name = p.Placement()
 	}
 	if in.parameters, err = component.GetParameters(); err != nil {
-		return inputs{}, invalidSpec(err)
+		return inputs{}, condition.InvalidSpec(err)
 	}
 	if in.managed, err = declaredTypes(component); err != nil {
-		return inputs{}, invalidSpec(err)
+		return inputs{}, condition.InvalidSpec(err)
 	}
 	in.source, err = r.sourceOf(component)
 	return in, err
@@ -132,9 +133,9 @@ func (r *Reconciler[T]) readReferences(ctx context.Context, component T, t targe
 
 // unwatched says why it is not known whether an object exists.
 func unwatched(what string, f observe.Failure) error {
-	p := &problem{reason: metav1alpha1.ReasonRetrying, message: what + ": " + f.Message}
+	p := &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: what + ": " + f.Message}
 	if f.Forbidden {
-		p.reason, p.terminal = metav1alpha1.ReasonForbidden, true
+		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
 	}
 	return p
 }
@@ -143,9 +144,9 @@ func missingReferences(missing []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &problem{
-		reason: metav1alpha1.ReasonReferenceNotFound, terminal: true,
-		message: strings.Join(missing, "; ") + "; create it, or mark the reference as optional",
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
+		Message: strings.Join(missing, "; ") + "; create it, or mark the reference as optional",
 	}
 }
 
@@ -183,10 +184,10 @@ func (t target) read(ctx context.Context, ref *reference) error {
 		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", ref.Kind, name)})
 	}
 	if apierrors.IsForbidden(err) {
-		return t.local.forbidden(fmt.Sprintf("read %s %s", ref.Kind, name), err)
+		return condition.Forbidden(fmt.Sprintf("read %s %s", ref.Kind, name), t.local.user, err)
 	}
 	if err != nil {
-		return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("read %s %s: %v", ref.Kind, name, err)}
+		return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read %s %s: %v", ref.Kind, name, err)}
 	}
 	if ref.data, err = referencedData(obj, ref.Kind); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -69,10 +70,10 @@ func (r *Reconciler[T]) knownInventory(
 }
 
 func unreadInventory(what string, err error) error {
-	if interrupted(err) {
+	if condition.Interrupted(err) {
 		return err
 	}
-	return &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("the recorded inventory %s: %v", what, err)}
+	return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("the recorded inventory %s: %v", what, err)}
 }
 
 // restore enters what was rebuilt into the status, with what Secrets add to it that nobody names any more, and persists it before the pass

@@ -12,6 +12,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // kept returns what was rendered of the same inputs with values that a second rendering would not give: what is in memory, or recorded. Current
@@ -28,7 +30,7 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 	recalled, err := r.readRecord(ctx, owner, recordOfRendering, status.RenderedSet)
 	if isLost(err) {
 		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "RenderedSetLost", "Reconcile", "%s",
-			truncate("it is rendered again; what was applied stays, and what is gone gets other values: "+err.Error(), maxNote))
+			condition.Truncate("it is rendered again; what was applied stays, and what is gone gets other values: "+err.Error(), maxNote))
 		return draft{anew: true}, false, nil
 	}
 	if err != nil {
@@ -156,7 +158,7 @@ func setNonDeterministic(status *metav1alpha1.Status, generation int64, note str
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: metav1alpha1.ConditionNonDeterministic, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonValuesKept,
-		Message:            truncate("a second rendering gives other values, those of the first are kept until the inputs change: "+note, 4096),
+		Message:            condition.Truncate("a second rendering gives other values, those of the first are kept until the inputs change: "+note, 4096),
 		ObservedGeneration: generation, LastTransitionTime: now,
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // lookupKey is what a rendering asks for: an object, or a list of objects.
@@ -94,7 +96,7 @@ func (t target) lookUp(ctx context.Context, key lookupKey) (found, error) {
 	}
 	what := key.record().String()
 	if apierrors.IsForbidden(f.err) {
-		return f, e.forbidden("look up "+what, f.err)
+		return f, condition.Forbidden("look up "+what, e.user, f.err)
 	}
-	return f, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("look up %s: %v", what, f.err)}
+	return f, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("look up %s: %v", what, f.err)}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -49,7 +50,7 @@ func (r *Reconciler[T]) managedTypes(component T) ([]manifests.ManagedType, erro
 		types, errs = append(types, t), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("status.managedTypes: %v", err)}
+		return nil, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("status.managedTypes: %v", err)}
 	}
 	return types, nil
 }

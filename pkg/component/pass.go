@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -59,7 +60,7 @@ type Pass struct {
 // over returns why a pass must not go on.
 func (p Pass) over(ctx context.Context) error {
 	if isClosed(p.Superseded) {
-		return errSuperseded
+		return condition.ErrSuperseded
 	}
 	return ctx.Err()
 }

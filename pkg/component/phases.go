@@ -13,6 +13,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // phasePending is recorded while there may be records of phases that the status does not name yet, and phaseUnknown where a lost status was
@@ -180,7 +182,7 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 
 // reportLost tells that phases cannot be applied.
 func (r *Reconciler[T]) reportLost(ctx context.Context, component T, cause error) {
-	note := truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote)
+	note := condition.Truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote)
 	// In a namespace that is being deleted there are no new events.
 	log.FromContext(ctx).Info(note)
 	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s", note)
@@ -241,6 +243,6 @@ func describeSkipped(skipped []manifests.Key) string {
 func (r *Reconciler[T]) reportSkipped(component client.Object, o Outcome) {
 	if o.Done() && len(o.Skipped) > 0 {
 		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesSkipped", "Reconcile", "%s",
-			truncate("the component is deleted"+describeSkipped(o.Skipped), maxNote))
+			condition.Truncate("the component is deleted"+describeSkipped(o.Skipped), maxNote))
 	}
 }

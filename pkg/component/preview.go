@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -77,11 +78,11 @@ func (p Preview[T]) preview(ctx context.Context, component T, by func(*previewin
 
 // refused makes of a problem what a caller can tell from other errors.
 func refused(err error) error {
-	p := problemOf(err)
-	if p == nil || interrupted(err) {
+	p := condition.Of(err)
+	if p == nil || condition.Interrupted(err) {
 		return err
 	}
-	return &RefusedError{Reason: p.reason, Message: p.message, Terminal: p.terminal, Cause: p.cause}
+	return &RefusedError{Reason: p.Reason, Message: p.Message, Terminal: p.Terminal, Cause: p.Cause}
 }
 
 // previewing is a reconciler that writes nothing, with the one component that it looks at.
@@ -133,7 +134,7 @@ func (v *previewing[T]) fetch(ctx context.Context) error {
 	}
 	files, err := v.options.Fetcher.Fetch(ctx, *holder.Source())
 	if err != nil {
-		return refused(authored(fmt.Errorf("fetch the source: %w", err), metav1alpha1.ReasonFetchFailed, true))
+		return refused(condition.FromAuthor(fmt.Errorf("fetch the source: %w", err), metav1alpha1.ReasonFetchFailed, true))
 	}
 	v.sources = newSources(ctx, atHand{files}, v.clock)
 	return nil

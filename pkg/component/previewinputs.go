@@ -9,6 +9,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // readInputs reads what the rendering is made from. A reconciler watches it instead.
@@ -62,7 +64,7 @@ func (v *previewing[T]) read(ctx context.Context, t target, ref *reference, opti
 		return true, err
 	}
 	err = t.read(ctx, ref)
-	if p, ok := errors.AsType[*problem](err); ok && optional && p.reason == metav1alpha1.ReasonReferenceNotFound {
+	if p, ok := errors.AsType[*condition.Error](err); ok && optional && p.Reason == metav1alpha1.ReasonReferenceNotFound {
 		return false, nil
 	}
 	return err == nil, err
@@ -72,7 +74,7 @@ func (v *previewing[T]) read(ctx context.Context, t target, ref *reference, opti
 func (v *previewing[T]) target(ctx context.Context) (target, error) {
 	_, ref, err := identityOf(v.component, v.options.DefaultServiceAccount)
 	if err != nil {
-		return target{}, invalidSpec(err)
+		return target{}, condition.InvalidSpec(err)
 	}
 	t := target{engine: v.local, local: v.local}
 	if ref == nil {
@@ -92,7 +94,7 @@ func (v *previewing[T]) target(ctx context.Context) (target, error) {
 func (v *previewing[T]) remoteTarget(ctx context.Context, t target, secret reference, key string) (target, error) {
 	config, err := parseKubeconfig(secret.data[key])
 	if err != nil {
-		return target{}, invalidSpec(fmt.Errorf("key %q of Secret %s/%s: %w", key, secret.Namespace, secret.Name, err))
+		return target{}, condition.InvalidSpec(fmt.Errorf("key %q of Secret %s/%s: %w", key, secret.Namespace, secret.Name, err))
 	}
 	if config, err = withoutWrites(config); err != nil {
 		return target{}, err

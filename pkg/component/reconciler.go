@@ -2,7 +2,6 @@ package component
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -106,15 +106,11 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		}
 	}
 	after, err := r.report(ctx, req, component, loaded, outcome, err)
-	if interrupted(err) {
+	if condition.Interrupted(err) {
 		return r.interrupted(ctx, req, component, flight, outcome), nil
 	}
 	r.flights.cameTo(req.NamespacedName, true)
 	return r.ended(req.NamespacedName, after), err
-}
-
-func interrupted(err error) bool {
-	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled) || errors.Is(err, errSuperseded)
 }
 
 // interrupted ends a pass because somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
@@ -52,7 +53,7 @@ var allowedElsewhere = []string{string(metav1.StatusReasonForbidden), plan.WaitU
 
 // refusedWith returns a digest of why a pass failed for something that only others can change, and that no watch tells of; "" where it did not. A deletion
 // has no manifest to be wrong, but for what phases apply, so whatever refuses it can be changed only by others.
-func refusedWith(component client.Object, terminal []Waiting, p *problem) string {
+func refusedWith(component client.Object, terminal []Waiting, p *condition.Error) string {
 	var refused []string
 	switch deleting := !component.GetDeletionTimestamp().IsZero(); {
 	case p == nil:
@@ -61,8 +62,8 @@ func refusedWith(component client.Object, terminal []Waiting, p *problem) string
 				refused = append(refused, fmt.Sprintf("%q %q %q", w.Dependent, w.Reason, w.Message))
 			}
 		}
-	case p.reason == metav1alpha1.ReasonForbidden:
-		refused = append(refused, p.message)
+	case p.Reason == metav1alpha1.ReasonForbidden:
+		refused = append(refused, p.Message)
 	}
 	if len(refused) == 0 {
 		return ""

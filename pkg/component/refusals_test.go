@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 func TestAfterRefusal(t *testing.T) {
@@ -15,7 +17,7 @@ func TestAfterRefusal(t *testing.T) {
 	component := &part{}
 	component.Namespace, component.Name, component.UID = shop.Namespace, shop.Name, "u1"
 	forbidden := Outcome{Waiting: []Waiting{fails("A a", "Forbidden", "x", true)}}
-	pass := func(o Outcome, p *problem) time.Duration {
+	pass := func(o Outcome, p *condition.Error) time.Duration {
 		return r.comeBack(shop, component, o, p, judge(!component.DeletionTimestamp.IsZero(), o, p))
 	}
 	soon := func(t *testing.T, after time.Duration) { between(t, after, 400*time.Millisecond, 500*time.Millisecond) }
@@ -73,7 +75,7 @@ func TestAfterRefusal(t *testing.T) {
 		pass(forbidden, nil)
 	})
 	t.Run("what was refused before anything was applied counts, too", func(t *testing.T) {
-		p := &problem{reason: metav1alpha1.ReasonForbidden, message: "x", terminal: true}
+		p := &condition.Error{Reason: metav1alpha1.ReasonForbidden, Message: "x", Terminal: true}
 		soon(t, pass(Outcome{}, p))
 		waited(time.Minute)
 		between(t, pass(Outcome{}, p), 48*time.Second, time.Minute)

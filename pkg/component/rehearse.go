@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -80,7 +81,7 @@ func (e *Engine) awaitFacts(ctx context.Context, p Pass, wakes <-chan struct{}) 
 			return plan.Facts{}, ctx.Err()
 		case <-late:
 			message := fmt.Sprintf("the API server has not listed the dependents for %s; try again", maxFirstLists)
-			return plan.Facts{}, &problem{reason: metav1alpha1.ReasonRetrying, message: message}
+			return plan.Facts{}, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: message}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -147,9 +148,9 @@ func normalise(generated []*unstructured.Unstructured, o manifests.NormaliseOpti
 	objects, err := manifests.Normalise(generated, o)
 	switch {
 	case unanswered != nil:
-		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("ask the API server what it serves: %v", unanswered)}
+		return nil, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", unanswered)}
 	case err != nil:
-		return nil, &problem{reason: metav1alpha1.ReasonInvalidManifests, message: err.Error(), terminal: true}
+		return nil, &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
 	}
 	return objects, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 func TestNormaliseSaysWhetherToTryAgain(t *testing.T) {
@@ -33,12 +35,12 @@ func TestNormaliseSaysWhetherToTryAgain(t *testing.T) {
 				Reconciler: "a.example.com", Namespace: "shop",
 				ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, c.answer },
 			})
-			p := problemOf(err)
+			p := condition.Of(err)
 			if p == nil {
-				p = &problem{}
+				p = &condition.Error{}
 			}
-			if p.reason != c.reason || p.terminal != c.terminal {
-				t.Errorf("want %q, terminal %t; got %q, terminal %t", c.reason, c.terminal, p.reason, p.terminal)
+			if p.Reason != c.reason || p.Terminal != c.terminal {
+				t.Errorf("want %q, terminal %t; got %q, terminal %t", c.reason, c.terminal, p.Reason, p.Terminal)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 )
 
@@ -23,13 +24,13 @@ func (r *Reconciler[T]) report(
 	status, deleting := component.GetStatus(), !component.GetDeletionTimestamp().IsZero()
 	r.suspect(req.NamespacedName, o)
 	counted := r.enterOutcome(ctx, component, loaded, o)
-	if interrupted(counted) {
+	if condition.Interrupted(counted) {
 		return 0, counted
 	}
 	if failure == nil {
 		failure = counted
 	}
-	p := problemOf(failure)
+	p := condition.Of(failure)
 	v := r.inTime(component, judge(deleting, o, p))
 	summarise(status, component.GetGeneration(), v, r.clock.Now())
 	if o.Inventory != nil && !deleting {
@@ -73,7 +74,7 @@ func (r *Reconciler[T]) untold(ctx context.Context, component T, o Outcome, caus
 	if apierrors.IsNotFound(cause) {
 		return r.conflict(client.ObjectKeyFromObject(component), "it does not exist any more")
 	}
-	if !interrupted(cause) {
+	if !condition.Interrupted(cause) {
 		r.vitals.passed(ctx, outcomeFailed, cause)
 		r.tellChanges(ctx, component, o)
 	}

@@ -11,6 +11,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // maxResults is how many results of a rendering the condition names.
@@ -57,6 +59,6 @@ func (r *results) enter(status *metav1alpha1.Status, generation int64, now time.
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: metav1alpha1.ConditionGeneratorResults, Status: metav1.ConditionTrue, Reason: reason,
-		Message: conditionMessage(message), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		Message: condition.Message(message), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 	})
 }

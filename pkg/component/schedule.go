@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // rhythm is when a component had its last pass, and when the next one is due if nothing happens before.
@@ -67,15 +69,15 @@ func (r *Reconciler[T]) observing(name types.NamespacedName, component T) (recon
 }
 
 // comeBack says when the next pass is due if nothing happens before. It is counted from the end of this one.
-func (r *Reconciler[T]) comeBack(req reconcile.Request, component T, o Outcome, p *problem, v verdict) time.Duration {
+func (r *Reconciler[T]) comeBack(req reconcile.Request, component T, o Outcome, p *condition.Error, v verdict) time.Duration {
 	failed, terminal := failures(o.Waiting)
 	var after time.Duration
 	switch {
 	case v.state == metav1alpha1.StateSuspended, v.reason == metav1alpha1.ReasonForeignFinalizers:
 		return 0
-	case p != nil && p.after > 0:
-		after = p.after
-	case p != nil && !p.terminal, len(failed) > len(terminal), slices.ContainsFunc(o.Blocked, Blocked.unlisted):
+	case p != nil && p.RetryAfter > 0:
+		after = p.RetryAfter
+	case p != nil && !p.Terminal, len(failed) > len(terminal), slices.ContainsFunc(o.Blocked, Blocked.unlisted):
 		after = r.backoff.When(req)
 	default:
 		r.backoff.Forget(req)

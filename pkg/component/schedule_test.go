@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 var shop = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
@@ -167,7 +169,7 @@ func TestComeBackAfterErrors(t *testing.T) {
 			r, fake := newTimed(Options{RetryInterval: time.Hour, Timeout: time.Minute})
 			component := &part{}
 			component.status.ProgressingSince = new(metav1.NewTime(fake.Now().Add(-c.since)))
-			p := authored(c.err, "Failed", false)
+			p := condition.FromAuthor(c.err, "Failed", false)
 			between(t, r.comeBack(shop, component, Outcome{}, p, judge(false, Outcome{}, p)), c.low, c.high)
 		})
 	}
@@ -201,13 +203,13 @@ func TestAuthoredErrors(t *testing.T) {
 		{"what says both is tried again", RetryAfter(reconcile.TerminalError(cause), time.Second), true, false, metav1alpha1.ReasonRetrying},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if p := authored(c.err, "Failed", c.byDefault); p.terminal != c.terminal || p.reason != c.reason {
+			if p := condition.FromAuthor(c.err, "Failed", c.byDefault); p.Terminal != c.terminal || p.Reason != c.reason {
 				t.Errorf("got %+v", p)
 			}
 		})
 	}
-	if p := authored(apierrors.NewTooManyRequests("busy", 3), "Failed", true); p.after != 3*time.Second {
-		t.Errorf("asked again after %s", p.after)
+	if p := condition.FromAuthor(apierrors.NewTooManyRequests("busy", 3), "Failed", true); p.RetryAfter != 3*time.Second {
+		t.Errorf("asked again after %s", p.RetryAfter)
 	}
 	if RetryAfter(nil, time.Second) != nil {
 		t.Error("no error is none")

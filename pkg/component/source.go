@@ -12,6 +12,8 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // Fetcher gets the sources of components that are SourceHolders; package source/fetch has one. It must be safe for concurrent use.
@@ -158,13 +160,13 @@ func (f *fetch) failure(now time.Time) error {
 	if f.err == nil {
 		return errFetching
 	}
-	p := authored(fmt.Errorf("fetch the source: %w", f.err), metav1alpha1.ReasonFetchFailed, true)
+	p := condition.FromAuthor(fmt.Errorf("fetch the source: %w", f.err), metav1alpha1.ReasonFetchFailed, true)
 	switch {
-	case p.terminal:
+	case p.Terminal:
 	case f.running:
-		p.after = maxFetch
+		p.RetryAfter = maxFetch
 	default:
-		p.after = max(p.after, f.retryAt.Sub(now))
+		p.RetryAfter = max(p.RetryAfter, f.retryAt.Sub(now))
 	}
 	return p
 }
@@ -177,8 +179,8 @@ func (r *Reconciler[T]) source(component T, in inputs) (fs.FS, error) {
 	name := types.NamespacedName{Namespace: component.GetNamespace(), Name: component.GetName()}
 	files, err := r.sources.take(name, *in.source, func() { r.wake(name) })
 	if errors.Is(err, errFetching) && component.GetStatus().InputDigest != in.digest {
-		return nil, &problem{
-			reason: metav1alpha1.ReasonFetching, message: "the source is being fetched from " + in.source.Location(), after: maxFetch,
+		return nil, &condition.Error{
+			Reason: metav1alpha1.ReasonFetching, Message: "the source is being fetched from " + in.source.Location(), RetryAfter: maxFetch,
 		}
 	}
 	return files, err
@@ -206,11 +208,11 @@ func (r *Reconciler[T]) sourceOf(component T) (*metav1alpha1.SourceReference, er
 		return nil, nil
 	}
 	if r.sources == nil {
-		return nil, invalidSpec(errors.New("this operator fetches no sources: it has no Options.Fetcher"))
+		return nil, condition.InvalidSpec(errors.New("this operator fetches no sources: it has no Options.Fetcher"))
 	}
 	ref := *holder.Source()
 	if err := ref.Validate(); err != nil {
-		return nil, invalidSpec(fmt.Errorf("source: %w", err))
+		return nil, condition.InvalidSpec(fmt.Errorf("source: %w", err))
 	}
 	return &ref, nil
 }

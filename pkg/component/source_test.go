@@ -14,6 +14,8 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // fetcher answers with what it is given, one answer after the other, each after a second.
@@ -108,8 +110,8 @@ func TestAFailedFetchIsRepeatedWhenItIsTime(t *testing.T) {
 				t.Helper()
 				synctest.Wait()
 				_, err := take(chart)
-				p := problemOf(err)
-				if p == nil || p.reason != metav1alpha1.ReasonRetrying || p.message != message || p.after != after {
+				p := condition.Of(err)
+				if p == nil || p.Reason != metav1alpha1.ReasonRetrying || p.Message != message || p.RetryAfter != after {
 					t.Errorf("got %+v", p)
 				}
 			}
@@ -143,7 +145,7 @@ func TestAFetchThatCannotSucceedStalls(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			_, err := take(chart)
-			if p := problemOf(err); p.reason != metav1alpha1.ReasonFetchFailed || !p.terminal || p.message != name || wakes.Load() != 1 {
+			if p := condition.Of(err); p.Reason != metav1alpha1.ReasonFetchFailed || !p.Terminal || p.Message != name || wakes.Load() != 1 {
 				t.Errorf("got %+v, %d wakes", p, wakes.Load())
 			}
 		})

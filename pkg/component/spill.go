@@ -12,6 +12,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // An inventory that takes much of the status is recorded in Secrets, and the status names them. A record is never changed: where the
@@ -54,9 +56,9 @@ func (r *Reconciler[T]) keepInventory(ctx context.Context, component T, recorded
 func (r *Reconciler[T]) setInventory(component T, inventory []metav1alpha1.InventoryEntry) error {
 	lines, size := inventoryText(inventory)
 	if size > maxInventory {
-		return &problem{
-			reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
-			message: fmt.Sprintf("the record of %d dependents takes %d bytes, and no record may take more than %d; make several components of them",
+		return &condition.Error{
+			Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
+			Message: fmt.Sprintf("the record of %d dependents takes %d bytes, and no record may take more than %d; make several components of them",
 				len(inventory), size, maxInventory),
 		}
 	}
@@ -173,9 +175,9 @@ func (r *Reconciler[T]) announceInventory(ctx context.Context, component T, reco
 			return err
 		}
 		if stored.GetStatus().InventoryRecord == nil {
-			return &problem{
-				reason: metav1alpha1.ReasonInvalidManifests, terminal: true,
-				message: fmt.Sprintf("there are too many dependents for the status, and the definition of %s does not know status.inventoryRecord; "+
+			return &condition.Error{
+				Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
+				Message: fmt.Sprintf("there are too many dependents for the status, and the definition of %s does not know status.inventoryRecord; "+
 					"bring the definition up to date", r.gvk.Kind),
 			}
 		}
@@ -185,16 +187,16 @@ func (r *Reconciler[T]) announceInventory(ctx context.Context, component T, reco
 
 // inventoryProblem tells why an inventory could not be written.
 func (r *Reconciler[T]) inventoryProblem(component T, err error) error {
-	if interrupted(err) {
+	if condition.Interrupted(err) {
 		return err
 	}
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return fmt.Errorf("write the inventory, which takes too much for the status: %w", err)
 	}
 	where := r.recordNamespace(r.ownerOf(client.ObjectKeyFromObject(component)))
-	return &problem{
-		reason: metav1alpha1.ReasonForbidden, terminal: true,
-		message: fmt.Sprintf("the inventory takes too much for the status, and cannot be written to Secrets: %v; "+
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonForbidden, Terminal: true,
+		Message: fmt.Sprintf("the inventory takes too much for the status, and cannot be written to Secrets: %v; "+
 			"allow the operator to get, list, create, patch and delete Secrets in the namespace %s, or make several components", err, where),
 	}
 }

@@ -16,6 +16,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // entries returns n records of dependents, as they are once they are written.
@@ -110,7 +112,7 @@ func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
 	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
 	p.status.Inventory = []string{"as it was"}
 	err := r.setInventory(p, slices.Repeat(entries(1000), 150))
-	if problem := problemOf(err); problem == nil || !problem.terminal || !strings.Contains(problem.message, "150000 dependents") {
+	if problem := condition.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "150000 dependents") {
 		t.Errorf("got %v", err)
 	}
 	if !slices.Equal(p.status.Inventory, []string{"as it was"}) || p.status.HasInventoryRecord() {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -30,7 +31,7 @@ const (
 )
 
 // judge turns the end of a pass into a verdict.
-func judge(deleting bool, o Outcome, failure *problem) verdict {
+func judge(deleting bool, o Outcome, failure *condition.Error) verdict {
 	v := judgeDependents(deleting, o, failure)
 	if len(o.Unwatched) > 0 {
 		var parts []string
@@ -45,10 +46,10 @@ func judge(deleting bool, o Outcome, failure *problem) verdict {
 	return v
 }
 
-func judgeDependents(deleting bool, o Outcome, failure *problem) verdict {
+func judgeDependents(deleting bool, o Outcome, failure *condition.Error) verdict {
 	switch {
 	case failure != nil:
-		return verdict{state: failure.effectiveState(), reason: failure.reason, message: failure.message}
+		return verdict{state: failure.EffectiveState(), reason: failure.Reason, message: failure.Message}
 	case o.Observing:
 		return verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving, "watches on the types of the dependents have not delivered yet"}
 	case len(o.Blocked) > 0:
@@ -83,16 +84,6 @@ func readyMessage(count int) string {
 		return "1 dependent is ready"
 	}
 	return fmt.Sprintf("%d dependents are ready", count)
-}
-
-func (p *problem) effectiveState() metav1alpha1.State {
-	switch {
-	case p.state != "":
-		return p.state
-	case p.terminal:
-		return metav1alpha1.StateStalled
-	}
-	return metav1alpha1.StateProgressing
 }
 
 func blockedVerdict(deleting bool, blocked []Blocked) verdict {
@@ -177,7 +168,7 @@ func describe(what string, waiting []Waiting) string {
 // summarise enters a verdict into the conditions. Reconciling and Stalled are present only while they are true, as kstatus has it.
 func summarise(status *metav1alpha1.Status, generation int64, v verdict, now time.Time) {
 	status.ObservedGeneration, status.State = generation, v.state
-	v.message = conditionMessage(v.message)
+	v.message = condition.Message(v.message)
 	set := func(kind string, value metav1.ConditionStatus) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: v.reason, Message: v.message,
@@ -213,26 +204,13 @@ func summarise(status *metav1alpha1.Status, generation int64, v verdict, now tim
 	setWhile(metav1alpha1.ConditionStalled, stalled)
 }
 
-// conditionMessage makes a text one that a condition can hold.
-func conditionMessage(text string) string {
-	return truncate(strings.ReplaceAll(text, "\n", "; "), 4096)
-}
-
-// truncate makes a text fit in so many bytes, as valid UTF-8.
-func truncate(text string, limit int) string {
-	if len(text) <= limit {
-		return strings.ToValidUTF8(text, "")
-	}
-	return strings.ToValidUTF8(text[:limit-len(" …")], "") + " …"
-}
-
 // count enters what is known of the dependents.
 func count(status *metav1alpha1.Status, deleting bool, o Outcome) {
 	countReady(&status.Dependents, deleting, o)
 	status.Waiting = nil
 	reports := o.reports()
 	for _, report := range reports[:min(len(reports), maxReports)] {
-		report.Message = truncate(report.Message, 1024)
+		report.Message = condition.Truncate(report.Message, 1024)
 		status.Waiting = append(status.Waiting, report)
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -38,7 +40,7 @@ var ends = []struct {
 	name     string
 	deleting bool
 	outcome  Outcome
-	problem  *problem
+	problem  *condition.Error
 }{
 	{name: "all is ready", outcome: Outcome{Applied: true, Ready: 12, Desired: 12}},
 	{name: "the only dependent is ready", outcome: Outcome{Applied: true, Ready: 1, Desired: 1}},
@@ -77,11 +79,11 @@ var ends = []struct {
 	{name: "many foreign instances forbid a deletion", deleting: true, outcome: Outcome{Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b")}},
 	{name: "it is not known whether foreign instances exist", deleting: true, outcome: Outcome{Blocked: []Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}}}},
 	{name: "two types have foreign instances", deleting: true, outcome: Outcome{Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}})}},
-	{name: "a problem goes away", problem: &problem{reason: metav1alpha1.ReasonRetrying, message: "the API server does not answer"}},
-	{name: "a problem does not go away", problem: &problem{reason: metav1alpha1.ReasonInvalidManifests, message: "two\nmistakes", terminal: true}},
-	{name: "reconciling is suspended", problem: &problem{reason: metav1alpha1.ReasonSuspended, message: "reconciling is suspended in the spec", state: metav1alpha1.StateSuspended}},
-	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &problem{
-		reason: metav1alpha1.ReasonForeignFinalizers, message: "dependents stay until the finalizers of others are gone: a/b", state: metav1alpha1.StateDeleting,
+	{name: "a problem goes away", problem: &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
+	{name: "a problem does not go away", problem: &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
+	{name: "reconciling is suspended", problem: &condition.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
+	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &condition.Error{
+		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents stay until the finalizers of others are gone: a/b", State: metav1alpha1.StateDeleting,
 	}},
 }
 
@@ -190,7 +192,7 @@ func TestTruncate(t *testing.T) {
 		{"what is no letter is dropped", "a\xffb", 10, "ab"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := truncate(c.text, c.limit)
+			got := condition.Truncate(c.text, c.limit)
 			if got != c.want || len(got) > c.limit || !utf8.ValidString(got) {
 				t.Errorf("got %q", got)
 			}

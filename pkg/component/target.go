@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -31,7 +32,7 @@ type target struct {
 func (r *Reconciler[T]) target(ctx context.Context, component T) (target, error) {
 	identity, ref, err := identityOf(component, r.options.DefaultServiceAccount)
 	if err != nil {
-		return target{}, invalidSpec(err)
+		return target{}, condition.InvalidSpec(err)
 	}
 	owner, err := r.owner(ctx, component)
 	if err != nil {
@@ -102,15 +103,15 @@ func (r *Reconciler[T]) enterRemote(ctx context.Context, component T, owner mani
 	secrets := r.local.watching.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(owner.Namespace)
 	obj, err := secrets.Get(ctx, from.secret, metav1.GetOptions{})
 	if apierrors.IsForbidden(err) {
-		return nil, r.local.forbidden("read the kubeconfig", err)
+		return nil, condition.Forbidden("read the kubeconfig", r.local.user, err)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, &problem{reason: metav1alpha1.ReasonRetrying, message: fmt.Sprintf("read the kubeconfig: %v", err)}
+		return nil, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the kubeconfig: %v", err)}
 	}
 	unusable := func(reason, format string, args ...any) (*remote, error) {
 		r.remotes.release(name, owner)
 		message := fmt.Sprintf("Secret %s/%s with the kubeconfig ", owner.Namespace, from.secret) + fmt.Sprintf(format, args...)
-		return nil, &problem{reason: reason, terminal: true, message: message}
+		return nil, &condition.Error{Reason: reason, Terminal: true, Message: message}
 	}
 	if err != nil {
 		return unusable(metav1alpha1.ReasonReferenceNotFound, "does not exist; create it")
@@ -133,13 +134,13 @@ func (r *Reconciler[T]) enterRemote(ctx context.Context, component T, owner mani
 
 // unidentified says why it is not known which cluster a kubeconfig leads to.
 func unidentified(namespace, secret string, err error) error {
-	p := &problem{
-		reason:  metav1alpha1.ReasonRetrying,
-		message: fmt.Sprintf("the cluster of the kubeconfig in Secret %s/%s cannot be reached: %v", namespace, secret, err),
+	p := &condition.Error{
+		Reason:  metav1alpha1.ReasonRetrying,
+		Message: fmt.Sprintf("the cluster of the kubeconfig in Secret %s/%s cannot be reached: %v", namespace, secret, err),
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		p.reason, p.terminal = metav1alpha1.ReasonForbidden, true
-		p.message = fmt.Sprintf("the cluster of the kubeconfig in Secret %s/%s refuses its user: %v; renew the credentials, or allow that", namespace, secret, err)
+		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
+		p.Message = fmt.Sprintf("the cluster of the kubeconfig in Secret %s/%s refuses its user: %v; renew the credentials, or allow that", namespace, secret, err)
 	}
 	return p
 }
@@ -157,6 +158,6 @@ func checkCluster(status *metav1alpha1.Status, t target, dependents int) error {
 	if t.cluster != "" {
 		current = "cluster " + t.cluster
 	}
-	return invalidSpec(errors.New(fmt.Sprintf("%d dependents exist in %s, and the target is %s now (the UID of the namespace kube-system tells); ", dependents, former, current) +
+	return condition.InvalidSpec(errors.New(fmt.Sprintf("%d dependents exist in %s, and the target is %s now (the UID of the namespace kube-system tells); ", dependents, former, current) +
 		"point it back, or delete the component while it points there"))
 }

@@ -3,37 +3,16 @@ package component
 import (
 	"context"
 	"errors"
-	"net/url"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
-
-// goesAway says of an error of an author's code that an API server is at the bottom of it, in a state that goes away by itself: overloaded,
-// in trouble, or out of reach. after is when it wants to be asked again, if it said so. What an API server does not have, or refuses, only a
-// person can change.
-func goesAway(err error) (after time.Duration, ok bool) {
-	var status apierrors.APIStatus
-	var request *url.Error
-	switch {
-	case apierrors.IsNotFound(err):
-		return 0, false
-	case errors.As(err, &status):
-		seconds, _ := apierrors.SuggestsClientDelay(err)
-		return time.Duration(seconds) * time.Second, execute.Classify(err).Class == plan.Transient
-	case errors.As(err, &request):
-		return 0, request.Op != "parse"
-	}
-	return 0, false
-}
 
 // lookupFailures notes look-ups of a rendering that failed for a reason that goes away by itself: a template engine keeps the words of an
 // error, but not what they were made from.
@@ -47,7 +26,7 @@ type lookupFailures struct {
 func (f *lookupFailures) watch(l generator.Lookup) generator.Lookup { return watchedLookup{l, f} }
 
 func (f *lookupFailures) note(err error) {
-	after, ok := goesAway(err)
+	after, ok := condition.IsTransient(err)
 	if !ok {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -27,7 +28,7 @@ func (r *Reconciler[T]) checkAnswered(component T, in inputs, rendered rendering
 		return err
 	}
 	r.rendered.drop(client.ObjectKeyFromObject(component))
-	return &problem{reason: metav1alpha1.ReasonRetrying, message: unansweredMessage(unanswered)}
+	return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: unansweredMessage(unanswered)}
 }
 
 // differsForWant says that a rendering of the same inputs is another one than what is applied or recorded, or that one of new inputs lacks

@@ -6,6 +6,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 func TestARenderingForWantOfAnAnswer(t *testing.T) {
@@ -51,7 +53,7 @@ func TestARenderingForWantOfAnAnswer(t *testing.T) {
 			component.Namespace, component.Name = name.Namespace, name.Name
 			rendered := rendering{digest: c.inputs, draft: draft{looks: c.looks}, objects: c.objects}
 			r.rendered.put(name, rendered)
-			p := problemOf(r.checkAnswered(component, inputs{digest: c.inputs}, rendered, c.inventory))
+			p := condition.Of(r.checkAnswered(component, inputs{digest: c.inputs}, rendered, c.inventory))
 			if _, kept := r.rendered.get(name); kept == c.refused {
 				t.Errorf("remembered: %t", kept)
 			}
@@ -61,8 +63,8 @@ func TestARenderingForWantOfAnAnswer(t *testing.T) {
 				}
 				return
 			}
-			if p == nil || p.terminal || p.reason != metav1alpha1.ReasonRetrying || !strings.Contains(p.message, "c.example.com/v1") ||
-				!strings.Contains(p.message, "APIService v1.c.example.com") {
+			if p == nil || p.Terminal || p.Reason != metav1alpha1.ReasonRetrying || !strings.Contains(p.Message, "c.example.com/v1") ||
+				!strings.Contains(p.Message, "APIService v1.c.example.com") {
 				t.Errorf("got %v", p)
 			}
 		})

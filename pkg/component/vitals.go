@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
@@ -105,7 +106,7 @@ func (v *vitals) passed(ctx context.Context, outcome string, err error) {
 }
 
 // concluded tells what a pass came to by the verdict and the status that it ended with.
-func (r *Reconciler[T]) concluded(ctx context.Context, component T, o Outcome, p *problem, v verdict) {
+func (r *Reconciler[T]) concluded(ctx context.Context, component T, o Outcome, p *condition.Error, v verdict) {
 	outcome, failed := string(v.state), failing(o, p)
 	if failed && !isStuck(v) {
 		outcome = outcomeRetrying
@@ -124,9 +125,9 @@ func (r *Reconciler[T]) concluded(ctx context.Context, component T, o Outcome, p
 }
 
 // failing says that something went wrong in a pass: it is retried, or needs a person.
-func failing(o Outcome, p *problem) bool {
+func failing(o Outcome, p *condition.Error) bool {
 	if p != nil {
-		return p.reason != metav1alpha1.ReasonSuspended && p.reason != metav1alpha1.ReasonForeignFinalizers
+		return p.Reason != metav1alpha1.ReasonSuspended && p.Reason != metav1alpha1.ReasonForeignFinalizers
 	}
 	failed, _ := failures(o.Waiting)
 	return len(failed) > 0

@@ -1,0 +1,150 @@
+package condition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
+)
+
+// ErrSuperseded ends a pass because its component changed after the pass began. The state in the cluster is the same as
+// after a crash at that point: the record was written before, and no request was cut off.
+var ErrSuperseded = errors.New("the component has changed since the pass began")
+
+// Error ends a pass early. Package status turns it into the conditions of the component.
+type Error struct {
+	// Reason and Message are those of the conditions.
+	Reason, Message string
+	// Terminal is set if a retry alone cannot help.
+	Terminal bool
+	// RetryAfter is the delay before the next attempt; zero leaves it to the back-off.
+	RetryAfter time.Duration
+	// State replaces the state that follows from Terminal, unless it is empty.
+	State metav1alpha1.State
+	// Cause is the error of an author's code, if there is one.
+	Cause error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Reason + ": " + e.Message }
+
+// EffectiveState returns the state that the error puts the component into.
+func (e *Error) EffectiveState() metav1alpha1.State {
+	switch {
+	case e.State != "":
+		return e.State
+	case e.Terminal:
+		return metav1alpha1.StateStalled
+	}
+	return metav1alpha1.StateProgressing
+}
+
+// Of returns the condition error in the chain of err, and nil for nil. An error of any other type is retried.
+func Of(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if found, ok := errors.AsType[*Error](err); ok {
+		return found
+	}
+	return &Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error()}
+}
+
+// Interrupted reports whether err ends a pass without a report: another client wrote the component, the component
+// changed, or the operator is stopping. The next pass starts from the new state.
+func Interrupted(err error) bool {
+	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled) || errors.Is(err, ErrSuperseded)
+}
+
+// InvalidSpec returns the error of a spec that cannot be used. The author's error may still ask for a retry.
+func InvalidSpec(err error) *Error { return FromAuthor(err, metav1alpha1.ReasonInvalidSpec, true) }
+
+// Forbidden returns the error of a request that was refused for want of a right. action is the refused action, err the
+// refusal of the API server, which names the user and the right. user is the impersonated user, empty without one.
+func Forbidden(action, user string, err error) *Error {
+	message := fmt.Sprintf("%s: %v; %s", action, err, rights.Advice(err.Error(), user, rights.Grant))
+	return &Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
+}
+
+// FromAuthor classifies an error of an author's code. The first rule that matches decides:
+//   - a refused deletion (see Refusal) blocks the deletion;
+//   - an error with a method RetryAfter() time.Duration is retried after that delay;
+//   - a reconcile.TerminalError is terminal, with the given reason;
+//   - an error of an overloaded or unreachable API server is retried;
+//   - otherwise terminal decides.
+func FromAuthor(err error, reason string, terminal bool) *Error {
+	if refused, ok := errors.AsType[*Refusal](err); ok {
+		return &Error{
+			Reason: metav1alpha1.ReasonDeletionRefused, Message: "deletion is refused: " + refused.Error(),
+			Terminal: true, State: metav1alpha1.StateDeletionBlocked,
+		}
+	}
+	retried := &Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: err}
+	final := &Error{Reason: reason, Message: err.Error(), Terminal: true, Cause: err}
+	var retry interface{ RetryAfter() time.Duration }
+	if errors.As(err, &retry) {
+		retried.RetryAfter = max(0, retry.RetryAfter())
+		return retried
+	}
+	if errors.Is(err, reconcile.TerminalError(nil)) {
+		return final
+	}
+	if after, ok := IsTransient(err); ok {
+		retried.RetryAfter = after
+		return retried
+	}
+	if terminal {
+		return final
+	}
+	return retried
+}
+
+// IsTransient reports whether an API server caused an error of an author's code, in a state that ends without a change by
+// a person: overload, an internal error, or a broken connection. after is the delay that the API server asked for.
+func IsTransient(err error) (after time.Duration, ok bool) {
+	var status apierrors.APIStatus
+	var request *url.Error
+	switch {
+	case apierrors.IsNotFound(err):
+		return 0, false
+	case errors.As(err, &status):
+		seconds, _ := apierrors.SuggestsClientDelay(err)
+		return time.Duration(seconds) * time.Second, execute.Classify(err).Class == plan.Transient
+	case errors.As(err, &request):
+		return 0, request.Op != "parse"
+	}
+	return 0, false
+}
+
+// Retry is an error that is retried after a delay.
+type Retry struct {
+	Cause error
+	After time.Duration
+}
+
+// Error implements error.
+func (e *Retry) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *Retry) Unwrap() error { return e.Cause }
+
+// RetryAfter returns the delay; zero or less leaves it to the back-off.
+func (e *Retry) RetryAfter() time.Duration { return e.After }
+
+// Refusal is the error of a hook that refuses the deletion of its component.
+type Refusal struct{ Cause error }
+
+// Error implements error.
+func (e *Refusal) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *Refusal) Unwrap() error { return e.Cause }

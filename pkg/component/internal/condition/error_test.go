@@ -1,0 +1,113 @@
+package condition_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+)
+
+func TestFromAuthorClassifiesErrors(t *testing.T) {
+	secrets := schema.GroupResource{Resource: "secrets"}
+	plain := errors.New("no such value")
+	for name, test := range map[string]struct {
+		err        error
+		terminal   bool
+		reason     string
+		isTerminal bool
+		after      time.Duration
+		state      metav1alpha1.State
+	}{
+		"a plain error is retried by default":             {err: plain, reason: "Retrying", state: "Progressing"},
+		"a plain error is terminal if the caller says so": {err: plain, terminal: true, reason: "Broken", isTerminal: true, state: "Stalled"},
+		"a terminal error stays terminal": {
+			err: reconcile.TerminalError(plain), reason: "Broken", isTerminal: true, state: "Stalled",
+		},
+		"a delay wins over the caller": {
+			err: fmt.Errorf("call: %w", &condition.Retry{Cause: plain, After: time.Second}), terminal: true,
+			reason: "Retrying", after: time.Second, state: "Progressing",
+		},
+		"a negative delay is none": {err: &condition.Retry{Cause: plain, After: -1}, reason: "Retrying", state: "Progressing"},
+		"a refused deletion blocks it": {
+			err: &condition.Refusal{Cause: plain}, reason: "DeletionRefused", isTerminal: true, state: "DeletionBlocked",
+		},
+		"an overloaded API server is retried after its delay": {
+			err: apierrors.NewTooManyRequests("busy", 3), terminal: true, reason: "Retrying", after: 3 * time.Second,
+			state: "Progressing",
+		},
+		"a broken connection is retried": {
+			err: &url.Error{Op: "Get", Err: plain}, terminal: true, reason: "Retrying", state: "Progressing",
+		},
+		"a malformed address is not a broken connection": {
+			err: &url.Error{Op: "parse", Err: plain}, terminal: true, reason: "Broken", isTerminal: true, state: "Stalled",
+		},
+		"a missing object is the author's matter": {
+			err: apierrors.NewNotFound(secrets, "db"), terminal: true, reason: "Broken", isTerminal: true, state: "Stalled",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := condition.FromAuthor(test.err, "Broken", test.terminal)
+			if got.Reason != test.reason || got.Terminal != test.isTerminal || got.RetryAfter != test.after {
+				t.Errorf("got %s, terminal %t, after %s", got.Reason, got.Terminal, got.RetryAfter)
+			}
+			if got.EffectiveState() != test.state {
+				t.Errorf("got state %s, want %s", got.EffectiveState(), test.state)
+			}
+		})
+	}
+}
+
+func TestOfKeepsConditionErrorsAndRetriesOthers(t *testing.T) {
+	inner := &condition.Error{Reason: "Fetching", Message: "the source is on its way"}
+	if got := condition.Of(fmt.Errorf("render: %w", inner)); got != inner {
+		t.Errorf("got %v", got)
+	}
+	if got := condition.Of(errors.New("reset")); got.Reason != metav1alpha1.ReasonRetrying || got.Terminal {
+		t.Errorf("got %v", got)
+	}
+	if got := condition.Of(nil); got != nil {
+		t.Errorf("got %v for nil", got)
+	}
+}
+
+func TestInterruptedErrors(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "components"}, "shop", errors.New("changed"))
+	for _, err := range []error{conflict, context.Canceled, fmt.Errorf("pass: %w", condition.ErrSuperseded)} {
+		if !condition.Interrupted(err) {
+			t.Errorf("%v does not interrupt a pass", err)
+		}
+	}
+	if condition.Interrupted(errors.New("reset")) || condition.Interrupted(nil) {
+		t.Error("another error interrupts a pass")
+	}
+}
+
+func TestForbiddenNamesTheMissingRight(t *testing.T) {
+	refused := errors.New(`secrets "db" is forbidden: User "shop" cannot get resource "secrets"`)
+	got := condition.Forbidden("read Secret db", "shop", refused)
+	if !got.Terminal || !strings.HasSuffix(got.Message, "; grant it to that user") {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestMessagesFitIntoConditions(t *testing.T) {
+	if got := condition.Message("one\ntwo"); got != "one; two" {
+		t.Errorf("got %q", got)
+	}
+	if got := condition.Truncate("größer", 8); got != "größer" {
+		t.Errorf("got %q", got)
+	}
+	if got := condition.Truncate("äöüäöüäöü", 8); len(got) > 8 || !strings.HasSuffix(got, " …") {
+		t.Errorf("got %q", got)
+	}
+}
