@@ -12,27 +12,30 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // apply takes a component from its spec to its dependents.
-func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error) {
+func (r *Reconciler[T]) apply(ctx context.Context, component T) (outcome.Outcome, error) {
 	if err := validate(component); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	inputs, err := r.readInputs(ctx, component)
 	if err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	if inputs.observing {
-		return Outcome{Observing: true}, nil
+		return outcome.Outcome{Observing: true}, nil
 	}
 	owner, inventory, err := r.recorded(ctx, component, inputs.target.engine)
 	if err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	if err := r.place(ctx, component, inputs, len(inventory)); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	rendered, desired, err := r.renderSet(ctx, component, owner, inputs, inventory)
 	if err != nil {
@@ -41,44 +44,45 @@ func (r *Reconciler[T]) apply(ctx context.Context, component T) (Outcome, error)
 	}
 	pass := r.newPass(component, owner, inventory)
 	if err := r.enter(ctx, component, inputs, rendered, pass); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	status := component.GetStatus()
 	pass.Desired, pass.Revision, pass.Rendition, pass.Managed = desired, status.Revision, status.Rendition, inputs.managed
 	if pass.Trigger, err = triggerOf(component, inputs); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	if pass.Insist, err = r.insistence(component, pass.Trigger); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	return r.applySet(ctx, component, inputs, pass)
 }
 
 // applySet applies, and says what besides the dependents cannot be watched.
-func (r *Reconciler[T]) applySet(ctx context.Context, component T, in inputs, pass Pass) (Outcome, error) {
-	outcome, err := in.target.engine.Apply(ctx, pass)
-	if err == nil && outcome.Applied {
+func (r *Reconciler[T]) applySet(ctx context.Context, component T, in inputs, pass Pass) (outcome.Outcome, error) {
+	result, err := in.target.engine.run(ctx, pass, plan.ForApply)
+	r.suspect(client.ObjectKeyFromObject(component), in.target.engine, result)
+	if err == nil && result.Applied {
 		component.GetStatus().AppliedDigest = in.digest
 	}
-	outcome.Unwatched = append(outcome.Unwatched, r.unwatchedLookups(pass.Owner, in.target)...)
-	return outcome, err
+	result.Unwatched = append(result.Unwatched, r.unwatchedLookups(pass.Owner, in.target)...)
+	return result, err
 }
 
 // unrendered is the outcome where there is nothing to apply yet.
-func unrendered(err error) (Outcome, error) {
+func unrendered(err error) (outcome.Outcome, error) {
 	if errors.Is(err, errFetching) {
-		return Outcome{Observing: true}, nil
+		return outcome.Outcome{Observing: true}, nil
 	}
-	return Outcome{}, err
+	return outcome.Outcome{}, err
 }
 
 // enter notes what is going to be applied, and records what of it must outlive this process. Where that fails, the status tells of what was
 // applied before, as if nothing had been rendered: a restart would otherwise take what it renders then for what was recorded.
 func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rendered rendering, p Pass) error {
-	status := component.GetStatus()
-	before := status.DeepCopy()
-	status.Identity = identityText(p.Owner.Cluster, component.GetUID())
-	err := r.begin(status, in, rendered, p.Inventory)
+	st := component.GetStatus()
+	before := st.DeepCopy()
+	st.Identity = identityText(p.Owner.Cluster, component.GetUID())
+	err := r.begin(st, in, rendered, p.Inventory)
 	if err == nil {
 		err = r.keep(ctx, component, p.Owner, rendered.draft)
 	}
@@ -87,15 +91,15 @@ func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rende
 		err = r.keepPhases(ctx, component, p.Owner, phases)
 	}
 	if err != nil {
-		status.InputDigest, status.Revision, status.Rendition = before.InputDigest, before.Revision, before.Rendition
-		status.Lookups, status.LookupsDigest, status.ProgressingSince = before.Lookups, before.LookupsDigest, before.ProgressingSince
+		st.InputDigest, st.Revision, st.Rendition = before.InputDigest, before.Revision, before.Rendition
+		st.Lookups, st.LookupsDigest, st.ProgressingSince = before.Lookups, before.LookupsDigest, before.ProgressingSince
 	}
-	if status.Revision != before.Revision {
-		status.History = begun(status.History, newRecord(component, in, p.Now))
+	if st.Revision != before.Revision {
+		st.History = status.BeginRevision(st.History, newRecord(component, in, p.Now))
 	} else if err == nil {
-		status.History = resumed(status.History, p.Now)
+		st.History = status.EndAttempt(st.History, p.Now)
 	}
-	if status.InputDigest != before.InputDigest {
+	if st.InputDigest != before.InputDigest {
 		r.vitals.renewed(client.ObjectKeyFromObject(component), p.Now)
 	}
 	return err
@@ -240,12 +244,7 @@ func (r *Reconciler[T]) record(ctx context.Context, component T, recorded mark, 
 	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {
 		return err
 	}
-	status := component.GetStatus()
-	status.Waiting = nil
-	v := verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
-	if !component.GetDeletionTimestamp().IsZero() {
-		v = verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "deleting dependents"}
-	}
-	summarise(status, component.GetGeneration(), v, r.clock.Now())
+	deleting := !component.GetDeletionTimestamp().IsZero()
+	*component.GetStatus() = status.Recorded(*component.GetStatus(), component.GetGeneration(), deleting, r.clock.Now())
 	return r.writeStatus(ctx, component, recorded)
 }

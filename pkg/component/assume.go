@@ -10,14 +10,14 @@ import (
 
 // wait notes what a plan waits for, and takes it for over. It says whether there was anything that had not been waited for.
 func (r *rehearsal) wait(p plan.Plan) (anew bool) {
-	listed := outcome(p, nil).Waiting
+	listed := outcomeOf(p, nil).Waiting
 	for i, w := range p.Waiting {
 		name := w.Key.String() + " " + w.Reason
 		if r.waited[name] {
 			continue
 		}
 		anew, r.waited[name] = true, true
-		r.forecast.Waiting = append(r.forecast.Waiting, listed[i])
+		r.forecast.Waiting = append(r.forecast.Waiting, Waiting(listed[i]))
 		if w.Failure != nil || w.Reason == plan.WaitNotServed {
 			r.held, r.touched[w.Key] = true, true
 		}

@@ -140,7 +140,7 @@ func TestForgettingHoldsUpNoOtherComponent(t *testing.T) {
 	}
 	r.local, r.remotes, r.inputs = engine, pool, observe.NewReferences(t.Context(), nil, r.name)
 	gone := types.NamespacedName{Name: "gone"}
-	r.rhythms.enter(gone, rhythm{})
+	r.prepared.enter(gone, "u1")
 
 	pool.mu.Lock()
 	forgotten := make(chan struct{})
@@ -150,7 +150,7 @@ func TestForgettingHoldsUpNoOtherComponent(t *testing.T) {
 	}()
 	inTime(t, "another component", func() {
 		for known := true; known; {
-			_, known = r.rhythms.lookup(gone)
+			_, known = r.prepared.lookup(gone)
 		}
 	})
 	pool.mu.Unlock()

@@ -8,19 +8,22 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 )
 
 // delete takes the dependents of a component away. It needs no rendering, and no inputs: what was recorded is enough.
-func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error) {
+func (r *Reconciler[T]) delete(ctx context.Context, component T) (outcome.Outcome, error) {
 	if !r.concerns(component) {
-		return Outcome{}, nil
+		return outcome.Outcome{}, nil
 	}
 	if others := r.foreignFinalizers(component); len(others) > 0 {
-		return Outcome{}, &condition.Error{
+		return outcome.Outcome{}, &condition.Error{
 			Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
 			Message: fmt.Sprintf("dependents stay until the finalizers of others are gone: %s", strings.Join(others, ", ")),
 		}
@@ -28,21 +31,21 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (Outcome, error
 	target, err := r.target(ctx, component)
 	if err != nil && r.hasNothing(component) {
 		// There is nothing to find where nobody gets to.
-		return r.deleted(ctx, component, Outcome{})
+		return r.deleted(ctx, component, outcome.Outcome{})
 	}
 	if err != nil || target.observing {
-		return Outcome{Observing: target.observing}, orLetGo(err)
+		return outcome.Outcome{Observing: target.observing}, orLetGo(err)
 	}
 	pass, err := r.prepareDelete(ctx, component, target)
 	if err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
-	outcome, err := r.deleteWithHooks(ctx, component, target.engine, pass)
-	outcome.missed = r.missed.of(client.ObjectKeyFromObject(component))
+	result, err := r.deleteWithHooks(ctx, component, target.engine, pass)
+	result.Unsearched = r.missed.of(client.ObjectKeyFromObject(component))
 	if err == nil {
-		r.reportSkipped(component, outcome)
+		r.reportSkipped(component, result)
 	}
-	return outcome, err
+	return result, err
 }
 
 // prepareDelete collects what a deletion works with.
@@ -85,7 +88,7 @@ func orLetGo(err error) error {
 		return err
 	}
 	p := *condition.Of(err)
-	p.Message += hintLetGo
+	p.Message += status.HintGiveUp
 	return &p
 }
 
@@ -109,7 +112,7 @@ func (r *Reconciler[T]) settle(ctx context.Context, component T) error {
 }
 
 // releaseDone lets a component go whose deletion came to its end with this pass, which failed by failure, if at all.
-func (r *Reconciler[T]) releaseDone(ctx context.Context, component T, o Outcome, failure error) (released bool, err error) {
+func (r *Reconciler[T]) releaseDone(ctx context.Context, component T, o outcome.Outcome, failure error) (released bool, err error) {
 	if failure != nil || component.GetDeletionTimestamp().IsZero() || !o.Done() {
 		return false, failure
 	}
@@ -117,7 +120,7 @@ func (r *Reconciler[T]) releaseDone(ctx context.Context, component T, o Outcome,
 		return false, err
 	}
 	r.vitals.passed(ctx, outcomeDeleted, nil)
-	logGone(ctx, o.Changes)
+	log.FromContext(ctx).Info("deleted", "changes", status.CountVerbs(o.Changes))
 	return true, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -70,11 +71,17 @@ func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOp
 
 // Apply brings the dependents closer to the apply set, as far as that goes without waiting.
 func (e *Engine) Apply(ctx context.Context, p Pass) (Outcome, error) {
-	return e.run(ctx, p, plan.ForApply)
+	o, err := e.run(ctx, p, plan.ForApply)
+	return publicOutcome(o), err
 }
 
 // Delete deletes what is in the inventory, as far as that goes without waiting.
 func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
+	o, err := e.delete(ctx, p)
+	return publicOutcome(o), err
+}
+
+func (e *Engine) delete(ctx context.Context, p Pass) (outcome.Outcome, error) {
 	p.Desired, p.deleting = nil, true
 	return e.run(ctx, p, plan.ForDelete)
 }
@@ -87,13 +94,13 @@ func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
 		return Outcome{Inventory: p.Inventory, Observing: true}, nil
 	}
 	decided := plan.ForApply(facts)
-	var changes []Change
+	var changes []outcome.Change
 	for _, a := range decided.Actions {
 		if a.Verb.Writes() {
 			changes = append(changes, changeOf(a))
 		}
 	}
-	return outcome(decided, changes), nil
+	return publicOutcome(outcomeOf(decided, changes)), nil
 }
 
 // Tree reads the dependents of an inventory; see the function Tree.
@@ -102,21 +109,21 @@ func (e *Engine) Tree(ctx context.Context, reader TreeReader, inventory []metav1
 }
 
 // unwatched returns the types of an owner's dependents that cannot be watched.
-func (e *Engine) unwatched(owner manifests.Owner) []Unwatched {
-	var found []Unwatched
+func (e *Engine) unwatched(owner manifests.Owner) []outcome.Unwatched {
+	var found []outcome.Unwatched
 	for _, u := range e.observer.Unwatched(owner.ID()) {
-		found = append(found, Unwatched{Type: u.Type.String(), Message: u.Message})
+		found = append(found, outcome.Unwatched{Type: u.Type.String(), Message: u.Message})
 	}
 	return found
 }
 
 // run plans and executes by turns, until a plan has no actions left.
-func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.Plan) (Outcome, error) {
+func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.Plan) (outcome.Outcome, error) {
 	facts, ok := e.facts(ctx, p)
 	if !ok {
-		return Outcome{Inventory: p.Inventory, Observing: true}, nil
+		return outcome.Outcome{Inventory: p.Inventory, Observing: true}, nil
 	}
-	var changes []Change
+	var changes []outcome.Change
 	checked, fenced, wave := map[manifests.Key]bool{}, fence{}, traced{tracer: e.monitor.tracer}
 	defer wave.end()
 	for {
@@ -127,8 +134,8 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 			e.repairs.keep(facts.Owner, p.Insist, decided.Repairs)
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			e.awaitOwners(facts, decided)
-			o := outcome(decided, changes)
-			o.engine, o.created, o.Unwatched = e, fenced.entries(decided.Inventory), e.unwatched(p.Owner)
+			o := outcomeOf(decided, changes)
+			o.Created, o.Unwatched = fenced.entries(decided.Inventory), e.unwatched(p.Owner)
 			return o, nil
 		}
 		if e.check(ctx, facts, decided, checked) {
@@ -151,6 +158,6 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 }
 
 // cut is the outcome of a pass that ends in the middle: only what it did is known.
-func (e *Engine) cut(f fence, facts plan.Facts, changes []Change) Outcome {
-	return Outcome{Changes: changes, engine: e, created: f.entries(facts.Inventory)}
+func (e *Engine) cut(f fence, facts plan.Facts, changes []outcome.Change) outcome.Outcome {
+	return outcome.Outcome{Changes: changes, Created: f.entries(facts.Inventory)}
 }

@@ -8,6 +8,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -108,7 +109,7 @@ func TestFold(t *testing.T) {
 			if len(changes) != c.changes || got.Attempts != c.attempts || (got.Observed != nil) != c.observed {
 				t.Errorf("changes %v, result %+v", changes, got)
 			}
-			if c.changes == 1 && changes[0] != (Change{Verb: "Create", Key: key, Wave: 2, Reason: "it is new"}) {
+			if c.changes == 1 && changes[0] != (outcome.Change{Verb: "Create", Key: key, Wave: 2, Reason: "it is new"}) {
 				t.Errorf("got %+v", changes[0])
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -98,7 +99,7 @@ func carried(later, answered plan.Observed) plan.Observed {
 }
 
 // fold enters a result, and returns the changes with what it wrote.
-func fold(results map[manifests.Key]plan.Result, a plan.Action, r plan.Result, changes []Change) []Change {
+func fold(results map[manifests.Key]plan.Result, a plan.Action, r plan.Result, changes []outcome.Change) []outcome.Change {
 	r.Attempts = results[a.Key].Attempts + 1
 	if r.Observed == nil && r.Failure == nil {
 		r.Observed = results[a.Key].Observed

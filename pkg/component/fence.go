@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -146,8 +147,8 @@ type suspects struct {
 }
 
 // suspect remembers what a pass created until a status was written after it.
-func (r *Reconciler[T]) suspect(name types.NamespacedName, o Outcome) {
-	if len(o.created) == 0 {
+func (r *Reconciler[T]) suspect(name types.NamespacedName, e *Engine, o outcome.Outcome) {
+	if len(o.Created) == 0 {
 		return
 	}
 	r.suspects.change(name, func(s suspects) (suspects, bool) {
@@ -155,8 +156,8 @@ func (r *Reconciler[T]) suspect(name types.NamespacedName, o Outcome) {
 		if inventory == nil {
 			inventory = plan.Inventory{}
 		}
-		maps.Copy(inventory, o.created)
-		return suspects{o.engine, inventory}, true
+		maps.Copy(inventory, o.Created)
+		return suspects{e, inventory}, true
 	})
 }
 
@@ -178,20 +179,20 @@ func (r *Reconciler[T]) withSuspects(name types.NamespacedName, inventory []meta
 func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) reconcile.Result {
 	name := req.NamespacedName
 	if s := r.suspects.of(name); len(s.inventory) > 0 {
-		outcome, err := s.engine.Delete(ctx, Pass{
+		result, err := s.engine.delete(ctx, Pass{
 			Owner: r.ownerOf(name), Inventory: sortedEntries(s.inventory), Now: r.clock.Now(), Wake: func() { r.wake(name) },
 		})
 		switch {
-		case err == nil && outcome.Observing:
+		case err == nil && result.Observing:
 			return reconcile.Result{}
-		case err != nil || !outcome.Done():
-			return reconcile.Result{RequeueAfter: r.backoff.When(req)}
+		case err != nil || !result.Done():
+			return reconcile.Result{RequeueAfter: r.schedules.of(name).Retry()}
 		}
 		s.engine.Forget(r.ownerOf(name))
 	}
 	if err := r.abandoned(ctx, name); err != nil {
 		log.FromContext(ctx).Error(err, "let go of the Secrets of a component that is gone")
-		return reconcile.Result{RequeueAfter: r.backoff.When(req)}
+		return reconcile.Result{RequeueAfter: r.schedules.of(name).Retry()}
 	}
 	r.forget(name)
 	return reconcile.Result{}

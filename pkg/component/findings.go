@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -14,6 +13,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -125,7 +125,7 @@ func (r *Reconciler[T]) checkSight(ctx context.Context, component T, e *Engine, 
 		"such as: %v; %s", where, refused, rights.Advice(refused, e.user, "allow that user to list the types of the dependents there"))
 	switch {
 	case deleting:
-		message += hintLetGo
+		message += status.HintGiveUp
 	case component.GetStatus().Reconciler == "":
 		message += "; or remove the operator's finalizer from the component, which then goes on without: what is not rendered any more stays, with its label"
 	}
@@ -141,7 +141,7 @@ func (r *Reconciler[T]) tellMissed(ctx context.Context, component T, owner manif
 	note := "the recorded inventory was lost or damaged, and rebuilt from owner labels; " + missed +
 		"; find what it lacks by the label " + r.name + "/" + manifests.LabelOwnerID + "=" + owner.ID()
 	log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "missed", missed)
-	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "InventoryIncomplete", "Reconcile", "%s", condition.Truncate(note, maxNote))
+	r.tell(component, status.Warning("InventoryIncomplete", note))
 	if !component.GetDeletionTimestamp().IsZero() {
 		r.missed.enter(client.ObjectKeyFromObject(component), note)
 	}

@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -109,7 +110,7 @@ func (r *Reconciler[T]) recallLooks(ctx context.Context, owner manifests.Owner, 
 }
 
 // unwatchedLookups tells of the types of what a component looks up that cannot be watched.
-func (r *Reconciler[T]) unwatchedLookups(owner manifests.Owner, t target) []Unwatched {
+func (r *Reconciler[T]) unwatchedLookups(owner manifests.Owner, t target) []outcome.Unwatched {
 	reasons := map[string]string{}
 	for _, local := range []bool{false, true} {
 		_, unwatched := t.side(local).lookups.Changed(follower(owner, local))
@@ -117,11 +118,11 @@ func (r *Reconciler[T]) unwatchedLookups(owner manifests.Owner, t target) []Unwa
 			reasons["looked-up "+ref.Resource.GroupResource().String()] = why
 		}
 	}
-	found := make([]Unwatched, 0, len(reasons))
+	found := make([]outcome.Unwatched, 0, len(reasons))
 	for what, why := range reasons {
-		found = append(found, Unwatched{Type: what, Message: why})
+		found = append(found, outcome.Unwatched{Type: what, Message: why})
 	}
-	slices.SortFunc(found, func(a, b Unwatched) int { return strings.Compare(a.Type, b.Type) })
+	slices.SortFunc(found, func(a, b outcome.Unwatched) int { return strings.Compare(a.Type, b.Type) })
 	return found
 }
 

@@ -15,6 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 )
 
 // Hook is an author's code at a certain point of a pass. It holds up a worker, so it must not wait: it has 30 seconds, which its context says.
@@ -95,20 +96,20 @@ func panicked(ctx context.Context, what string, cause any) error {
 }
 
 // applyWithHooks applies between the hooks that belong to it.
-func (r *Reconciler[T]) applyWithHooks(ctx context.Context, component T) (Outcome, error) {
+func (r *Reconciler[T]) applyWithHooks(ctx context.Context, component T) (outcome.Outcome, error) {
 	if r.hooks.PreDelete != nil || r.hooks.PostDelete != nil {
 		if err := r.holdEarly(ctx, component); err != nil {
-			return Outcome{}, err
+			return outcome.Outcome{}, err
 		}
 	}
 	if err := r.call(ctx, "PreReconcile", r.hooks.PreReconcile, component); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
-	outcome, err := r.apply(ctx, component)
-	if err == nil && outcome.Done() {
+	result, err := r.apply(ctx, component)
+	if err == nil && result.Done() {
 		err = r.call(ctx, "PostReconcile", r.hooks.PostReconcile, component)
 	}
-	return outcome, err
+	return result, err
 }
 
 // holdEarly adds our finalizer before there are dependents, so that what a hook makes is taken back by another.
@@ -124,21 +125,22 @@ func (r *Reconciler[T]) holdEarly(ctx context.Context, component T) error {
 }
 
 // deleteWithHooks deletes between the hooks that belong to it.
-func (r *Reconciler[T]) deleteWithHooks(ctx context.Context, component T, e *Engine, p Pass) (Outcome, error) {
+func (r *Reconciler[T]) deleteWithHooks(ctx context.Context, component T, e *Engine, p Pass) (outcome.Outcome, error) {
 	p.Before = func(ctx context.Context) error { return r.preDelete(ctx, component) }
-	outcome, err := e.Delete(ctx, p)
-	if err != nil || !outcome.Done() {
-		return outcome, err
+	result, err := e.delete(ctx, p)
+	r.suspect(client.ObjectKeyFromObject(component), e, result)
+	if err != nil || !result.Done() {
+		return result, err
 	}
-	return r.deleted(ctx, component, outcome)
+	return r.deleted(ctx, component, result)
 }
 
 // deleted calls the hooks of a deletion that come when there are no dependents left.
-func (r *Reconciler[T]) deleted(ctx context.Context, component T, outcome Outcome) (Outcome, error) {
+func (r *Reconciler[T]) deleted(ctx context.Context, component T, result outcome.Outcome) (outcome.Outcome, error) {
 	if err := r.preDelete(ctx, component); err != nil {
-		return outcome, err
+		return result, err
 	}
-	return outcome, r.call(ctx, "PostDelete", r.hooks.PostDelete, component)
+	return result, r.call(ctx, "PostDelete", r.hooks.PostDelete, component)
 }
 
 // preDelete calls the hook until it has succeeded.

@@ -5,32 +5,28 @@ import (
 	"context"
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
-
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
 // kept returns what was rendered of the same inputs with values that a second rendering would not give: what is in memory, or recorded. Current
 // says that what it looked up is the same as well, so that nothing is to be rendered.
 func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.Owner, in inputs) (kept draft, current bool, err error) {
-	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	name, st := client.ObjectKeyFromObject(component), component.GetStatus()
 	if last := r.remembered(name, in); last != nil {
 		// It is not what is wanted, because something changed that it looked up.
 		return last.draft, false, nil
 	}
-	if !in.standing(status) || status.RenderedSet == "" {
+	if !in.standing(st) || st.RenderedSet == "" {
 		return draft{}, false, nil
 	}
-	recalled, err := r.readRecord(ctx, owner, recordOfRendering, status.RenderedSet)
+	recalled, err := r.readRecord(ctx, owner, recordOfRendering, st.RenderedSet)
 	if isLost(err) {
-		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "RenderedSetLost", "Reconcile", "%s",
-			condition.Truncate("it is rendered again; what was applied stays, and what is gone gets other values: "+err.Error(), maxNote))
+		r.tell(component, status.Warning("RenderedSetLost", "it is rendered again; what was applied stays, and what is gone gets other values: "+err.Error()))
 		return draft{anew: true}, false, nil
 	}
 	if err != nil {
@@ -42,7 +38,7 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 	}
 	r.recordedSets.enter(name, recalled.id)
 	kept = draft{bodies: drafted{plain: recalled.bodies}, id: recalled.id, note: recalled.note, anew: recalled.anew}
-	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, status); err == nil && current {
+	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, st); err == nil && current {
 		r.follow(name, owner, in.target, kept.looks)
 	}
 	return kept, current, err
@@ -61,8 +57,8 @@ func keepProblem(what string, err error) error {
 // not there nothing was applied. A later one is there before the status names it, so a crash leaves the one before, which was applied; what is
 // left of the other is found by the sweep of the next process, and dropped.
 func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.Owner, d draft) error {
+	*component.GetStatus() = status.WithPinnedValues(*component.GetStatus(), d.note, component.GetGeneration(), r.clock.Now())
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
-	setNonDeterministic(status, component.GetGeneration(), d.note, metav1.NewTime(r.clock.Now()))
 	former := status.RenderedSet
 	if d.id == "" {
 		return r.keepNothing(ctx, component, owner)
@@ -148,17 +144,4 @@ func (r *Reconciler[T]) enterKept(status *metav1alpha1.Status, secrets []metav1.
 			r.recallOrigin(status, &found[i])
 		}
 	}
-}
-
-// setNonDeterministic tells of values that are kept; an empty note means that there are none.
-func setNonDeterministic(status *metav1alpha1.Status, generation int64, note string, now metav1.Time) {
-	if note == "" {
-		meta.RemoveStatusCondition(&status.Conditions, metav1alpha1.ConditionNonDeterministic)
-		return
-	}
-	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: metav1alpha1.ConditionNonDeterministic, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonValuesKept,
-		Message:            condition.Truncate("a second rendering gives other values, those of the first are kept until the inputs change: "+note, 4096),
-		ObservedGeneration: generation, LastTransitionTime: now,
-	})
 }

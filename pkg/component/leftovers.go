@@ -145,7 +145,7 @@ func (r *Reconciler[T]) tidied(ctx context.Context, component T, after time.Dura
 		return after
 	}
 	log.FromContext(ctx).Info("Secrets are left over, and deleted later", "cause", err.Error())
-	soon := r.retryInterval(component)
+	soon := r.intervals(component).Retry
 	if after == 0 {
 		return soon
 	}

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 )
 
 // memory is what this process knows of each component besides, until that is gone. It is lost with the process: what matters is recorded.
 type memory struct {
-	rhythms  notes[rhythm]
-	refusals notes[refusals]
-	contents notes[map[observe.Reference]content]
+	schedules table[schedule.State]
+	contents  notes[map[observe.Reference]content]
 	// prepared are the components, by their UIDs, whose deletion was prepared by the author's hook.
 	prepared   notes[types.UID]
 	suspects   notes[suspects]
@@ -35,8 +35,7 @@ type memory struct {
 
 // forget drops what is known of a component.
 func (m *memory) forget(name types.NamespacedName) {
-	m.rhythms.forget(name)
-	m.refusals.forget(name)
+	m.schedules.forget(name)
 	m.contents.forget(name)
 	m.prepared.forget(name)
 	m.suspects.forget(name)
@@ -105,4 +104,31 @@ func without[K comparable, V any](all map[K]V, key K) map[K]V {
 		}
 	}
 	return rest
+}
+
+// table holds a part of the memory of each component. The zero value is ready to use, concurrently.
+type table[V any] struct {
+	mu     sync.Mutex
+	byName map[types.NamespacedName]*V
+}
+
+// of returns the part of a component, a new one at first.
+func (t *table[V]) of(name types.NamespacedName) *V {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if part, found := t.byName[name]; found {
+		return part
+	}
+	if t.byName == nil {
+		t.byName = map[types.NamespacedName]*V{}
+	}
+	part := new(V)
+	t.byName[name] = part
+	return part
+}
+
+func (t *table[V]) forget(name types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byName, name)
 }

@@ -8,6 +8,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -65,69 +66,62 @@ func (p Pass) over(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Outcome is what a pass achieved.
+// Outcome is the result of a pass.
 type Outcome struct {
-	// Inventory is to be persisted. It is empty beside an error: what Record was given last stays then.
+	// Inventory is the record to persist. It is nil if the pass ended with an error; the last recorded inventory stays.
 	Inventory []metav1alpha1.InventoryEntry
-	// Applied says that the API server has the whole apply set.
+	// Applied is set if the API server has the whole apply set.
 	Applied bool
 	// Ready and Desired count dependents.
 	Ready, Desired int
-	// Observing says that a watch has not delivered yet; the pass did nothing, and Wake will be called.
+	// Observing is set if the first list of a watch is still under way. The pass did nothing, and Wake will be called.
 	Observing bool
-	// Waiting are those that hold the component up; empty when all is done.
+	// Waiting are the dependents that are not ready, not gone, or failed; empty when all is done.
 	Waiting []Waiting
-	// Contested are the dependents whose repairs somebody undoes again and again, so that the next one waits, or the last one has not lasted
-	// long enough to be sure. They are not counted as ready; among Waiting are only those that are missing.
+	// Contested are the dependents with a repair conflict: another client reverts the repairs, and the next repair is
+	// delayed, or the last one has not lasted long enough to be sure. They do not count as ready. Waiting holds those of
+	// them that do not exist.
 	Contested []metav1alpha1.DependentReport
-	// Blocked are the managed types whose foreign instances forbid a deletion; then nothing was touched.
+	// Blocked are the managed types whose foreign instances forbid a deletion; nothing was deleted then.
 	Blocked []Blocked
-	// Unwatched are the types of dependents that cannot be watched: whether they drifted, or are ready, is known only when the next pass
-	// reads them.
+	// Unwatched are the types of dependents that cannot be watched. Their drift and readiness are known only after the
+	// next pass has read them.
 	Unwatched []Unwatched
-	// Phase is the phase of a deletion that is under way; Skipped are objects of phases whose namespace is being deleted, so that they could
-	// not be applied.
+	// Phase is the current phase of a deletion. Skipped are objects of phases that could not be applied, because their
+	// namespace is being deleted.
 	Phase   manifests.Phase
 	Skipped []manifests.Key
-	// Changes are the writes that were done, in order.
+	// Changes are the writes of the pass, in order.
 	Changes []Change
-	// NextDue is when the next pass is due although nothing happens; zero means never.
+	// NextDue is the time of the next pass if no event comes before; zero without such a time.
 	NextDue time.Time
-	// created are the records of those that a create was sent for, by engine.
-	created plan.Inventory
-	engine  *Engine
-	// missed says of a deletion what it does not know of; see tellMissed.
-	missed string
 }
 
-// Done says that there is nothing to do, and nobody to wait for.
+// Done reports whether there is nothing left to do and nothing to wait for.
 func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
 
-// Waiting names a dependent that holds the component up.
+// Waiting is a dependent that holds the component up.
 type Waiting struct {
 	metav1alpha1.DependentReport
-	// Failed says that it failed; Terminal that it will not get better by itself.
+	// Failed is set if the last request or the dependent itself failed; Terminal if a retry cannot help.
 	Failed, Terminal bool
 }
 
-// Blocked names a managed type with the foreign instances that exist of it.
+// Blocked is a managed type with foreign instances.
 type Blocked struct {
 	Type string
-	// Count is the number of instances, and Names the first ten; Error says why they could not be listed.
+	// Count is the number of instances, and Names the first ten. Error says why they could not be listed.
 	Count int
 	Names []string
 	Error string
 }
 
-// unlisted says that it is not known whether there are foreign instances, which no watch will tell either.
-func (b Blocked) unlisted() bool { return b.Error != "" }
-
-// Unwatched names a type that cannot be watched, and says why, and what to do.
+// Unwatched is a type that cannot be watched, with the cause and the remedy.
 type Unwatched struct {
 	Type, Message string
 }
 
-// Change is one write.
+// Change is a write of a dependent.
 type Change struct {
 	Verb   string
 	Key    manifests.Key
@@ -135,7 +129,37 @@ type Change struct {
 	Reason string
 }
 
-func changeOf(a plan.Action) Change {
+// ReportContested is the reason of a report on a dependent with a repair conflict.
+const ReportContested = plan.WaitContested
+
+// publicOutcome returns an outcome as callers of an Engine get it.
+func publicOutcome(o outcome.Outcome) Outcome {
+	return Outcome{
+		Inventory: o.Inventory, Applied: o.Applied, Ready: o.Ready, Desired: o.Desired, Observing: o.Observing,
+		Waiting: publicWaiting(o.Waiting), Contested: o.Contested, Blocked: publicBlocked(o.Blocked),
+		Unwatched: convert(o.Unwatched, func(u outcome.Unwatched) Unwatched { return Unwatched(u) }),
+		Phase:     o.Phase, Skipped: o.Skipped, NextDue: o.NextDue,
+		Changes: convert(o.Changes, func(c outcome.Change) Change { return Change(c) }),
+	}
+}
+
+func publicWaiting(waiting []outcome.Waiting) []Waiting {
+	return convert(waiting, func(w outcome.Waiting) Waiting { return Waiting(w) })
+}
+
+func publicBlocked(blocked []outcome.Blocked) []Blocked {
+	return convert(blocked, func(b outcome.Blocked) Blocked { return Blocked(b) })
+}
+
+func convert[From, To any](list []From, to func(From) To) []To {
+	var converted []To
+	for _, item := range list {
+		converted = append(converted, to(item))
+	}
+	return converted
+}
+
+func changeOf(a plan.Action) outcome.Change {
 	verb := string(a.Verb)
 	switch {
 	case a.Verb == plan.VerbCreateNamespace:
@@ -144,13 +168,13 @@ func changeOf(a plan.Action) Change {
 		// However it is written: adoption is never silent.
 		verb = "Adopt"
 	}
-	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
+	return outcome.Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
 }
 
-func outcome(p plan.Plan, changes []Change) Outcome {
-	o := Outcome{Phase: p.Phase, Skipped: p.Skipped, Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
+func outcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
+	o := outcome.Outcome{Phase: p.Phase, Skipped: p.Skipped, Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
 	for _, w := range p.Waiting {
-		o.Waiting = append(o.Waiting, Waiting{
+		o.Waiting = append(o.Waiting, outcome.Waiting{
 			DependentReport: metav1alpha1.DependentReport{
 				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: w.Reason, Message: w.Message,
 			},
@@ -160,11 +184,11 @@ func outcome(p plan.Plan, changes []Change) Outcome {
 	}
 	for _, c := range p.Contested {
 		o.Contested = append(o.Contested, metav1alpha1.DependentReport{
-			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: ReportContested, Message: c.Message,
+			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: plan.WaitContested, Message: c.Message,
 		})
 	}
 	for _, b := range p.Blocked {
-		o.Blocked = append(o.Blocked, Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Error})
+		o.Blocked = append(o.Blocked, outcome.Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Error})
 	}
 	return o
 }

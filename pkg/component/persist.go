@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 )
 
 // maxRedo bounds how often a write to a component is redone; somebody else may write to it all the time. A pause before the second time
@@ -85,22 +86,13 @@ func (r *Reconciler[T]) writeStatus(ctx context.Context, component T, recorded m
 
 // withForeign returns our conditions of one list, and those of the other that are not ours.
 func withForeign(ours, theirs []metav1.Condition) []metav1.Condition {
-	merged := slices.DeleteFunc(slices.Clone(ours), isForeign)
+	merged := slices.DeleteFunc(slices.Clone(ours), status.IsForeign)
 	for _, c := range theirs {
-		if isForeign(c) {
+		if status.IsForeign(c) {
 			merged = append(merged, c)
 		}
 	}
 	return merged
-}
-
-func isForeign(c metav1.Condition) bool {
-	switch c.Type {
-	case metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
-		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic, metav1alpha1.ConditionContested:
-		return false
-	}
-	return true
 }
 
 // hold makes sure that the component carries our finalizer.

@@ -2,19 +2,15 @@ package component
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 )
 
 // phasePending is recorded while there may be records of phases that the status does not name yet, and phaseUnknown where a lost status was
@@ -182,10 +178,10 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 
 // reportLost tells that phases cannot be applied.
 func (r *Reconciler[T]) reportLost(ctx context.Context, component T, cause error) {
-	note := condition.Truncate("what was to be applied while the component is deleted is not: "+cause.Error(), maxNote)
-	// In a namespace that is being deleted there are no new events.
-	log.FromContext(ctx).Info(note)
-	r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesLost", "Reconcile", "%s", note)
+	lost := status.Warning("PhasesLost", "what was to be applied while the component is deleted is not: "+cause.Error())
+	// In a namespace that is being deleted no event can be created.
+	log.FromContext(ctx).Info(lost.Note)
+	r.tell(component, lost)
 }
 
 // unmarked returns the manifests of objects as they are recorded.
@@ -201,48 +197,9 @@ func (r *Reconciler[T]) unmarked(objects []manifests.Object) ([]*unstructured.Un
 	return bodies, nil
 }
 
-// phaseVerdict tells of a deletion that is in a phase.
-func phaseVerdict(o Outcome) verdict {
-	prefix := fmt.Sprintf("phase %s: ", o.Phase)
-	if _, terminal := failures(o.Waiting); len(terminal) > 0 {
-		return verdict{
-			metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed,
-			prefix + describe("failed", terminal) + phaseAdvice(terminal) + hintOutOfReach(o),
-		}
-	}
-	return verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, prefix + describe("waiting until complete", o.Waiting) + hintOutOfReach(o) + describeSkipped(o.Skipped)}
-}
-
-// phaseAdvice says what to do about objects of a phase: one that is there and failed makes room for another, and one that was refused does not
-// exist.
-func phaseAdvice(terminal []Waiting) string {
-	there := func(w Waiting) bool { return w.Reason == metav1alpha1.ReasonDependentFailed }
-	advice := ""
-	if slices.ContainsFunc(terminal, there) {
-		advice = "; delete what failed, and it is applied once more, and the deletion goes on"
-	}
-	if slices.ContainsFunc(terminal, func(w Waiting) bool { return !there(w) }) {
-		advice += "; see to it that what was refused can be applied: it is tried again within the retry interval"
-	}
-	return advice
-}
-
-// describeSkipped names what could not be applied.
-func describeSkipped(skipped []manifests.Key) string {
-	if len(skipped) == 0 {
-		return ""
-	}
-	names := make([]string, 0, len(skipped))
-	for _, key := range skipped[:min(len(skipped), maxReports)] {
-		names = append(names, key.String())
-	}
-	return "; skipped, because the namespace is being deleted: " + strings.Join(names, ", ")
-}
-
 // reportSkipped tells of a deletion that ends with this pass what it left out; the status of others says so.
-func (r *Reconciler[T]) reportSkipped(component client.Object, o Outcome) {
+func (r *Reconciler[T]) reportSkipped(component client.Object, o outcome.Outcome) {
 	if o.Done() && len(o.Skipped) > 0 {
-		r.recorder.Eventf(component, nil, corev1.EventTypeWarning, "PhasesSkipped", "Reconcile", "%s",
-			condition.Truncate("the component is deleted"+describeSkipped(o.Skipped), maxNote))
+		r.tell(component, status.Warning("PhasesSkipped", "the component is deleted"+status.DescribeSkipped(o.Skipped)))
 	}
 }

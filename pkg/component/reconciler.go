@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -16,6 +18,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -37,7 +42,6 @@ type Reconciler[T Component] struct {
 	inputs   *observe.References
 	sources  *sources
 	rendered *renderings
-	backoff  *backoff
 	flights  *flights
 	vitals   *vitals
 
@@ -61,7 +65,7 @@ type Reconciler[T Component] struct {
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{}, vitals: newVitals(name, o),
-		backoff: newBackoff(), flights: newFlights(), written: newWrites[T](),
+		flights: newFlights(), written: newWrites[T](),
 		rendered: newRenderings(o.withDefaults().RenderedBytes),
 	}
 }
@@ -71,7 +75,8 @@ func (r *Reconciler[T]) Finalizer() string { return r.name + "/finalizer" }
 
 // Reconcile is one pass over one component. It never waits: a watch event or a deadline brings the component back.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	if wait := r.mayBegin(req); wait > 0 {
+	schedule := r.schedules.of(req.NamespacedName)
+	if wait := schedule.Begin(r.options.MinInterval, r.clock.Now()); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	r.written.begin(req.NamespacedName)
@@ -90,24 +95,28 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	ctx, span := r.vitals.tracer.Pass(ctx, r.gvk.Kind, req.NamespacedName, component.GetGeneration())
 	defer span.End()
 	loaded := component.GetStatus().DeepCopy()
-	outcome, err := r.pass(ctx, component)
+	result, err := r.pass(ctx, component)
 	r.noteBelongings(component)
-	released, err := r.releaseDone(ctx, component, outcome, err)
+	released, err := r.releaseDone(ctx, component, result, err)
 	if released {
 		return reconcile.Result{}, nil
 	}
 	if flight.interrupted(err) {
-		return r.interrupted(ctx, req, component, flight, outcome), nil
+		return r.interrupted(ctx, req, component, flight, result), nil
 	}
-	if outcome.Observing && err == nil {
-		if result, inTime := r.observing(req.NamespacedName, component); inTime {
+	if result.Observing && err == nil {
+		since := component.GetStatus().ProgressingSince
+		if after, inTime := schedule.Observe(since, r.intervals(component).Timeout, r.clock.Now()); inTime {
 			r.vitals.passed(ctx, outcomeObserving, nil)
-			return result, nil
+			return reconcile.Result{RequeueAfter: after}, nil
+		}
+		if since == nil {
+			component.GetStatus().ProgressingSince = new(metav1.NewTime(schedule.ObservingSince()))
 		}
 	}
-	after, err := r.report(ctx, req, component, loaded, outcome, err)
+	after, err := r.report(ctx, req, component, loaded, result, err)
 	if condition.Interrupted(err) {
-		return r.interrupted(ctx, req, component, flight, outcome), nil
+		return r.interrupted(ctx, req, component, flight, result), nil
 	}
 	r.flights.cameTo(req.NamespacedName, true)
 	return r.ended(req.NamespacedName, after), err
@@ -116,34 +125,53 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 // interrupted ends a pass because somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is
 // there then, at once where it is known that something else is wanted. What was created is remembered, and what was changed is told: no
 // other pass will.
-func (r *Reconciler[T]) interrupted(ctx context.Context, req reconcile.Request, component T, f *flight, o Outcome) reconcile.Result {
+func (r *Reconciler[T]) interrupted(ctx context.Context, req reconcile.Request, component T, f *flight, o outcome.Outcome) reconcile.Result {
 	r.vitals.passed(ctx, outcomeInterrupted, nil)
 	r.flights.cameTo(req.NamespacedName, false)
-	r.suspect(req.NamespacedName, o)
 	r.tellChanges(ctx, component, o)
 	if !f.isOver() {
-		return r.ended(req.NamespacedName, r.backoff.When(req))
+		return r.ended(req.NamespacedName, r.schedules.of(req.NamespacedName).Retry())
 	}
-	r.backoff.Forget(req)
+	r.schedules.of(req.NamespacedName).ResetRetry()
 	r.wake(req.NamespacedName)
 	return r.ended(req.NamespacedName, 0)
 }
 
 // pass does what can be done now. Errors are problems to report, except for those that interrupt it.
-func (r *Reconciler[T]) pass(ctx context.Context, component T) (Outcome, error) {
+func (r *Reconciler[T]) pass(ctx context.Context, component T) (outcome.Outcome, error) {
 	if err := r.letGo(ctx, client.ObjectKeyFromObject(component), component.GetUID()); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	if err := r.call(ctx, "PostRead", r.hooks.PostRead, component); err != nil {
-		return Outcome{}, err
+		return outcome.Outcome{}, err
 	}
 	if !component.GetDeletionTimestamp().IsZero() {
 		return r.delete(ctx, component)
 	}
 	if isSuspended(component) {
-		return Outcome{}, suspension(component, r.name)
+		return outcome.Outcome{}, status.Suspended(component.GetAnnotations()[r.name+"/"+AnnotationSuspendReason])
 	}
 	return r.applyWithHooks(ctx, component)
+}
+
+// ended notes the end of a pass, and returns when the next one is due.
+func (r *Reconciler[T]) ended(name types.NamespacedName, after time.Duration) reconcile.Result {
+	return reconcile.Result{RequeueAfter: r.schedules.of(name).End(after, r.options.MinInterval, r.clock.Now())}
+}
+
+// intervals returns the intervals of a component: its own, or those of the options.
+func (r *Reconciler[T]) intervals(component T) schedule.Intervals {
+	in := schedule.Intervals{Resync: r.options.ResyncInterval, Retry: r.options.RetryInterval, Timeout: r.options.Timeout}
+	if c, ok := any(component).(Resyncer); ok {
+		in.Resync = c.ResyncInterval()
+	}
+	if c, ok := any(component).(Retrier); ok && c.RetryInterval() > 0 {
+		in.Retry = c.RetryInterval()
+	}
+	if c, ok := any(component).(Timeouter); ok {
+		in.Timeout = c.Timeout()
+	}
+	return in
 }
 
 // newComponent returns an empty component.
@@ -167,7 +195,6 @@ func (r *Reconciler[T]) forget(name types.NamespacedName) {
 	r.written.forget(name)
 	r.residence.forget(name)
 	r.vitals.forget(name)
-	r.backoff.Forget(reconcile.Request{NamespacedName: name})
 	r.flights.cameTo(name, true)
 	r.inputs.Release(name.String())
 	r.forgetSource(name)
@@ -180,4 +207,29 @@ func (r *Reconciler[T]) disown(owner manifests.Owner) {
 	r.local.Forget(owner)
 	r.unfollow(owner)
 	r.leaveRemote(owner)
+}
+
+// Trigger wakes a component: it has a pass as soon as the rate limit lets it. It may be called from any goroutine, also before the
+// reconciler is started; then the pass follows the start.
+func (r *Reconciler[T]) Trigger(name types.NamespacedName) {
+	r.mu.Lock()
+	wake := r.wake
+	if wake == nil {
+		r.early = append(r.early, name)
+	}
+	r.mu.Unlock()
+	if wake != nil {
+		wake(name)
+	}
+}
+
+// listen begins to wake components, and with those that were triggered before.
+func (r *Reconciler[T]) listen(wake func(types.NamespacedName)) {
+	r.mu.Lock()
+	early := r.early
+	r.wake, r.early = wake, nil
+	r.mu.Unlock()
+	for _, name := range early {
+		wake(name)
+	}
 }

@@ -103,7 +103,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 			clear(checked)
 			r.carryOut(ctx, decided)
 		case len(decided.Blocked) > 0:
-			r.forecast.Blocked = outcome(decided, nil).Blocked
+			r.forecast.Blocked = publicBlocked(outcomeOf(decided, nil).Blocked)
 			return nil
 		case !r.wait(decided):
 			return nil
@@ -225,7 +225,7 @@ func (r *rehearsal) begins(a plan.Action) {
 
 func (r *rehearsal) step(a plan.Action, phase manifests.Phase, answer asked) Step {
 	s := Step{
-		Change: changeOf(a), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,
+		Change: Change(changeOf(a)), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,
 		Before: answer.Before, After: answer.After,
 	}
 	if a.Object == nil || a.Verb == plan.VerbDelete {

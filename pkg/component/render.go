@@ -11,6 +11,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -61,7 +62,7 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 	}
 	if last != nil && last.settled() && !in.target.engine.rescoped(*last) {
 		r.forgetSource(client.ObjectKeyFromObject(component))
-		last.told.enter(component.GetStatus(), component.GetGeneration(), r.clock.Now())
+		r.enterResults(component, last.told)
 		return *last, nil
 	}
 	var d draft
@@ -75,8 +76,15 @@ func (r *Reconciler[T]) render(ctx context.Context, component T, owner manifests
 		return rendering{}, err
 	}
 	r.rendered.put(client.ObjectKeyFromObject(component), rendered)
-	d.told.enter(component.GetStatus(), component.GetGeneration(), r.clock.Now())
+	r.enterResults(component, d.told)
 	return rendered, nil
+}
+
+// enterResults enters the results of a rendering into the status. They stay as they are where the generator was not called.
+func (r *Reconciler[T]) enterResults(component T, told *results) {
+	if all, ok := told.all(); ok {
+		*component.GetStatus() = status.WithGeneratorResults(*component.GetStatus(), all, component.GetGeneration(), r.clock.Now())
+	}
 }
 
 // normalised makes of a draft what is applied, and packs it. Its manifests are only kept as they were rendered where they are to be normalised

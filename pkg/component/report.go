@@ -2,65 +2,101 @@ package component
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 )
 
-// report ends a pass: it writes the status where it differs, tells of changes in one event, and says when to come back. After a conflict the
-// changes are still to be told.
+// report ends a pass: it writes the status if it differs, tells of changes in one event, and returns the delay before the
+// next pass. After a conflict the changes are still to be reported.
 func (r *Reconciler[T]) report(
-	ctx context.Context, req reconcile.Request, component T, loaded *metav1alpha1.Status, o Outcome, failure error,
+	ctx context.Context, req reconcile.Request, component T, loaded *metav1alpha1.Status, o outcome.Outcome, failure error,
 ) (after time.Duration, err error) {
-	status, deleting := component.GetStatus(), !component.GetDeletionTimestamp().IsZero()
-	r.suspect(req.NamespacedName, o)
-	counted := r.enterOutcome(ctx, component, loaded, o)
-	if condition.Interrupted(counted) {
-		return 0, counted
+	deleting, in := !component.GetDeletionTimestamp().IsZero(), r.intervals(component)
+	unrecorded := r.recordOutcome(ctx, component, loaded, o)
+	if condition.Interrupted(unrecorded) {
+		return 0, unrecorded
 	}
 	if failure == nil {
-		failure = counted
+		failure = unrecorded
 	}
 	p := condition.Of(failure)
-	v := r.inTime(component, judge(deleting, o, p))
-	summarise(status, component.GetGeneration(), v, r.clock.Now())
-	if o.Inventory != nil && !deleting {
-		// What ended earlier says nothing of the revision: its inputs may be newer.
-		status.History = judged(status.History, v, r.clock.Now())
-	}
-	acknowledge(component, r.name)
-	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, status) {
+	next, v := status.Next(*component.GetStatus(), status.Report{
+		Generation: component.GetGeneration(), Deleting: deleting, Outcome: o, Failure: p, KeepCounts: unrecorded != nil,
+		Timeout: in.Timeout, Acknowledged: r.acknowledged(component), Now: r.clock.Now(),
+	})
+	*component.GetStatus() = next
+	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, &next) {
 		if err := r.writeTimed(ctx, component, markOf(before)); err != nil {
 			return 0, r.untold(ctx, component, o, err)
 		}
 		r.acquit(req.NamespacedName)
 	}
 	r.concluded(ctx, component, o, p, v)
-	r.emit(component, o.Changes, v, loaded)
-	logPass(ctx, o.Changes, loaded, status)
-	return r.tidied(ctx, component, r.noLater(r.comeBack(req, component, o, p, v), o.NextDue)), nil
+	r.tell(component, status.EventOf(loaded, component.GetStatus(), o.Changes, v))
+	logPass(ctx, loaded, component.GetStatus(), o.Changes)
+	after = r.schedules.of(req.NamespacedName).Next(schedule.Pass{
+		Outcome: o, Failure: p, State: v.State, Reason: v.Reason, ProgressingSince: component.GetStatus().ProgressingSince,
+		Request: r.requestOf(component), Now: r.clock.Now(),
+	}, in)
+	return r.tidied(ctx, component, after), nil
 }
 
-// enterOutcome enters into the status what a pass found, and writes what of the inventory does not go there.
-func (r *Reconciler[T]) enterOutcome(ctx context.Context, component T, loaded *metav1alpha1.Status, o Outcome) error {
+// acknowledged returns the request for a pass that its sender wants to be acknowledged; empty without one.
+func (r *Reconciler[T]) acknowledged(component T) string {
+	request := component.GetAnnotations()[r.name+"/"+AnnotationReconcileRequested]
+	if component.GetAnnotations()[r.name+"/"+AnnotationReconcileAcknowledge] != request {
+		return ""
+	}
+	return request
+}
+
+// requestOf identifies the state of a component that a denied request belongs to.
+func (r *Reconciler[T]) requestOf(component T) schedule.Request {
+	return schedule.Request{
+		UID: component.GetUID(), Generation: component.GetGeneration(), Deleting: !component.GetDeletionTimestamp().IsZero(),
+		RequestedAt: component.GetAnnotations()[r.name+"/"+AnnotationReconcileRequested],
+	}
+}
+
+// tell records an event about a component, if there is one.
+func (r *Reconciler[T]) tell(component client.Object, e status.Event) {
+	if e.Type != "" {
+		r.recorder.Eventf(component, nil, e.Type, e.Reason, "Reconcile", "%s", e.Note)
+	}
+}
+
+// tellChanges reports the changes of a pass whose status was not written.
+func (r *Reconciler[T]) tellChanges(ctx context.Context, component T, o outcome.Outcome) {
+	s := component.GetStatus()
+	r.tell(component, status.ChangesEvent(s, o.Changes))
+	logPass(ctx, s, s, o.Changes)
+}
+
+// logPass logs a pass in one line, if it changed dependents or the state of the component.
+func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []outcome.Change) {
+	if line := status.LogLine(before, after, changes); line != nil {
+		log.FromContext(ctx).Info("reconciled", line...)
+	}
+}
+
+// recordOutcome records the inventory of a pass outside the status, where it takes Secrets.
+func (r *Reconciler[T]) recordOutcome(ctx context.Context, component T, loaded *metav1alpha1.Status, o outcome.Outcome) error {
 	if o.Inventory == nil || o.Observing {
 		return nil
 	}
-	err := r.keepInventory(ctx, component, markOf(r.persisted(component, loaded)), o.Inventory)
-	if err == nil {
-		count(component.GetStatus(), !component.GetDeletionTimestamp().IsZero(), o)
-	}
-	enterContested(component.GetStatus(), component.GetGeneration(), o, r.clock.Now())
-	return err
+	return r.keepInventory(ctx, component, markOf(r.persisted(component, loaded)), o.Inventory)
 }
 
 // writeTimed writes the status at the end of a pass.
@@ -70,7 +106,7 @@ func (r *Reconciler[T]) writeTimed(ctx context.Context, component T, recorded ma
 }
 
 // untold ends a pass whose status could not be written. That the component is gone is a conflict.
-func (r *Reconciler[T]) untold(ctx context.Context, component T, o Outcome, cause error) error {
+func (r *Reconciler[T]) untold(ctx context.Context, component T, o outcome.Outcome, cause error) error {
 	if apierrors.IsNotFound(cause) {
 		return r.conflict(client.ObjectKeyFromObject(component), "it does not exist any more")
 	}
@@ -79,21 +115,4 @@ func (r *Reconciler[T]) untold(ctx context.Context, component T, o Outcome, caus
 		r.tellChanges(ctx, component, o)
 	}
 	return cause
-}
-
-// inTime turns progress that takes too long into Stalled. The clock starts with new inputs, or when what was ready is no more.
-func (r *Reconciler[T]) inTime(component T, v verdict) verdict {
-	status := component.GetStatus()
-	if v.state != metav1alpha1.StateProgressing {
-		return v
-	}
-	if status.ProgressingSince == nil {
-		now := metav1.NewTime(r.clock.Now())
-		status.ProgressingSince = &now
-	}
-	timeout := r.timeout(component)
-	if timeout <= 0 || r.clock.Now().Before(status.ProgressingSince.Add(timeout)) {
-		return v
-	}
-	return verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, fmt.Sprintf("not ready within %s; %s", timeout, v.message)}
 }

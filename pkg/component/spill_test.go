@@ -18,6 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 )
 
 // entries returns n records of dependents, as they are once they are written.
@@ -224,7 +226,10 @@ func TestNoObjectThatIsWrittenIsLarge(t *testing.T) {
 	for range maxLookups {
 		large.status.Lookups = append(large.status.Lookups, metav1alpha1.Lookup{Group: name, Version: name, Kind: name, Namespace: name, Name: name}.String())
 	}
-	count(&large.status, false, Outcome{Waiting: slices.Repeat([]Waiting{waits(name, name, strings.Repeat("m", 2000))}, 20)})
+	report := metav1alpha1.DependentReport{Dependent: name, Reason: name, Message: strings.Repeat("m", 2000)}
+	large.status, _ = status.Next(large.status, status.Report{Outcome: outcome.Outcome{
+		Inventory: []metav1alpha1.InventoryEntry{}, Waiting: slices.Repeat([]outcome.Waiting{{DependentReport: report}}, 20),
+	}})
 	for _, c := range []struct {
 		what   string
 		object any

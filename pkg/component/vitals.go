@@ -12,6 +12,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
 
@@ -106,29 +108,29 @@ func (v *vitals) passed(ctx context.Context, outcome string, err error) {
 }
 
 // concluded tells what a pass came to by the verdict and the status that it ended with.
-func (r *Reconciler[T]) concluded(ctx context.Context, component T, o Outcome, p *condition.Error, v verdict) {
-	outcome, failed := string(v.state), failing(o, p)
-	if failed && !isStuck(v) {
+func (r *Reconciler[T]) concluded(ctx context.Context, component T, o outcome.Outcome, p *condition.Error, v status.Verdict) {
+	outcome, failed := string(v.State), failing(o, p)
+	if failed && !v.NeedsPerson() {
 		outcome = outcomeRetrying
 	}
 	r.vitals.meter.Pass(outcome)
-	r.vitals.tracer.Outcome(ctx, outcome, v.reason)
-	if failed || isStuck(v) {
-		r.vitals.tracer.Fail(ctx, v.message)
+	r.vitals.tracer.Outcome(ctx, outcome, v.Reason)
+	if failed || v.NeedsPerson() {
+		r.vitals.tracer.Fail(ctx, v.Message)
 	}
 	name, known := client.ObjectKeyFromObject(component), counted(component.GetStatus())
 	known.Contested = len(o.Contested)
 	r.vitals.population.Note(name, known)
-	if v.state == metav1alpha1.StateReady {
+	if v.State == metav1alpha1.StateReady {
 		r.vitals.ready(name, r.clock.Now())
 	}
 }
 
 // failing says that something went wrong in a pass: it is retried, or needs a person.
-func failing(o Outcome, p *condition.Error) bool {
+func failing(o outcome.Outcome, p *condition.Error) bool {
 	if p != nil {
 		return p.Reason != metav1alpha1.ReasonSuspended && p.Reason != metav1alpha1.ReasonForeignFinalizers
 	}
-	failed, _ := failures(o.Waiting)
+	failed, _ := o.Failures()
 	return len(failed) > 0
 }

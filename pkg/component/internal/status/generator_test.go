@@ -1,4 +1,4 @@
-package component
+package status
 
 import (
 	"fmt"
@@ -34,13 +34,9 @@ func TestResultsOfAGeneratorBecomeACondition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status := &metav1alpha1.Status{}
 			meta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: metav1alpha1.ConditionGeneratorResults, Status: metav1.ConditionTrue, Reason: "Before"})
-			r := &results{}
-			for _, result := range c.told {
-				r.add(result)
-			}
-			r.enter(status, 3, time.Unix(1, 0))
+			next := WithGeneratorResults(*status, c.told, 3, time.Unix(1, 0))
 			got := ""
-			if found := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionGeneratorResults); found != nil {
+			if found := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionGeneratorResults); found != nil {
 				got = found.Reason + ": " + found.Message
 			}
 			if got != c.want {

@@ -1,4 +1,4 @@
-package component
+package status
 
 import (
 	"testing"
@@ -20,23 +20,23 @@ func TestHistoryOfARevision(t *testing.T) {
 	progressing := revision(1, metav1alpha1.RevisionProgressing, "", 1, nil)
 	failed := revision(1, metav1alpha1.RevisionFailed, "DependentFailed", 1, nil)
 	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(2)))
-	stalls := verdict{state: metav1alpha1.StateStalled, reason: "DependentFailed"}
+	stalls := Verdict{State: metav1alpha1.StateStalled, Reason: "DependentFailed"}
 	for _, c := range []struct {
 		name   string
 		before metav1alpha1.RevisionRecord
-		v      verdict
+		v      Verdict
 		want   metav1alpha1.RevisionRecord
 	}{
-		{"ends when it is ready", progressing, verdict{state: metav1alpha1.StateReady}, ready},
+		{"ends when it is ready", progressing, Verdict{State: metav1alpha1.StateReady}, ready},
 		{"has failed when it is stalled, but is not over", progressing, stalls, failed},
-		{"goes on after a failure", failed, verdict{state: metav1alpha1.StateProgressing}, progressing},
-		{"is ready after a failure", failed, verdict{state: metav1alpha1.StateReady}, ready},
+		{"goes on after a failure", failed, Verdict{State: metav1alpha1.StateProgressing}, progressing},
+		{"is ready after a failure", failed, Verdict{State: metav1alpha1.StateReady}, ready},
 		{"stays ready whatever comes later", ready, stalls, ready},
-		{"is not judged while it is suspended", progressing, verdict{state: metav1alpha1.StateSuspended}, progressing},
+		{"is not judged while it is suspended", progressing, Verdict{State: metav1alpha1.StateSuspended}, progressing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			history := []metav1alpha1.RevisionRecord{c.before}
-			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.want}, judged(history, c.v, at(2).Time)); diff != "" {
+			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.want}, judgeRevision(history, c.v, at(2).Time)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.before}, history); diff != "" {
@@ -66,7 +66,7 @@ func TestANewRevisionEndsTheOneBefore(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := begun([]metav1alpha1.RevisionRecord{c.before}, next)
+			got := BeginRevision([]metav1alpha1.RevisionRecord{c.before}, next)
 			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, c.want}, got); diff != "" {
 				t.Error(diff)
 			}
@@ -113,12 +113,12 @@ func TestHistoryOfInputsThatDoNotRender(t *testing.T) {
 		},
 		{
 			"tells of them again, where the revision before was back meanwhile",
-			resumed([]metav1alpha1.RevisionRecord{broken, ready}, at(5).Time), attempt("b", "GenerateFailed", 9),
+			EndAttempt([]metav1alpha1.RevisionRecord{broken, ready}, at(5).Time), attempt("b", "GenerateFailed", 9),
 			[]metav1alpha1.RevisionRecord{attempt("b", "GenerateFailed", 9), over, ready},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, attempted(c.before, c.next)); diff != "" {
+			if diff := cmp.Diff(c.want, AddAttempt(c.before, c.next)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -129,22 +129,22 @@ func TestARevisionAfterInputsThatDidNotRender(t *testing.T) {
 	broken, progressing := attempt("b", "GenerateFailed", 3), revision(1, metav1alpha1.RevisionProgressing, "", 1, nil)
 	next := revision(2, metav1alpha1.RevisionProgressing, "", 9, nil)
 	superseded := revision(1, metav1alpha1.RevisionSuperseded, "", 1, new(at(9)))
-	got := begun([]metav1alpha1.RevisionRecord{broken, progressing}, next)
+	got := BeginRevision([]metav1alpha1.RevisionRecord{broken, progressing}, next)
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, broken, superseded}, got); diff != "" {
 		t.Errorf("of other inputs: %s", diff)
 	}
 	next.Digest = broken.Digest
-	got = begun([]metav1alpha1.RevisionRecord{broken, progressing}, next)
+	got = BeginRevision([]metav1alpha1.RevisionRecord{broken, progressing}, next)
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, superseded}, got); diff != "" {
 		t.Errorf("of the same inputs: %s", diff)
 	}
 	over := attempt("b", "GenerateFailed", 3)
 	over.Ended = new(at(5))
-	got = begun([]metav1alpha1.RevisionRecord{over, progressing}, next)
+	got = BeginRevision([]metav1alpha1.RevisionRecord{over, progressing}, next)
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, over, superseded}, got); diff != "" {
 		t.Errorf("of the same inputs, given up meanwhile: %s", diff)
 	}
-	judgedNow := judged([]metav1alpha1.RevisionRecord{broken, progressing}, verdict{state: metav1alpha1.StateReady}, at(5).Time)
+	judgedNow := judgeRevision([]metav1alpha1.RevisionRecord{broken, progressing}, Verdict{State: metav1alpha1.StateReady}, at(5).Time)
 	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(5)))
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{broken, ready}, judgedNow); diff != "" {
 		t.Errorf("the one before goes on: %s", diff)
@@ -167,7 +167,7 @@ func TestARevisionThatIsBackEndsTheAttemptAfterIt(t *testing.T) {
 		{"where there is one", 5, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, resumed(c.before, at(c.minute).Time)); diff != "" {
+			if diff := cmp.Diff(c.want, EndAttempt(c.before, at(c.minute).Time)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -177,18 +177,18 @@ func TestARevisionThatIsBackEndsTheAttemptAfterIt(t *testing.T) {
 func TestInputsThatDoNotRenderMakeRoomFirst(t *testing.T) {
 	history := []metav1alpha1.RevisionRecord{revision(1, metav1alpha1.RevisionReady, "", 1, new(at(2)))}
 	for n := range 20 {
-		history = attempted(history, attempt(string(rune('a'+n)), "GenerateFailed", n))
+		history = AddAttempt(history, attempt(string(rune('a'+n)), "GenerateFailed", n))
 	}
 	if len(history) != 10 || history[0].Digest != "t" || history[9].Revision != 1 {
 		t.Errorf("want the last attempts, and the revision before: %v", history)
 	}
 	for number := range int64(10) {
-		history = begun(history, revision(number+2, metav1alpha1.RevisionProgressing, "", int(number), nil))
+		history = BeginRevision(history, revision(number+2, metav1alpha1.RevisionProgressing, "", int(number), nil))
 	}
 	if len(history) != 10 || history[0].Revision != 11 || history[9].Revision != 2 {
 		t.Errorf("want revisions 11 to 2: %v", history)
 	}
-	history = attempted(history, attempt("x", "GenerateFailed", 30))
+	history = AddAttempt(history, attempt("x", "GenerateFailed", 30))
 	if len(history) != 10 || history[0].Digest != "x" || history[9].Revision != 3 {
 		t.Errorf("want the attempt, and revisions 11 to 3: %v", history)
 	}
@@ -197,7 +197,7 @@ func TestInputsThatDoNotRenderMakeRoomFirst(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	var history []metav1alpha1.RevisionRecord
 	for number := range int64(25) {
-		history = begun(history, revision(number+1, metav1alpha1.RevisionProgressing, "", int(number), nil))
+		history = BeginRevision(history, revision(number+1, metav1alpha1.RevisionProgressing, "", int(number), nil))
 	}
 	if len(history) != 10 || history[0].Revision != 25 || history[9].Revision != 16 {
 		t.Errorf("want revisions 25 to 16, got %v", history)

@@ -1,45 +1,53 @@
-package component
+package schedule
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 )
 
-func TestAfterRefusal(t *testing.T) {
-	r, fake := newTimed(Options{RetryInterval: 10 * time.Minute})
-	component := &part{}
-	component.Namespace, component.Name, component.UID = shop.Namespace, shop.Name, "u1"
-	forbidden := Outcome{Waiting: []Waiting{fails("A a", "Forbidden", "x", true)}}
-	pass := func(o Outcome, p *condition.Error) time.Duration {
-		return r.comeBack(shop, component, o, p, judge(!component.DeletionTimestamp.IsZero(), o, p))
+func denial(message string) outcome.Outcome {
+	o := fails("Forbidden", true)
+	o.Waiting[0].Message = message
+	return o
+}
+
+func TestRetryAfterADenial(t *testing.T) {
+	var s State
+	now, request := start, Request{UID: "u1"}
+	in := Intervals{Retry: 10 * time.Minute, Timeout: 10 * time.Minute}
+	forbidden := fails("Forbidden", true)
+	pass := func(o outcome.Outcome, p *condition.Error) time.Duration {
+		state := metav1alpha1.StateStalled
+		if p == nil && o.Done() {
+			state = metav1alpha1.StateReady
+		}
+		return s.Next(Pass{Outcome: o, Failure: p, State: state, Request: request, Now: now}, in)
 	}
 	soon := func(t *testing.T, after time.Duration) { between(t, after, 400*time.Millisecond, 500*time.Millisecond) }
-	waited := func(d time.Duration) { fake.SetTime(fake.Now().Add(d)) }
+	waited := func(d time.Duration) { now = now.Add(d) }
 
-	passes, began := 0, fake.Now()
+	passes, began := 0, now
 	for after := pass(forbidden, nil); after < 10*time.Minute; after = pass(forbidden, nil) {
 		waited(after)
 		passes++
 	}
-	if passes > 16 || fake.Since(began) > 20*time.Minute {
-		t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, fake.Since(began))
+	if passes > 16 || now.Sub(began) > 20*time.Minute {
+		t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, now.Sub(began))
 	}
 	t.Run("events do not make it begin anew", func(t *testing.T) {
 		waited(time.Second)
 		between(t, pass(forbidden, nil), 10*time.Minute, 10*time.Minute)
 	})
 	for what, edit := range map[string]func(){
-		"another spec":           func() { component.Generation++ },
-		"a request for a pass":   func() { component.Annotations = map[string]string{"parts.example.com/reconcile-requested-at": "now"} },
-		"its deletion":           func() { component.DeletionTimestamp = new(metav1.Now()) },
-		"a component of its own": func() { component.UID += "'" },
+		"another spec":           func() { request.Generation++ },
+		"a request for a pass":   func() { request.RequestedAt = "now" },
+		"its deletion":           func() { request.Deleting = true },
+		"a component of its own": func() { request.UID += "'" },
 	} {
 		t.Run(what+" does", func(t *testing.T) {
 			edit()
@@ -48,12 +56,12 @@ func TestAfterRefusal(t *testing.T) {
 			between(t, pass(forbidden, nil), 10*time.Minute, 10*time.Minute)
 		})
 	}
-	t.Run("so does another refusal after it was allowed", func(t *testing.T) {
-		pass(Outcome{Ready: 1, Desired: 1}, nil)
+	t.Run("so does another denial after it was allowed", func(t *testing.T) {
+		pass(outcome.Outcome{Ready: 1, Desired: 1}, nil)
 		soon(t, pass(forbidden, nil))
 	})
 	t.Run("so does what was not refused before", func(t *testing.T) {
-		other := Outcome{Waiting: []Waiting{fails("A a", "Forbidden", "y", true)}}
+		other := denial("y")
 		waited(time.Hour)
 		soon(t, pass(other, nil))
 		waited(time.Minute)
@@ -63,21 +71,21 @@ func TestAfterRefusal(t *testing.T) {
 		})
 	})
 	t.Run("nor does what is refused in other words each time, in the end", func(t *testing.T) {
-		passes, began := 0, fake.Now()
+		passes, began := 0, now
 		for after := time.Duration(0); after < 10*time.Minute && passes <= 30; passes++ {
-			after = pass(Outcome{Waiting: []Waiting{fails("A a", "Forbidden", fmt.Sprint(passes), true)}}, nil)
+			after = pass(denial(fmt.Sprint(passes)), nil)
 			waited(after)
 		}
 		if passes > 30 {
-			t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, fake.Since(began))
+			t.Errorf("%d passes in %s before it comes at the retry interval alone", passes, now.Sub(began))
 		}
-		component.Generation++
+		request.Generation++
 		pass(forbidden, nil)
 	})
 	t.Run("what was refused before anything was applied counts, too", func(t *testing.T) {
 		p := &condition.Error{Reason: metav1alpha1.ReasonForbidden, Message: "x", Terminal: true}
-		soon(t, pass(Outcome{}, p))
+		soon(t, pass(outcome.Outcome{}, p))
 		waited(time.Minute)
-		between(t, pass(Outcome{}, p), 48*time.Second, time.Minute)
+		between(t, pass(outcome.Outcome{}, p), 48*time.Second, time.Minute)
 	})
 }

@@ -1,0 +1,156 @@
+package schedule
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+)
+
+// Intervals are the intervals of a component.
+type Intervals struct {
+	// Resync is the interval of the resync; zero or less turns it off.
+	Resync time.Duration
+	// Retry is the delay after a failure that a retry alone cannot help.
+	Retry time.Duration
+	// Timeout bounds the progress of the component; zero or less is none.
+	Timeout time.Duration
+}
+
+// State is the memory of one component: its last pass, and its back-off. The zero value is that of a component without a
+// pass. Only passes use it, and a component has a single pass at a time, so it needs no lock.
+type State struct {
+	ended, due time.Time
+	// observing is the begin of the first of several consecutive passes that only waited for watches.
+	observing time.Time
+	// delay is that of the last retry.
+	delay  time.Duration
+	denied denied
+}
+
+// Begin returns how long a pass has to wait for the rate limit; zero if it may run now. All events until then are
+// handled by one pass. A pass before it is due was started by an event, and an event resets the back-off of retries.
+func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration) {
+	if s.due.IsZero() || now.Before(s.due) {
+		s.ResetRetry()
+	}
+	if minimum <= 0 || s.ended.IsZero() {
+		return 0
+	}
+	return max(0, s.ended.Add(minimum).Sub(now))
+}
+
+// End notes the end of a pass, and returns the delay before the next one, given the delay that the pass asks for; zero is
+// none. The rate limit lengthens it.
+func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
+	if after > 0 {
+		after = max(after, minimum)
+	}
+	s.ended, s.due, s.observing = now, time.Time{}, time.Time{}
+	if after > 0 {
+		s.due = now.Add(after)
+	}
+	return after
+}
+
+// Observe notes a pass that did nothing because the first list of a watch is under way. That watch starts the next pass,
+// and the rate limit does not count this one. It returns the delay until the timeout, and whether there is time left.
+func (s *State) Observe(progressing *metav1.Time, timeout time.Duration, now time.Time) (after time.Duration, inTime bool) {
+	if s.observing.IsZero() {
+		s.observing = now
+	}
+	if progressing == nil {
+		progressing = new(metav1.NewTime(s.observing))
+	}
+	after = timeLeft(progressing, timeout, now)
+	s.due = now.Add(after)
+	return after, timeout <= 0 || after > 0
+}
+
+// ObservingSince returns the begin of the wait for watches, zero without one.
+func (s *State) ObservingSince() time.Time { return s.observing }
+
+// Pass is the end of a pass, as far as it decides when the next one is due.
+type Pass struct {
+	Outcome outcome.Outcome
+	// Failure is the error that ended the pass, nil without one.
+	Failure *condition.Error
+	// State and Reason are those of the verdict.
+	State  metav1alpha1.State
+	Reason string
+	// ProgressingSince is that of the status.
+	ProgressingSince *metav1.Time
+	Request          Request
+	Now              time.Time
+}
+
+// Next returns the delay before the next pass if no event comes before; zero without a next pass.
+func (s *State) Next(p Pass, in Intervals) time.Duration {
+	after := s.next(p, in)
+	left := timeLeft(p.ProgressingSince, in.Timeout, p.Now)
+	if p.State == metav1alpha1.StateProgressing && left > 0 && (after == 0 || left < after) {
+		after = left
+	}
+	return noLater(after, p.Outcome.NextDue, p.Now)
+}
+
+// isIdle reports whether only an event can end the wait of a component.
+func isIdle(p Pass) bool {
+	return p.State == metav1alpha1.StateSuspended || p.Reason == metav1alpha1.ReasonForeignFinalizers
+}
+
+func (s *State) next(p Pass, in Intervals) time.Duration {
+	failed, terminal := p.Outcome.Failures()
+	switch {
+	case isIdle(p):
+		return 0
+	case p.Failure != nil && p.Failure.RetryAfter > 0:
+		return p.Failure.RetryAfter
+	case p.Failure != nil && !p.Failure.Terminal, len(failed) > len(terminal),
+		slices.ContainsFunc(p.Outcome.Blocked, outcome.Blocked.Unlisted):
+		return s.Retry()
+	}
+	s.ResetRetry()
+	if digest := denialDigest(p.Request.Deleting, terminal, p.Failure); digest != "" {
+		return s.retryDenied(p.Request, digest, in.Retry, p.Now)
+	}
+	s.denied = denied{}
+	unobserved := len(terminal) > 0 || len(p.Outcome.Unwatched) > 0
+	if unobserved || p.State == metav1alpha1.StateStalled || p.Request.Deleting {
+		return in.Retry
+	}
+	return resync(in.Resync)
+}
+
+// resync spreads the resyncs of many components by up to a tenth of the interval.
+func resync(interval time.Duration) time.Duration {
+	if interval <= 0 {
+		return 0
+	}
+	return interval + rand.N(interval/10+1)
+}
+
+// noLater shortens a delay to end at due, unless due is zero. A delay of zero is endless.
+func noLater(delay time.Duration, due, now time.Time) time.Duration {
+	if due.IsZero() {
+		return delay
+	}
+	left := max(time.Millisecond, due.Sub(now))
+	if delay == 0 {
+		return left
+	}
+	return min(delay, left)
+}
+
+// timeLeft returns how long the progress of a component may still take; zero if its time is over or not bounded.
+func timeLeft(since *metav1.Time, timeout time.Duration, now time.Time) time.Duration {
+	if since == nil || timeout <= 0 {
+		return 0
+	}
+	return max(0, since.Add(timeout).Sub(now))
+}

@@ -1,0 +1,239 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func waits(name, reason, message string) outcome.Waiting {
+	report := metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}
+	return outcome.Waiting{DependentReport: report}
+}
+
+func fails(reason string, terminal bool) outcome.Outcome {
+	w := waits("A a", reason, "x")
+	w.Failed, w.Terminal = true, terminal
+	return outcome.Outcome{Waiting: []outcome.Waiting{w}}
+}
+
+// between checks a delay that has jitter.
+func between(t *testing.T, got, low, high time.Duration) {
+	t.Helper()
+	if got < low || got > high {
+		t.Errorf("got %s, want %s to %s", got, low, high)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	var s State
+	for i, longest := range []time.Duration{
+		500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
+		32 * time.Second, time.Minute, time.Minute, time.Minute,
+	} {
+		t.Run(fmt.Sprintf("retry %d", i+1), func(t *testing.T) { between(t, s.Retry(), longest*4/5, longest) })
+	}
+	t.Run("of another component begins anew", func(t *testing.T) {
+		between(t, new(State).Retry(), 400*time.Millisecond, 500*time.Millisecond)
+	})
+	t.Run("begins anew after a reset", func(t *testing.T) {
+		s.ResetRetry()
+		between(t, s.Retry(), 400*time.Millisecond, 500*time.Millisecond)
+	})
+	t.Run("is spread at random", func(t *testing.T) {
+		different := map[time.Duration]bool{}
+		for range 20 {
+			different[s.Retry()] = true
+		}
+		if len(different) < 10 {
+			t.Errorf("only %d different delays", len(different))
+		}
+	})
+}
+
+func TestEventsResetTheBackoff(t *testing.T) {
+	var s State
+	now := start
+	retry := func() time.Duration {
+		if wait := s.Begin(0, now); wait != 0 {
+			t.Fatalf("must wait %s", wait)
+		}
+		return s.End(s.Retry(), 0, now)
+	}
+	after := retry()
+	between(t, after, 400*time.Millisecond, 500*time.Millisecond)
+	for range 5 {
+		now = now.Add(after)
+		after = retry()
+	}
+	between(t, after, 12*time.Second, 16*time.Second)
+	now = now.Add(after / 2) // Before it is due: an event.
+	between(t, retry(), 400*time.Millisecond, 500*time.Millisecond)
+}
+
+func TestRateLimit(t *testing.T) {
+	var s State
+	const minimum = 10 * time.Second
+	begins := func(after, want time.Duration) {
+		t.Helper()
+		if wait := s.Begin(minimum, start.Add(after)); wait != want {
+			t.Errorf("has to wait %s, want %s", wait, want)
+		}
+	}
+	begins(0, 0)
+	if after := s.End(time.Second, minimum, start); after != minimum {
+		t.Errorf("a retry comes after %s, before the interval is over", after)
+	}
+	begins(0, 10*time.Second)
+	begins(4*time.Second, 6*time.Second)
+	begins(10*time.Second, 0)
+	if after := s.End(0, minimum, start); after != 0 {
+		t.Errorf("nothing is due, but a pass comes after %s", after)
+	}
+	if after := s.End(time.Hour, minimum, start); after != time.Hour {
+		t.Errorf("a later pass comes after %s", after)
+	}
+}
+
+func TestWatchesThatDeliverNothing(t *testing.T) {
+	var s State
+	now := start
+	if after, inTime := s.Observe(nil, time.Minute, now); !inTime || after != time.Minute {
+		t.Errorf("comes back after %s, in time: %t", after, inTime)
+	}
+	now = now.Add(40 * time.Second)
+	if wait := s.Begin(time.Hour, now); wait != 0 {
+		t.Errorf("a pass that did nothing makes the next wait %s", wait)
+	}
+	if after, inTime := s.Observe(nil, time.Minute, now); !inTime || after != 20*time.Second {
+		t.Errorf("comes back after %s, in time: %t", after, inTime)
+	}
+	now = now.Add(20 * time.Second)
+	if _, inTime := s.Observe(nil, time.Minute, now); inTime {
+		t.Error("the timeout is not noticed")
+	}
+	if !s.ObservingSince().Equal(start) {
+		t.Errorf("the wait began at %s", s.ObservingSince())
+	}
+	if _, inTime := s.Observe(nil, 0, now); !inTime {
+		t.Error("a component without a timeout runs out of time")
+	}
+}
+
+func TestNextPass(t *testing.T) {
+	in := Intervals{Resync: time.Hour, Retry: time.Minute, Timeout: 10 * time.Minute}
+	waiting := outcome.Outcome{Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "NotGone", "finalizers hold it")}}
+	const (
+		ready, progressing = metav1alpha1.StateReady, metav1alpha1.StateProgressing
+		stalled, goes      = metav1alpha1.StateStalled, metav1alpha1.StateDeleting
+	)
+	blocked := outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Count: 1}}}
+	unlisted := outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Error: "no answer"}}}
+	for _, c := range []struct {
+		name     string
+		outcome  outcome.Outcome
+		state    metav1alpha1.State
+		min, max time.Duration
+	}{
+		{"a ready component is due at the resync", outcome.Outcome{Ready: 1, Desired: 1}, ready, time.Hour, 66 * time.Minute},
+		{"a progressing component has until its timeout", waiting, progressing, time.Second, 10 * time.Minute},
+		{"a transient failure is retried at once", fails("Timeout", false), progressing, 1, time.Second},
+		{"a terminal failure is retried at the retry interval", fails("Invalid", true), stalled, time.Minute, time.Minute},
+		{"a missing right is retried soon", fails("Forbidden", true), stalled, 1, time.Second},
+		{"so is a namespace that has to be emptied", fails("NamespaceNotEmpty", true), stalled, 1, time.Second},
+		{"so is any denial in a deletion", fails("BadRequest", true), goes, 1, time.Second},
+		{"a Job that failed in a deletion is watched", fails("DependentFailed", true), goes, time.Minute, time.Minute},
+		{"a waiting deletion is due at the retry interval", waiting, goes, time.Minute, time.Minute},
+		{"so is a deletion with foreign instances", blocked, goes, time.Minute, time.Minute},
+		{"a deletion that cannot list instances is retried", unlisted, goes, 1, time.Second},
+		{"a deletion that fails is retried at once", fails("Timeout", false), goes, 1, time.Second},
+		{"a suspended component has no next pass", waiting, metav1alpha1.StateSuspended, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s State
+			got := s.Next(Pass{
+				Outcome: c.outcome, State: c.state, ProgressingSince: new(metav1.NewTime(start)), Now: start,
+				Request: Request{Deleting: c.state == goes},
+			}, in)
+			between(t, got, c.min, c.max)
+		})
+	}
+}
+
+func TestDeadlinesUnderEvents(t *testing.T) {
+	var s State
+	waiting := outcome.Outcome{Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "InProgress", "")}}
+	in := Intervals{Timeout: time.Minute, Retry: time.Hour}
+	for now := start; now.Before(start.Add(time.Minute)); now = now.Add(700 * time.Millisecond) {
+		after := s.Next(Pass{
+			Outcome: waiting, State: metav1alpha1.StateProgressing, ProgressingSince: new(metav1.NewTime(start)), Now: now,
+		}, in)
+		if due := now.Add(after); !due.Equal(start.Add(time.Minute)) {
+			t.Fatalf("an event moved the timeout to %s", due)
+		}
+	}
+}
+
+func TestNextPassAfterErrors(t *testing.T) {
+	cause := errors.New("busy")
+	retry := func(after time.Duration) error { return &condition.Retry{Cause: cause, After: after} }
+	for _, c := range []struct {
+		name      string
+		err       error
+		since     time.Duration
+		low, high time.Duration
+	}{
+		{"an error with a delay", retry(7 * time.Second), 0, 7 * time.Second, 7 * time.Second},
+		{"an error with a delay in its chain", fmt.Errorf("generate: %w", retry(7*time.Second)), 0, 7 * time.Second, 7 * time.Second},
+		{"an error that leaves the delay open", retry(0), 0, 400 * time.Millisecond, 500 * time.Millisecond},
+		{"a terminal error", reconcile.TerminalError(cause), 0, time.Hour, time.Hour},
+		{"a plain error", cause, 0, 400 * time.Millisecond, 500 * time.Millisecond},
+		{"a delay that is longer than the time left", retry(10 * time.Minute), 50 * time.Second, 10 * time.Second, 10 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s State
+			p := condition.FromAuthor(c.err, "Failed", false)
+			between(t, s.Next(Pass{
+				Failure: p, State: p.EffectiveState(), ProgressingSince: new(metav1.NewTime(start.Add(-c.since))), Now: start,
+			}, Intervals{Retry: time.Hour, Timeout: time.Minute}), c.low, c.high)
+		})
+	}
+}
+
+func TestResync(t *testing.T) {
+	between(t, resync(time.Hour), time.Hour, 66*time.Minute)
+	if resync(0) != 0 || resync(-1) != 0 {
+		t.Error("it is not off")
+	}
+}
+
+func TestNoLater(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		delay time.Duration
+		due   time.Time
+		want  time.Duration
+	}{
+		{"the delay stands if nothing is due", time.Hour, time.Time{}, time.Hour},
+		{"an earlier due time shortens it", time.Hour, time.Unix(1060, 0), time.Minute},
+		{"a later due time does not", time.Minute, time.Unix(4600, 0), time.Minute},
+		{"a due time ends an endless delay", 0, time.Unix(1060, 0), time.Minute},
+		{"an overdue pass comes at once", 0, time.Unix(900, 0), time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := noLater(c.delay, c.due, time.Unix(1000, 0)); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}

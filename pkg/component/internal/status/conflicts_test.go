@@ -1,0 +1,74 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+func report(dependent, reason string) metav1alpha1.DependentReport {
+	return metav1alpha1.DependentReport{Dependent: dependent, Reason: reason, Message: "why " + dependent}
+}
+
+func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
+	missing := outcome.Waiting{DependentReport: report("a", plan.WaitContested)}
+	slow := outcome.Waiting{DependentReport: report("b", plan.WaitInProgress)}
+	contested := []metav1alpha1.DependentReport{report("a", plan.WaitContested)}
+	for _, c := range []struct {
+		name    string
+		outcome outcome.Outcome
+		want    Verdict
+	}{
+		{"one that is there", outcome.Outcome{Contested: contested}, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"}},
+		{
+			"one that is missing, in the same words",
+			outcome.Outcome{Contested: contested, Waiting: []outcome.Waiting{missing}},
+			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"},
+		},
+		{
+			"not before others are ready",
+			outcome.Outcome{Contested: contested, Waiting: []outcome.Waiting{slow}},
+			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: b (why b)"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Judge(false, c.outcome, nil); got != c.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestReportsNameEachDependentOnce(t *testing.T) {
+	o := outcome.Outcome{
+		Waiting:   []outcome.Waiting{{DependentReport: report("b", plan.WaitInProgress)}, {DependentReport: report("a", plan.WaitContested)}},
+		Contested: []metav1alpha1.DependentReport{report("a", plan.WaitContested), report("c", plan.WaitContested)},
+	}
+	want := []metav1alpha1.DependentReport{report("b", plan.WaitInProgress), report("a", plan.WaitContested), report("c", plan.WaitContested)}
+	if diff := cmp.Diff(want, o.Reports()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheConditionContestedLastsAsLongAsThereIsOne(t *testing.T) {
+	var status metav1alpha1.Status
+	is := func() bool { return meta.IsStatusConditionTrue(status.Conditions, metav1alpha1.ConditionContested) }
+	now := time.Unix(1000, 0)
+	contested := outcome.Outcome{Contested: []metav1alpha1.DependentReport{report("a", plan.WaitContested)}}
+	if setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now}); !is() {
+		t.Error("it is missing")
+	}
+	if setRepairConflicts(&status, Report{Generation: 1, Outcome: outcome.Outcome{}, Now: now}); is() {
+		t.Error("it stays when there is none any more")
+	}
+	setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now})
+	if setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended}, now); is() {
+		t.Error("it stays while the component is suspended")
+	}
+}

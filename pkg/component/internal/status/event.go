@@ -1,0 +1,120 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+)
+
+// maxNote is the limit of the events API for a note, in bytes.
+const maxNote = 1024
+
+// Event is a Kubernetes event about a component. The zero value is no event.
+type Event struct {
+	Type, Reason, Note string
+}
+
+// Warning returns an event of type Warning, with a note that fits into it.
+func Warning(reason, note string) Event {
+	return Event{corev1.EventTypeWarning, reason, condition.Truncate(note, maxNote)}
+}
+
+// EventOf returns the event of a pass: its changes, and a new state that a person should see. before is the status when
+// the pass began, after the status at its end. A pass without changes and news has no event. There is one event for a
+// pass, because an event for each object would double the load on the API server.
+func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Verdict) Event {
+	conflict := appears(before, after, metav1alpha1.ConditionContested)
+	news := conflict || v.State != metav1alpha1.StateProgressing &&
+		(before.State != v.State || v.NeedsPerson() && readyOf(before).Message != readyOf(after).Message)
+	if len(changes) == 0 && !news {
+		return Event{}
+	}
+	kind := corev1.EventTypeNormal
+	if v.NeedsPerson() || conflict {
+		kind = corev1.EventTypeWarning
+	}
+	var notes []string
+	if len(changes) > 0 {
+		notes = append(notes, describeChanges(changes))
+	}
+	if news {
+		notes = append(notes, v.Message)
+	}
+	return Event{kind, v.Reason, condition.Truncate(strings.Join(notes, "; "), maxNote)}
+}
+
+// ChangesEvent returns the event of a pass that changed dependents and could not write its status.
+func ChangesEvent(status *metav1alpha1.Status, changes []outcome.Change) Event {
+	v := Verdict{State: metav1alpha1.StateProgressing, Reason: metav1alpha1.ReasonDependentsNotReady}
+	return EventOf(status, status, changes, v)
+}
+
+// LogLine returns the keys and values of the log line of a pass; nil for a pass without changes and news.
+func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any {
+	was, is := readyOf(before), readyOf(after)
+	stalled := meta.IsStatusConditionTrue(after.Conditions, metav1alpha1.ConditionStalled)
+	news := after.State != before.State || is.Reason != was.Reason || stalled && is.Message != was.Message
+	if len(changes) == 0 && !news {
+		return nil
+	}
+	return []any{"changes", CountVerbs(changes), "state", after.State, "reason", is.Reason, "message", is.Message}
+}
+
+// CountVerbs counts the changes by verb, in the order in which the verbs occur first.
+func CountVerbs(changes []outcome.Change) string {
+	return countBy(changes, func(c outcome.Change) string { return strings.ToLower(c.Verb) }, func(verb string, n int) string {
+		return fmt.Sprintf("%s %d", verb, n)
+	})
+}
+
+// describeChanges counts the changes by wave and verb, and names the object of a single change.
+func describeChanges(changes []outcome.Change) string {
+	if len(changes) == 1 {
+		c := changes[0]
+		return fmt.Sprintf("%s %s in wave %d: %s", strings.ToLower(c.Verb), c.Key, c.Wave, c.Reason)
+	}
+	type group struct {
+		wave int
+		verb string
+	}
+	return countBy(changes, func(c outcome.Change) group { return group{c.Wave, strings.ToLower(c.Verb)} },
+		func(g group, n int) string { return fmt.Sprintf("%s %d in wave %d", g.verb, n, g.wave) })
+}
+
+// countBy counts the changes by group, in the order in which the groups occur first, and joins the texts of the groups.
+func countBy[G comparable](changes []outcome.Change, groupOf func(outcome.Change) G, text func(G, int) string) string {
+	counts := map[G]int{}
+	var order []G
+	for _, c := range changes {
+		g := groupOf(c)
+		if counts[g] == 0 {
+			order = append(order, g)
+		}
+		counts[g]++
+	}
+	parts := make([]string, 0, len(order))
+	for _, g := range order {
+		parts = append(parts, text(g, counts[g]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// appears reports whether a condition is present after a pass, and was not before.
+func appears(before, after *metav1alpha1.Status, kind string) bool {
+	return meta.FindStatusCondition(before.Conditions, kind) == nil && meta.FindStatusCondition(after.Conditions, kind) != nil
+}
+
+// readyOf returns the condition Ready, the zero value without it.
+func readyOf(status *metav1alpha1.Status) metav1.Condition {
+	if c := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}

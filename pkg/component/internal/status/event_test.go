@@ -1,0 +1,58 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+)
+
+func TestLogLine(t *testing.T) {
+	at := func(v Verdict) *metav1alpha1.Status {
+		status := &metav1alpha1.Status{}
+		setVerdict(status, 1, v, time.Unix(0, 0))
+		return status
+	}
+	verbs := func(names ...string) (changes []outcome.Change) {
+		for _, name := range names {
+			changes = append(changes, outcome.Change{Verb: name})
+		}
+		return changes
+	}
+	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
+	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web (0/2)"}
+	stalled := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonGenerateFailed, "a.yaml:1: no"}
+	for _, c := range []struct {
+		name    string
+		changes []outcome.Change
+		then    Verdict
+		before  *metav1alpha1.Status
+		want    string
+	}{
+		{"the first pass", verbs("Create", "Create", "Apply"), waiting, &metav1alpha1.Status{}, `"changes"="create 2, apply 1" "state"="Progressing"`},
+		{"a component that becomes ready", nil, ready, at(waiting), `"changes"="" "state"="Ready" "reason"="Ready" "message"="2 dependents are ready"`},
+		{"a repair", verbs("Apply"), ready, at(ready), `"changes"="apply 1" "state"="Ready"`},
+		{"one that stalls", nil, stalled, at(ready), `"state"="Stalled" "reason"="GenerateFailed" "message"="a.yaml:1: no"`},
+		{"one that stalls in another way", nil, Verdict{stalled.State, stalled.Reason, "b.yaml:2: no"}, at(stalled), `b.yaml:2`},
+		{"one that begins to retry", nil, Verdict{waiting.State, metav1alpha1.ReasonRetrying, "slow"}, at(waiting), `"reason"="Retrying" "message"="slow"`},
+		{"nothing of one that stays ready", nil, ready, at(ready), ""},
+		{"nothing of one that stays stalled", nil, stalled, at(stalled), ""},
+		{"nothing of one that stays stalled for several reasons", nil, Verdict{stalled.State, stalled.Reason, "a\nb"}, at(Verdict{stalled.State, stalled.Reason, "a\nb"}), ""},
+		{"nothing of one that comes closer", nil, Verdict{waiting.State, waiting.Reason, "waiting until ready: web (1/2)"}, at(waiting), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var parts []string
+			for pair := range slices.Chunk(LogLine(c.before, at(c.then), c.changes), 2) {
+				parts = append(parts, fmt.Sprintf("%q=%q", pair[0], fmt.Sprint(pair[1])))
+			}
+			got := strings.Join(parts, " ")
+			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("logged %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// maxHistory is the number of entries in the history of a status. maxSource bounds the name of a source there, in bytes.
+const (
+	maxHistory = 10
+	maxSource  = 256
+)
+
+// BeginRevision returns the history with a new revision, which ends the revision before. An attempt with the same inputs
+// that has not ended becomes that revision.
+func BeginRevision(history []metav1alpha1.RevisionRecord, next metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
+	history = slices.Clone(history)
+	if isOpenAttempt(history, next.Digest) {
+		history = history[1:]
+	}
+	if at := latestRevision(history); at >= 0 && !hasEnded(history[at]) {
+		last := &history[at]
+		last.Ended = new(next.Started)
+		if last.Outcome != metav1alpha1.RevisionFailed {
+			last.Outcome = metav1alpha1.RevisionSuperseded
+		}
+	}
+	return bound(slices.Insert(history, 0, next))
+}
+
+// AddAttempt returns the history with an attempt: inputs that could not be rendered. Passes that try the same inputs in a
+// row share an attempt.
+func AddAttempt(history []metav1alpha1.RevisionRecord, attempt metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
+	if !isOpenAttempt(history, attempt.Digest) {
+		return bound(slices.Insert(slices.Clone(history), 0, attempt))
+	}
+	if history[0].Reason != attempt.Reason {
+		history = slices.Clone(history)
+		history[0].Reason = attempt.Reason
+	}
+	return history
+}
+
+// EndAttempt returns the history with the latest attempt ended, because the inputs of the revision before it are back.
+func EndAttempt(history []metav1alpha1.RevisionRecord, now time.Time) []metav1alpha1.RevisionRecord {
+	if len(history) == 0 || !isAttempt(history[0]) || hasEnded(history[0]) {
+		return history
+	}
+	history = slices.Clone(history)
+	history[0].Ended = new(metav1.NewTime(now))
+	return history
+}
+
+// isOpenAttempt reports whether the history begins with an attempt of the given inputs that has not ended.
+func isOpenAttempt(history []metav1alpha1.RevisionRecord, digest string) bool {
+	return len(history) > 0 && isAttempt(history[0]) && !hasEnded(history[0]) && history[0].Digest == digest
+}
+
+// bound shortens a history to maxHistory entries. Attempts before the latest entry are removed first, then the oldest
+// revisions.
+func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
+	for len(history) > maxHistory {
+		at := len(history) - 1
+		for i := at; i > 0; i-- {
+			if isAttempt(history[i]) {
+				at = i
+				break
+			}
+		}
+		history = slices.Delete(history, at, at+1)
+	}
+	return history
+}
+
+// judgeRevision returns the history with the verdict on the latest revision. A revision that has ended keeps its outcome:
+// the history does not follow the later health of its dependents.
+func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Time) []metav1alpha1.RevisionRecord {
+	at := latestRevision(history)
+	if at < 0 || hasEnded(history[at]) {
+		return history
+	}
+	history = slices.Clone(history)
+	last := &history[at]
+	switch v.State {
+	case metav1alpha1.StateReady:
+		last.Outcome, last.Reason, last.Ended = metav1alpha1.RevisionReady, "", new(metav1.NewTime(now))
+	case metav1alpha1.StateStalled:
+		last.Outcome, last.Reason = metav1alpha1.RevisionFailed, v.Reason
+	case metav1alpha1.StateProgressing:
+		last.Outcome, last.Reason = metav1alpha1.RevisionProgressing, ""
+	case metav1alpha1.StateSuspended, metav1alpha1.StateDeleting, metav1alpha1.StateDeletionBlocked:
+	}
+	return history
+}
+
+// hasEnded reports whether the entry is complete.
+func hasEnded(r metav1alpha1.RevisionRecord) bool { return r.Ended != nil }
+
+// isAttempt reports whether the entry is an attempt: its inputs could not be rendered, so they are no revision.
+func isAttempt(r metav1alpha1.RevisionRecord) bool { return r.Revision == 0 }
+
+// latestRevision returns the index of the latest revision, -1 without any.
+func latestRevision(history []metav1alpha1.RevisionRecord) int {
+	return slices.IndexFunc(history, func(r metav1alpha1.RevisionRecord) bool { return !isAttempt(r) })
+}

@@ -1,0 +1,168 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	// maxReports is the number of dependents that the status names.
+	maxReports = 10
+	// maxReport bounds the message of a dependent, in bytes.
+	maxReport = 1024
+)
+
+// Report is the end of a pass over a component.
+type Report struct {
+	Generation int64
+	Deleting   bool
+	Outcome    outcome.Outcome
+	// Failure is the error that ended the pass, nil without one.
+	Failure *condition.Error
+	// KeepCounts is set if the inventory of the outcome could not be recorded: the counts stay as they are.
+	KeepCounts bool
+	// Timeout bounds the progress of the component; zero or less is none.
+	Timeout time.Duration
+	// Acknowledged is the request for a pass that its sender wants to be acknowledged, empty without one.
+	Acknowledged string
+	Now          time.Time
+}
+
+// Next returns the status that follows from before by a pass, and the verdict that it states. before is not changed.
+func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
+	next := before
+	next.Conditions = slices.Clone(before.Conditions)
+	if r.Outcome.Inventory != nil && !r.Outcome.Observing {
+		if !r.KeepCounts {
+			count(&next, r.Deleting, r.Outcome)
+		}
+		setRepairConflicts(&next, r)
+	}
+	v, since := Judge(r.Deleting, r.Outcome, r.Failure).WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
+	next.ProgressingSince = since
+	setVerdict(&next, r.Generation, v, r.Now)
+	if r.Outcome.Inventory != nil && !r.Deleting {
+		// A pass without an inventory ended before it applied the revision, so it says nothing about it.
+		next.History = judgeRevision(next.History, v, r.Now)
+	}
+	if r.Acknowledged != "" {
+		next.LastHandledReconcileAt = condition.Truncate(r.Acknowledged, maxSource)
+	}
+	return next, v
+}
+
+// Recorded returns the status for the write that records the inventory before the first create of a pass.
+func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now time.Time) metav1alpha1.Status {
+	next := before
+	next.Conditions = slices.Clone(before.Conditions)
+	next.Waiting = nil
+	v := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
+	if deleting {
+		v = Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "deleting dependents"}
+	}
+	setVerdict(&next, generation, v, now)
+	return next
+}
+
+// Suspended returns the error that ends a pass over a suspended component. cause is the reason that a person noted,
+// empty without one.
+func Suspended(cause string) *condition.Error {
+	message := "reconciling is suspended in the spec"
+	if cause != "" {
+		message += ": " + condition.Truncate(cause, maxSource)
+	}
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonSuspended, Message: message, State: metav1alpha1.StateSuspended,
+	}
+}
+
+// IsForeign reports whether a condition is not of this reconciler, but of the author.
+func IsForeign(c metav1.Condition) bool {
+	return !slices.Contains([]string{
+		metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
+		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic, metav1alpha1.ConditionContested,
+	}, c.Type)
+}
+
+// setVerdict sets the conditions of a verdict.
+func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now time.Time) {
+	status.ObservedGeneration, status.State = generation, v.State
+	ready, reconciling, stalled := metav1.ConditionFalse, false, false
+	switch v.State {
+	case metav1alpha1.StateReady:
+		ready, status.ProgressingSince = metav1.ConditionTrue, nil
+	case metav1alpha1.StateStalled, metav1alpha1.StateDeletionBlocked:
+		stalled = true
+		if v.Reason != metav1alpha1.ReasonTimeout {
+			// The component gets the full time once the cause is resolved.
+			status.ProgressingSince = nil
+		}
+	case metav1alpha1.StateSuspended:
+		ready, status.ProgressingSince = metav1.ConditionUnknown, nil
+		// A suspended component repairs nothing, so it has no repair conflict.
+		meta.RemoveStatusCondition(&status.Conditions, metav1alpha1.ConditionContested)
+	case metav1alpha1.StateProgressing, metav1alpha1.StateDeleting:
+		reconciling = true
+	}
+	set := conditionSetter(status, generation, v.Reason, v.Message, now)
+	set(metav1alpha1.ConditionReady, ready, true)
+	set(metav1alpha1.ConditionReconciling, metav1.ConditionTrue, reconciling)
+	set(metav1alpha1.ConditionStalled, metav1.ConditionTrue, stalled)
+}
+
+// conditionSetter returns a function that sets a condition, or removes it where present is false.
+func conditionSetter(
+	status *metav1alpha1.Status, generation int64, reason, message string, now time.Time,
+) func(kind string, value metav1.ConditionStatus, present bool) {
+	return func(kind string, value metav1.ConditionStatus, present bool) {
+		if !present {
+			meta.RemoveStatusCondition(&status.Conditions, kind)
+			return
+		}
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: reason, Message: condition.Message(message),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+}
+
+// setRepairConflicts sets the condition that names the dependents with a repair conflict, while there are any.
+func setRepairConflicts(status *metav1alpha1.Status, r Report) {
+	message := describeRepairConflicts(r.Outcome)
+	set := conditionSetter(status, r.Generation, metav1alpha1.ReasonDependentContested, message, r.Now)
+	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.Contested) > 0)
+}
+
+// count enters the counts of dependents, and names the first that are waited for.
+func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
+	countReady(&status.Dependents, deleting, o)
+	status.Waiting = nil
+	reports := o.Reports()
+	for _, report := range reports[:min(len(reports), maxReports)] {
+		report.Message = condition.Truncate(report.Message, maxReport)
+		status.Waiting = append(status.Waiting, report)
+	}
+}
+
+// countReady counts dependents. A blocked deletion leaves the counts as they are. In a deletion under way no dependent
+// has to be ready: the rest is counted, except while objects of a phase are applied.
+func countReady(counts *metav1alpha1.DependentCounts, deleting bool, o outcome.Outcome) {
+	counts.Total = int32(len(o.Inventory))
+	desired := o.Desired
+	switch {
+	case deleting && len(o.Blocked) > 0:
+		return
+	case deleting && o.Phase == manifests.PhaseApply:
+		desired = len(o.Inventory)
+	}
+	counts.Ready, counts.Summary = int32(o.Ready), fmt.Sprintf("%d/%d", o.Ready, desired)
+}

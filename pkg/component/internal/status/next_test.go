@@ -1,0 +1,308 @@
+package status
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func waits(name, reason, message string) outcome.Waiting {
+	return outcome.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}}
+}
+
+func fails(name, reason, message string, terminal bool) outcome.Waiting {
+	w := waits(name, reason, message)
+	w.Failed, w.Terminal = true, terminal
+	return w
+}
+
+func blockedBy(count int, names ...string) []outcome.Blocked {
+	return []outcome.Blocked{{Type: "Widget.example.com", Count: count, Names: names}}
+}
+
+// ends are the ends that a pass can have. What they mean for a component is in testdata/conditions.golden.
+var ends = []struct {
+	name     string
+	deleting bool
+	outcome  outcome.Outcome
+	problem  *condition.Error
+}{
+	{name: "all is ready", outcome: outcome.Outcome{Applied: true, Ready: 12, Desired: 12}},
+	{name: "the only dependent is ready", outcome: outcome.Outcome{Applied: true, Ready: 1, Desired: 1}},
+	{name: "an empty set is ready", outcome: outcome.Outcome{Applied: true}},
+	{name: "a dependent is not ready", outcome: outcome.Outcome{Ready: 1, Desired: 2, Waiting: []outcome.Waiting{waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas")}}},
+	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "Observing", "")}}},
+	{name: "four dependents are not ready", outcome: outcome.Outcome{Applied: true, Desired: 4, Waiting: []outcome.Waiting{
+		waits("A a", "InProgress", "x"), waits("B b", "InProgress", "x"), waits("C c", "InProgress", "x"), waits("D d", "InProgress", "x"),
+	}}},
+	{name: "pruning waits", outcome: outcome.Outcome{Applied: true, Ready: 2, Desired: 2, Waiting: []outcome.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")}}},
+	{name: "a failure goes away", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+		waits("A a", "InProgress", "x"), fails("ConfigMap shop/a", "InternalError", "the webhook does not serve", false),
+	}}},
+	{name: "a failure does not go away", outcome: outcome.Outcome{Desired: 3, Waiting: []outcome.Waiting{
+		waits("A a", "InProgress", "x"), fails("B b", "InternalError", "x", false), fails("Service shop/web", "Invalid", "spec.ports: Required value", true),
+	}}},
+	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{
+		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here, or remove it there", true),
+	}}},
+	{name: "foreign instances forbid a prune", outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
+	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{waits("Deployment.apps shop/web", "NotGone", "finalizers or pods may hold it")}}},
+	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)}}},
+	{name: "a deletion is forbidden", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{
+		waits("A a", "NotGone", "x"), fails("ConfigMap shop/a", "Forbidden", "no rights", true),
+	}}},
+	{name: "an object of a phase is not complete", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+		waits("Job.batch shop/clean", "InProgress", "Job in progress"),
+	}}},
+	{name: "an object of a phase failed", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+		fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded", true),
+	}}},
+	{name: "an object of a phase is refused", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []outcome.Waiting{
+		fails("Job.batch shop/clean", "Invalid", "spec.template: Required value", true),
+	}}},
+	{name: "a foreign instance forbids a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
+	{name: "many foreign instances forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b")}},
+	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}}}},
+	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), outcome.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}})}},
+	{name: "a problem goes away", problem: &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
+	{name: "a problem does not go away", problem: &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
+	{name: "reconciling is suspended", problem: &condition.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
+	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &condition.Error{
+		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents stay until the finalizers of others are gone: a/b", State: metav1alpha1.StateDeleting,
+	}},
+}
+
+func TestConditions(t *testing.T) {
+	var b strings.Builder
+	for _, end := range ends {
+		status := metav1alpha1.Status{}
+		setVerdict(&status, 3, Judge(end.deleting, end.outcome, end.problem), time.Unix(0, 0))
+		fmt.Fprintf(&b, "%s\n  state %s\n", end.name, status.State)
+		for _, c := range status.Conditions {
+			fmt.Fprintf(&b, "  %s is %s, %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+			if c.ObservedGeneration != 3 {
+				t.Errorf("%s: %s speaks of generation %d", end.name, c.Type, c.ObservedGeneration)
+			}
+		}
+		if status.ObservedGeneration != 3 {
+			t.Errorf("%s: the status speaks of generation %d", end.name, status.ObservedGeneration)
+		}
+	}
+	file := filepath.Join("testdata", "conditions.golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("run with -update, and review the difference:\n%s", diff)
+	}
+}
+
+func TestConditionsChange(t *testing.T) {
+	start, later := time.Unix(1000, 0), time.Unix(2000, 0)
+	progressing := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}
+	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "ready"}
+	stalled := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, "too long"}
+	types := func(status metav1alpha1.Status) string {
+		var names []string
+		for _, c := range status.Conditions {
+			names = append(names, c.Type)
+		}
+		return strings.Join(names, " ")
+	}
+	for _, c := range []struct {
+		name         string
+		before, then Verdict
+		types        string
+		moved, kept  bool
+	}{
+		{"what is ready is not reconciling any more", progressing, ready, "Ready", true, false},
+		{"what is stalled is not reconciling any more", progressing, stalled, "Ready Stalled", false, true},
+		{"what is reconciling is not stalled any more", stalled, progressing, "Ready Reconciling", false, true},
+		{"the time stands while the value stands", progressing, Verdict{progressing.State, progressing.Reason, "something else"}, "Ready Reconciling", false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			since := metav1.NewTime(start)
+			status := metav1alpha1.Status{ProgressingSince: &since}
+			setVerdict(&status, 1, c.before, start)
+			setVerdict(&status, 2, c.then, later)
+			if got := types(status); got != c.types {
+				t.Errorf("the conditions are %s", got)
+			}
+			if moved := status.Conditions[0].LastTransitionTime.Time.Equal(later); moved != c.moved {
+				t.Errorf("the time of Ready moved: %v", moved)
+			}
+			if kept := status.ProgressingSince != nil; kept != c.kept {
+				t.Errorf("the time-out goes on: %v", kept)
+			}
+			if got := status.Conditions[0].Message; got != c.then.Message {
+				t.Errorf("the message is %q", got)
+			}
+		})
+	}
+	t.Run("the same verdict leaves the same status", func(t *testing.T) {
+		var status metav1alpha1.Status
+		setVerdict(&status, 1, progressing, start)
+		before := status.DeepCopy()
+		setVerdict(&status, 1, progressing, later)
+		if diff := cmp.Diff(*before, status); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("what is suspended has no time-out", func(t *testing.T) {
+		since := metav1.NewTime(start)
+		status := metav1alpha1.Status{ProgressingSince: &since}
+		setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
+		if status.ProgressingSince != nil {
+			t.Error("it goes on")
+		}
+	})
+}
+
+func TestMessagesOfConditionsAreBounded(t *testing.T) {
+	var status metav1alpha1.Status
+	setVerdict(&status, 1, Verdict{State: metav1alpha1.StateStalled, Reason: "X", Message: strings.Repeat("ä", 5000)}, time.Unix(0, 0))
+	if got := len(status.Conditions[0].Message); got > 4096 || got < 4000 {
+		t.Errorf("it has %d", got)
+	}
+}
+
+func TestCount(t *testing.T) {
+	var waiting []outcome.Waiting
+	for i := range 12 {
+		waiting = append(waiting, waits(fmt.Sprintf("A a%d", i), "InProgress", strings.Repeat("x", 2000)))
+	}
+	status := metav1alpha1.Status{Waiting: make([]metav1alpha1.DependentReport, 1)}
+	inventory := []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Name: "a"}, {Version: "v1", Kind: "ConfigMap", Name: "b"}}
+	count(&status, false, outcome.Outcome{Inventory: inventory, Ready: 1, Desired: 2, Waiting: waiting})
+	if diff := cmp.Diff(metav1alpha1.DependentCounts{Total: 2, Ready: 1, Summary: "1/2"}, status.Dependents); diff != "" {
+		t.Error(diff)
+	}
+	if len(status.Waiting) != 10 || status.Waiting[9].Dependent != "A a9" || len(status.Waiting[0].Message) > 1024 {
+		t.Errorf("named: %d", len(status.Waiting))
+	}
+
+	t.Run("nobody is named any more when all is done", func(t *testing.T) {
+		count(&status, false, outcome.Outcome{})
+		if status.Waiting != nil || status.Dependents.Summary != "0/0" {
+			t.Errorf("got %+v", status)
+		}
+	})
+}
+
+func TestCountInDeletion(t *testing.T) {
+	inventory := make([]metav1alpha1.InventoryEntry, 4)
+	for _, c := range []struct {
+		name    string
+		outcome outcome.Outcome
+		want    string
+	}{
+		{"one that is refused leaves what is ready", outcome.Outcome{Inventory: inventory, Blocked: blockedBy(1, "Widget.example.com a")}, "3 of 4: 3/4"},
+		{"one that goes on counts what is left", outcome.Outcome{Inventory: inventory}, "0 of 4: 0/4"},
+		{"a phase counts its own objects", outcome.Outcome{Inventory: inventory, Phase: manifests.PhasePreDelete, Ready: 1, Desired: 2}, "1 of 4: 1/2"},
+		{"nothing is left in the end", outcome.Outcome{}, "0 of 0: 0/0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			counts := metav1alpha1.DependentCounts{Total: 4, Ready: 3, Summary: "3/4"}
+			countReady(&counts, true, c.outcome)
+			if got := fmt.Sprintf("%d of %d: %s", counts.Ready, counts.Total, counts.Summary); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestDescribeChanges(t *testing.T) {
+	change := func(verb string, wave int) outcome.Change {
+		return outcome.Change{Verb: verb, Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: wave, Reason: "it is new"}
+	}
+	for _, c := range []struct {
+		name    string
+		changes []outcome.Change
+		want    string
+	}{
+		{"one change is named", []outcome.Change{change("Create", 1)}, "create ConfigMap shop/a in wave 1: it is new"},
+		{"more are counted, by wave and verb, in order", []outcome.Change{
+			change("Create", 1), change("Apply", 1), change("Create", 1), change("Create", 2), change("Apply", 1),
+		}, "create 2 in wave 1, apply 2 in wave 1, create 1 in wave 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := describeChanges(c.changes); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestNextKeepsTheStatusBefore(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var before metav1alpha1.Status
+	setVerdict(&before, 1, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}, now)
+	kept := before.DeepCopy()
+	ready := outcome.Outcome{Inventory: make([]metav1alpha1.InventoryEntry, 1), Applied: true, Ready: 1, Desired: 1}
+	next, v := Next(before, Report{Generation: 2, Outcome: ready, Acknowledged: "now", Now: now.Add(time.Minute)})
+	if v.State != metav1alpha1.StateReady || next.Dependents.Summary != "1/1" || next.LastHandledReconcileAt != "now" {
+		t.Errorf("got %+v", next)
+	}
+	if diff := cmp.Diff(*kept, before); diff != "" {
+		t.Errorf("the status before has changed:\n%s", diff)
+	}
+}
+
+func TestNextKeepsCountsOfAnInventoryThatIsNotRecorded(t *testing.T) {
+	before := metav1alpha1.Status{Dependents: metav1alpha1.DependentCounts{Total: 3, Ready: 3, Summary: "3/3"}}
+	failure := &condition.Error{Reason: metav1alpha1.ReasonForbidden, Message: "no Secrets", Terminal: true}
+	o := outcome.Outcome{Inventory: make([]metav1alpha1.InventoryEntry, 5), Ready: 5, Desired: 5}
+	next, v := Next(before, Report{Outcome: o, Failure: failure, KeepCounts: true, Now: time.Unix(0, 0)})
+	if next.Dependents != before.Dependents || v.State != metav1alpha1.StateStalled {
+		t.Errorf("got %+v, %+v", next.Dependents, v)
+	}
+}
+
+func TestProgressBecomesStalledAfterItsTimeout(t *testing.T) {
+	now := time.Unix(1000, 0)
+	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}
+	v, since := waiting.WithTimeout(nil, time.Minute, now)
+	if v != waiting || !since.Time.Equal(now) {
+		t.Errorf("got %+v since %s", v, since)
+	}
+	v, since = waiting.WithTimeout(since, time.Minute, now.Add(time.Minute))
+	want := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, "not ready within 1m0s; waiting"}
+	if v != want || !since.Time.Equal(now) {
+		t.Errorf("got %+v since %s", v, since)
+	}
+	if v, _ := waiting.WithTimeout(since, 0, now.Add(time.Hour)); v != waiting {
+		t.Errorf("got %+v without a timeout", v)
+	}
+}
+
+func TestPinnedValuesAreACondition(t *testing.T) {
+	now := time.Unix(0, 0)
+	pinned := WithPinnedValues(metav1alpha1.Status{}, "Secret shop/a data.x", 2, now)
+	if len(pinned.Conditions) != 1 || !strings.Contains(pinned.Conditions[0].Message, "Secret shop/a data.x") {
+		t.Errorf("got %+v", pinned.Conditions)
+	}
+	if gone := WithPinnedValues(pinned, "", 2, now); len(gone.Conditions) != 0 || len(pinned.Conditions) != 1 {
+		t.Errorf("got %+v", gone.Conditions)
+	}
+}

@@ -1,0 +1,233 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Advice for a deletion that cannot go on.
+const (
+	hintDeletion = "; resolve that, and the deletion goes on within the retry interval"
+	// HintGiveUp tells how to delete the component without its dependents.
+	HintGiveUp = "; or give the dependents up, which then stay as they are, by removing the operator's finalizer from the component"
+)
+
+// Verdict is the state that the end of a pass means for the component.
+type Verdict struct {
+	State           metav1alpha1.State
+	Reason, Message string
+}
+
+// NeedsPerson reports whether a person has to act before the component goes on.
+func (v Verdict) NeedsPerson() bool {
+	return v.State == metav1alpha1.StateStalled || v.State == metav1alpha1.StateDeletionBlocked
+}
+
+// Judge returns the verdict on a pass. failure is the error that ended it, nil without one.
+func Judge(deleting bool, o outcome.Outcome, failure *condition.Error) Verdict {
+	v := judgeDependents(deleting, o, failure)
+	if len(o.Unwatched) > 0 {
+		var parts []string
+		for _, u := range o.Unwatched {
+			parts = append(parts, u.Type+" ("+u.Message+")")
+		}
+		v.Message += "; read at the retry interval, because they cannot be watched: " + strings.Join(parts, ", ")
+	}
+	if o.Unsearched != "" && failure == nil {
+		v.Message += "; " + o.Unsearched
+	}
+	return v
+}
+
+func judgeDependents(deleting bool, o outcome.Outcome, failure *condition.Error) Verdict {
+	switch {
+	case failure != nil:
+		return Verdict{State: failure.EffectiveState(), Reason: failure.Reason, Message: failure.Message}
+	case o.Observing:
+		return Verdict{
+			metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving,
+			"watches on the types of the dependents have not delivered yet",
+		}
+	case len(o.Blocked) > 0:
+		return judgeBlocked(deleting, o.Blocked)
+	case deleting && o.Phase != manifests.PhaseApply:
+		return judgePhase(o)
+	case deleting:
+		return judgeDeletion(o)
+	case onlyRepairConflicts(o):
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, describeRepairConflicts(o)}
+	case len(o.Waiting) > 0:
+		return judgeWaiting(o)
+	}
+	return Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
+}
+
+// WithTimeout turns progress that takes longer than timeout into Stalled. since is the begin of the progress, nil if it
+// begins now. It returns the begin to record. A timeout of zero or less is none.
+func (v Verdict) WithTimeout(since *metav1.Time, timeout time.Duration, now time.Time) (Verdict, *metav1.Time) {
+	if v.State != metav1alpha1.StateProgressing {
+		return v, since
+	}
+	if since == nil {
+		since = new(metav1.NewTime(now))
+	}
+	if timeout <= 0 || now.Before(since.Add(timeout)) {
+		return v, since
+	}
+	message := fmt.Sprintf("not ready within %s; %s", timeout, v.Message)
+	return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, message}, since
+}
+
+func judgeDeletion(o outcome.Outcome) Verdict {
+	if _, terminal := o.Failures(); len(terminal) > 0 {
+		message := describe("cannot be deleted", terminal) + hintDeletion + hintUnreachable(o)
+		return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, message}
+	}
+	message := describe("waiting until gone", o.Waiting) + hintUnreachable(o) + DescribeSkipped(o.Skipped)
+	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
+}
+
+// hintUnreachable returns advice for dependents that the component may not, or cannot, reach any more.
+func hintUnreachable(o outcome.Outcome) string {
+	reasons := []string{metav1alpha1.ReasonForbidden, plan.WaitUnauthorized, "Unreachable"}
+	if slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return w.Failed && slices.Contains(reasons, w.Reason) }) {
+		return HintGiveUp
+	}
+	return ""
+}
+
+func readyMessage(count int) string {
+	if count == 1 {
+		return "1 dependent is ready"
+	}
+	return fmt.Sprintf("%d dependents are ready", count)
+}
+
+func judgeBlocked(deleting bool, blocked []outcome.Blocked) Verdict {
+	v := Verdict{State: metav1alpha1.StateStalled, Reason: metav1alpha1.ReasonForeignInstances}
+	action := "pruning is refused"
+	if deleting {
+		v.State, action = metav1alpha1.StateDeletionBlocked, "deletion is refused"
+	}
+	var parts []string
+	for _, b := range blocked {
+		parts = append(parts, describeForeign(b))
+	}
+	advice := "it goes on by itself once that is known"
+	if slices.ContainsFunc(blocked, func(b outcome.Blocked) bool { return b.Count > 0 }) {
+		advice = "delete them, and it goes on by itself"
+	}
+	v.Message = action + ", because " + strings.Join(parts, "; ") + "; " + advice
+	return v
+}
+
+func describeForeign(b outcome.Blocked) string {
+	names := strings.Join(b.Names, ", ")
+	switch {
+	case b.Error != "":
+		return fmt.Sprintf("whether foreign instances of %s exist is not known: %s", b.Type, b.Error)
+	case b.Count == 1:
+		return fmt.Sprintf("1 foreign instance of %s exists: %s", b.Type, names)
+	case b.Count > len(b.Names):
+		return fmt.Sprintf("%d foreign instances of %s exist: %s and more", b.Count, b.Type, names)
+	}
+	return fmt.Sprintf("%d foreign instances of %s exist: %s", b.Count, b.Type, names)
+}
+
+func judgeWaiting(o outcome.Outcome) Verdict {
+	failed, terminal := o.Failures()
+	switch {
+	case len(terminal) > 0:
+		reason := metav1alpha1.ReasonDependentFailed
+		if terminal[0].Reason == metav1alpha1.ReasonOwnershipConflict {
+			reason = metav1alpha1.ReasonOwnershipConflict
+		}
+		return Verdict{metav1alpha1.StateStalled, reason, describe("failed", terminal)}
+	case len(failed) > 0:
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("retrying", failed)}
+	case o.Applied && o.Ready == o.Desired:
+		message := describe("waiting until gone", o.Waiting)
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
+	}
+	message := describe("waiting until ready", o.Waiting)
+	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
+}
+
+// judgePhase judges a deletion that applies the objects of a phase.
+func judgePhase(o outcome.Outcome) Verdict {
+	prefix := fmt.Sprintf("phase %s: ", o.Phase)
+	if _, terminal := o.Failures(); len(terminal) > 0 {
+		message := prefix + describe("failed", terminal) + phaseAdvice(terminal) + hintUnreachable(o)
+		return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, message}
+	}
+	message := prefix + describe("waiting until complete", o.Waiting) + hintUnreachable(o) + DescribeSkipped(o.Skipped)
+	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
+}
+
+// phaseAdvice tells what to do about failed objects of a phase. An object that exists and failed has to be deleted
+// first. An object that was refused does not exist.
+func phaseAdvice(terminal []outcome.Waiting) string {
+	exists := func(w outcome.Waiting) bool { return w.Reason == metav1alpha1.ReasonDependentFailed }
+	advice := ""
+	if slices.ContainsFunc(terminal, exists) {
+		advice = "; delete what failed, and it is applied once more, and the deletion goes on"
+	}
+	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return !exists(w) }) {
+		advice += "; see to it that what was refused can be applied: it is tried again within the retry interval"
+	}
+	return advice
+}
+
+// DescribeSkipped names the objects of phases that could not be applied; it is empty without any.
+func DescribeSkipped(skipped []manifests.Key) string {
+	if len(skipped) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(skipped))
+	for _, key := range skipped[:min(len(skipped), maxReports)] {
+		names = append(names, key.String())
+	}
+	return "; skipped, because the namespace is being deleted: " + strings.Join(names, ", ")
+}
+
+// onlyRepairConflicts reports whether nothing is waited for but dependents that another client deletes again and again.
+func onlyRepairConflicts(o outcome.Outcome) bool {
+	return len(o.Contested) > 0 &&
+		!slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return w.Reason != plan.WaitContested })
+}
+
+func describeRepairConflicts(o outcome.Outcome) string {
+	contested := make([]outcome.Waiting, 0, len(o.Contested))
+	for _, c := range o.Contested {
+		contested = append(contested, outcome.Waiting{DependentReport: c})
+	}
+	return describe("contested", contested)
+}
+
+// describe names the first three dependents with their messages.
+func describe(what string, waiting []outcome.Waiting) string {
+	const named = 3
+	var parts []string
+	for _, w := range waiting[:min(len(waiting), named)] {
+		text := w.Message
+		if text == "" {
+			text = w.Reason
+		}
+		parts = append(parts, w.Dependent+" ("+text+")")
+	}
+	text := what + ": " + strings.Join(parts, ", ")
+	if more := len(waiting) - named; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
