@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/transport"
+	clienttransport "k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 )
 
 // connection is what the engines of all identities share in one cluster: the watches and what they know, the knowledge of types, the
@@ -60,7 +61,7 @@ type connection struct {
 
 // connect returns a connection whose watches live as long as ctx.
 func connect(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*connection, error) {
-	config, err := withHonesty(config)
+	config, err := transport.WithDryRunGuard(config)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	}
 	watched := monitor{meter: metrics.Shared.Meter(name), tracer: tracing.New(o.TracerProvider, name)}
 	config.Wrap(watched.meter.Transport)
-	config.Wrap(newPatience)
+	config.Wrap(transport.NewRequestTimeout)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -142,8 +143,8 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 		return other, nil
 	}
 	impersonating := *e.client
-	impersonating.Transport = transport.NewImpersonatingRoundTripper(
-		transport.ImpersonationConfig{UserName: id.User, Groups: id.Groups}, impersonating.Transport)
+	impersonating.Transport = clienttransport.NewImpersonatingRoundTripper(
+		clienttransport.ImpersonationConfig{UserName: id.User, Groups: id.Groups}, impersonating.Transport)
 	raw, err := discovery.NewDiscoveryClientForConfigAndClient(e.config, &impersonating)
 	if err != nil {
 		return nil, err

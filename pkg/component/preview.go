@@ -15,6 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -95,7 +96,7 @@ type previewing[T Component] struct {
 
 func (p Preview[T]) open(ctx context.Context, component T) (*previewing[T], error) {
 	r := NewReconciler[T](p.Name, p.Generator, p.Options)
-	config, err := withoutWrites(p.Config)
+	config, err := transport.DryRunOnly(p.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
@@ -96,7 +97,7 @@ func (v *previewing[T]) remoteTarget(ctx context.Context, t target, secret refer
 	if err != nil {
 		return target{}, condition.InvalidSpec(fmt.Errorf("key %q of Secret %s/%s: %w", key, secret.Namespace, secret.Name, err))
 	}
-	if config, err = withoutWrites(config); err != nil {
+	if config, err = transport.DryRunOnly(config); err != nil {
 		return target{}, err
 	}
 	engine, err := NewEngine(ctx, v.name, config, v.engineOptions())

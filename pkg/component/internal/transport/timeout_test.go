@@ -1,4 +1,4 @@
-package component
+package transport
 
 import (
 	"context"
@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// server stands in for an API server.
+// server is a fake API server.
 type server func(*http.Request) (*http.Response, error)
 
 func (s server) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
 
-// silent accepts a request, and never answers.
+// silent accepts a request and never answers.
 func silent(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// stuck begins to answer, and never goes on.
+// stuck is a body that never ends.
 type stuck struct{ ctx context.Context }
 
 func (s stuck) Read([]byte) (int, error) {
@@ -54,7 +54,7 @@ func ask(ctx context.Context, t *testing.T, rt http.RoundTripper, url string) (t
 	return time.Since(began), err
 }
 
-func TestRequestsThatAreNotAnsweredEnd(t *testing.T) {
+func TestRequestTimeout(t *testing.T) {
 	const list, watch = "https://far/api/v1/pods", "https://far/api/v1/pods?watch=true"
 	for _, c := range []struct {
 		name  string
@@ -68,8 +68,9 @@ func TestRequestsThatAreNotAnsweredEnd(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				took, err := ask(t.Context(), t, newPatience(c.serve), c.url)
-				if took != c.want || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not answer within") {
+				took, err := ask(t.Context(), t, NewRequestTimeout(c.serve), c.url)
+				timedOut := errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "did not answer within")
+				if took != c.want || !timedOut {
 					t.Errorf("%v after %s, want it after %s", err, took, c.want)
 				}
 			})
@@ -77,21 +78,21 @@ func TestRequestsThatAreNotAnsweredEnd(t *testing.T) {
 	}
 }
 
-func TestWatchesGoOn(t *testing.T) {
+func TestRequestTimeoutDoesNotEndWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		took, err := ask(ctx, t, newPatience(server(begins)), "https://far/api/v1/pods?watch=1")
+		took, err := ask(ctx, t, NewRequestTimeout(server(begins)), "https://far/api/v1/pods?watch=1")
 		if took != time.Hour || strings.Contains(err.Error(), "did not answer") {
 			t.Errorf("it ended after %s: %v", took, err)
 		}
 	})
 }
 
-func TestWhoDoesNotAnswerIsNotWaitedForAsLongAgain(t *testing.T) {
+func TestRequestTimeoutIsShorterAfterATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serve := server(silent)
-		rt := newPatience(server(func(r *http.Request) (*http.Response, error) { return serve(r) }))
+		rt := NewRequestTimeout(server(func(r *http.Request) (*http.Response, error) { return serve(r) }))
 		expect := func(want time.Duration) {
 			t.Helper()
 			if took, err := ask(t.Context(), t, rt, "https://far/api"); took != want {
@@ -99,7 +100,7 @@ func TestWhoDoesNotAnswerIsNotWaitedForAsLongAgain(t *testing.T) {
 			}
 		}
 		expect(answerTimeout)
-		expect(doubtTimeout)
+		expect(suspectTimeout)
 		serve = answers
 		expect(0)
 		serve = silent
@@ -107,12 +108,13 @@ func TestWhoDoesNotAnswerIsNotWaitedForAsLongAgain(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpIsToldSo(t *testing.T) {
+func TestRequestTimeoutReturnsTheErrorOfTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, nil)
 		defer cancel()
-		took, err := ask(ctx, t, newPatience(server(silent)), "https://far/api")
-		if took != time.Second || !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "did not answer") {
+		took, err := ask(ctx, t, NewRequestTimeout(server(silent)), "https://far/api")
+		wrong := strings.Contains(err.Error(), "did not answer")
+		if took != time.Second || !errors.Is(err, context.DeadlineExceeded) || wrong {
 			t.Errorf("%v after %s", err, took)
 		}
 	})

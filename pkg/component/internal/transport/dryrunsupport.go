@@ -1,4 +1,4 @@
-package component
+package transport
 
 import (
 	"encoding/json"
@@ -14,21 +14,23 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 )
 
-// dryRunSupport knows who would make no dry run of a write that asks for one. The API server does, of all that it serves itself. It hands
-// requests on to other servers where an APIService says so, and one of those that does not know the parameter would ignore it, and write.
+// dryRunSupport finds out which servers support dry runs, and caches the answers. The API server supports them for
+// all types that it serves itself. It forwards the requests of an aggregated API to another server. A server that
+// does not know the parameter dryRun would ignore it, and write.
 type dryRunSupport struct {
 	next http.RoundTripper
-	// prefix is what comes before /apis in the paths of requests.
+	// prefix comes before /apis in the paths of requests.
 	prefix string
 
 	mu    sync.Mutex
 	known map[schema.GroupVersion]apiServer
 }
 
-// apiServer is what serves a group and version.
+// apiServer is the server of a group and version.
 type apiServer struct {
-	// itself says that it is the API server; what others support, their document says, or why there is none.
-	itself   bool
+	// local is true if the API server serves the group and version itself.
+	local bool
+	// document is the OpenAPI document of an aggregated API, and err why there is none.
 	document *spec3.OpenAPI
 	err      error
 }
@@ -37,28 +39,29 @@ func newDryRunSupport(next http.RoundTripper, prefix string) *dryRunSupport {
 	return &dryRunSupport{next: next, prefix: strings.TrimSuffix(prefix, "/"), known: map[schema.GroupVersion]apiServer{}}
 }
 
-// lacking says why a write must not be sent as a dry run; empty where it may.
+// lacking returns why a write must not be sent as a dry run; empty if it may.
 func (s *dryRunSupport) lacking(req *http.Request) string {
 	path := strings.TrimPrefix(req.URL.Path, s.prefix)
 	parts := strings.SplitN(path, "/", 5)
 	if len(parts) < 4 || parts[1] != "apis" {
-		// The group without a name is the API server's own.
+		// The core group is always served by the API server itself.
 		return ""
 	}
 	gv := schema.GroupVersion{Group: parts[2], Version: parts[3]}
 	server := s.serverOf(req, gv)
 	switch {
-	case server.itself:
+	case server.local:
 		return ""
 	case server.err != nil:
-		return fmt.Sprintf("APIService %s.%s does not support dry run, as far as can be told: %v", gv.Version, gv.Group, server.err)
+		return fmt.Sprintf("APIService %s.%s does not support dry run, as far as can be told: %v",
+			gv.Version, gv.Group, server.err)
 	case !takesDryRun(server.document, req.Method, path):
 		return fmt.Sprintf("APIService %s.%s does not support dry run, as far as its OpenAPI tells", gv.Version, gv.Group)
 	}
 	return ""
 }
 
-// serverOf finds out who serves a group and version, once, unless who asked has stopped waiting.
+// serverOf returns the server of a group and version. The answer is cached, unless the context of req has ended.
 func (s *dryRunSupport) serverOf(req *http.Request, gv schema.GroupVersion) apiServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,10 +75,11 @@ func (s *dryRunSupport) serverOf(req *http.Request, gv schema.GroupVersion) apiS
 	return server
 }
 
-// errNotThere says that the API server has nothing of a path.
-var errNotThere = errors.New("it is not there")
+// errNotFound is a 404.
+var errNotFound = errors.New("it is not there")
 
-// find asks who serves a group and version. Who may not read APIServices, as most may not, learns it from what the server says of itself.
+// find reads the APIService of a group and version. If that fails, as most users may not read APIServices, the
+// OpenAPI document decides.
 func (s *dryRunSupport) find(req *http.Request, gv schema.GroupVersion) apiServer {
 	var service struct {
 		Spec struct {
@@ -83,8 +87,8 @@ func (s *dryRunSupport) find(req *http.Request, gv schema.GroupVersion) apiServe
 		} `json:"spec"`
 	}
 	err := s.get(req, fmt.Sprintf("/apis/apiregistration.k8s.io/v1/apiservices/%s.%s", gv.Version, gv.Group), &service)
-	if errors.Is(err, errNotThere) || err == nil && service.Spec.Service == nil {
-		return apiServer{itself: true}
+	if errors.Is(err, errNotFound) || err == nil && service.Spec.Service == nil {
+		return apiServer{local: true}
 	}
 	server := apiServer{document: &spec3.OpenAPI{}}
 	if err := s.get(req, fmt.Sprintf("/openapi/v3/apis/%s/%s", gv.Group, gv.Version), server.document); err != nil {
@@ -93,31 +97,31 @@ func (s *dryRunSupport) find(req *http.Request, gv schema.GroupVersion) apiServe
 	return server
 }
 
-// maxDocument bounds what is read of an answer; the largest documents of Kubernetes take a few MiB.
+// maxDocument bounds how much of a response is read, in bytes. The largest documents of Kubernetes have a few MiB.
 const maxDocument = 64 << 20
 
-// get reads a document as whoever made a request.
+// get reads a document with the credentials and headers of a request.
 func (s *dryRunSupport) get(as *http.Request, path string, into any) error {
-	asking := as.Clone(as.Context())
-	asking.Method, asking.Body, asking.GetBody, asking.ContentLength = http.MethodGet, nil, nil, 0
-	asking.URL.Path, asking.URL.RawPath, asking.URL.RawQuery = s.prefix+path, "", ""
-	asking.Header.Del("Content-Type")
-	asking.Header.Set("Accept", "application/json")
-	answer, err := s.next.RoundTrip(asking)
+	read := as.Clone(as.Context())
+	read.Method, read.Body, read.GetBody, read.ContentLength = http.MethodGet, nil, nil, 0
+	read.URL.Path, read.URL.RawPath, read.URL.RawQuery = s.prefix+path, "", ""
+	read.Header.Del("Content-Type")
+	read.Header.Set("Accept", "application/json")
+	response, err := s.next.RoundTrip(read)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	switch answer.StatusCode {
+	defer func() { _ = response.Body.Close() }()
+	switch response.StatusCode {
 	case http.StatusOK:
-		return json.NewDecoder(io.LimitReader(answer.Body, maxDocument)).Decode(into)
+		return json.NewDecoder(io.LimitReader(response.Body, maxDocument)).Decode(into)
 	case http.StatusNotFound:
-		return errNotThere
+		return errNotFound
 	}
-	return errors.New(answer.Status)
+	return errors.New(response.Status)
 }
 
-// takesDryRun says that a document names the parameter among those of a write.
+// takesDryRun reports whether a document lists the parameter dryRun for a write.
 func takesDryRun(document *spec3.OpenAPI, method, path string) bool {
 	if document.Paths == nil {
 		return false
@@ -126,7 +130,9 @@ func takesDryRun(document *spec3.OpenAPI, method, path string) bool {
 		if item == nil || !matches(template, path) {
 			continue
 		}
-		operation := map[string]*spec3.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch}[method]
+		operation := map[string]*spec3.Operation{
+			http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch,
+		}[method]
 		if operation != nil && slices.ContainsFunc(slices.Concat(item.Parameters, operation.Parameters), isDryRun(document)) {
 			return true
 		}
@@ -134,7 +140,8 @@ func takesDryRun(document *spec3.OpenAPI, method, path string) bool {
 	return false
 }
 
-// isDryRun tells the parameter, which may be given by a reference to what is shared in a document.
+// isDryRun returns a function that recognises the parameter dryRun, also if it is a reference to a shared component
+// of the document.
 func isDryRun(document *spec3.OpenAPI) func(*spec3.Parameter) bool {
 	return func(p *spec3.Parameter) bool {
 		if p != nil && document.Components != nil {
@@ -146,7 +153,7 @@ func isDryRun(document *spec3.OpenAPI) func(*spec3.Parameter) bool {
 	}
 }
 
-// matches compares a path with the template of one, in which any part may stand for {name}.
+// matches reports whether a path matches a template, in which parts such as {name} match any part that is not empty.
 func matches(template, path string) bool {
 	want, got := strings.Split(template, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, got, func(w, g string) bool { return w == g || strings.HasPrefix(w, "{") && g != "" })

@@ -1,4 +1,4 @@
-package component
+package transport
 
 import (
 	"context"
@@ -10,25 +10,28 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
-// transport is an http.RoundTripper that is a function.
+// transportFunc is a function that implements http.RoundTripper.
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestAPreviewAsksForDryRunsOnly(t *testing.T) {
+func TestDryRunOnlyTurnsWritesIntoDryRuns(t *testing.T) {
 	for method, want := range map[string]string{
-		http.MethodGet: "watch=1", http.MethodHead: "watch=1", http.MethodPost: "dryRun=All&watch=1", http.MethodPut: "dryRun=All&watch=1",
-		http.MethodPatch: "dryRun=All&watch=1", http.MethodDelete: "", http.MethodOptions: "", "DELETECOLLECTION": "",
+		http.MethodGet: "watch=1", http.MethodHead: "watch=1", http.MethodPost: "dryRun=All&watch=1",
+		http.MethodPut: "dryRun=All&watch=1", http.MethodPatch: "dryRun=All&watch=1", http.MethodDelete: "", http.MethodOptions: "", "DELETECOLLECTION": "",
 	} {
 		t.Run(method, func(t *testing.T) {
 			sent := ""
-			transport := dryRun{next: transportFunc(func(r *http.Request) (*http.Response, error) {
+			transport := dryRunOnly{next: transportFunc(func(r *http.Request) (*http.Response, error) {
 				sent = r.URL.RawQuery
 				return &http.Response{}, nil
 			}), support: newDryRunSupport(nil, "")}
-			req, err := http.NewRequestWithContext(t.Context(), method, "https://cluster/api/v1/pods?watch=1", strings.NewReader("{}"))
+			const pods = "https://cluster/api/v1/pods?watch=1"
+			req, err := http.NewRequestWithContext(t.Context(), method, pods, strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,8 +48,8 @@ func TestAPreviewAsksForDryRunsOnly(t *testing.T) {
 	}
 }
 
-// A cluster whose group local.example.com is the API server's own, while others are served by others.
-func aggregating(t *testing.T, answers map[string]string) (dryRun, *[]string) {
+// aggregating returns a transport over a fake API server that answers GETs by path, and the requests that it got.
+func aggregating(t *testing.T, answers map[string]string) (dryRunOnly, *[]string) {
 	t.Helper()
 	var sent []string
 	next := transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -65,18 +68,21 @@ func aggregating(t *testing.T, answers map[string]string) (dryRun, *[]string) {
 		}
 		return &http.Response{StatusCode: code, Status: strconv.Itoa(code), Body: io.NopCloser(strings.NewReader(body))}, nil
 	})
-	return dryRun{next: next, support: newDryRunSupport(next, "/clusters/one/")}, &sent
+	return dryRunOnly{next: next, support: newDryRunSupport(next, "/clusters/one/")}, &sent
 }
 
-func TestAPreviewAsksWhoSupportsDryRuns(t *testing.T) {
+func TestDryRunOnlyRefusesWhatMayNotBeADryRun(t *testing.T) {
 	const (
 		prefix   = "/clusters/one"
 		services = prefix + "/apis/apiregistration.k8s.io/v1/apiservices/"
 		document = prefix + "/openapi/v3/apis/example.com/v1"
 		things   = prefix + "/apis/example.com/v1/namespaces/here/things"
 		remote   = `{"spec":{"service":{"name":"theirs"}}}`
-		knows    = `{"paths":{"/apis/example.com/v1/namespaces/{namespace}/things":{"parameters":[{"name":"namespace","in":"path"}],"post":{"parameters":[{"name":"dryRun","in":"query"}]}},
-			"/apis/example.com/v1/namespaces/{namespace}/things/{name}":{"patch":{"parameters":[{"$ref":"#/components/parameters/dry"}]},"put":{}}},
+		knows    = `{"paths":{
+			"/apis/example.com/v1/namespaces/{namespace}/things":{
+				"parameters":[{"name":"namespace","in":"path"}],"post":{"parameters":[{"name":"dryRun","in":"query"}]}},
+			"/apis/example.com/v1/namespaces/{namespace}/things/{name}":{
+				"patch":{"parameters":[{"$ref":"#/components/parameters/dry"}]},"put":{}}},
 			"components":{"parameters":{"dry":{"name":"dryRun","in":"query"}}}}`
 	)
 	for _, c := range []struct {
@@ -86,10 +92,16 @@ func TestAPreviewAsksWhoSupportsDryRuns(t *testing.T) {
 		why string
 	}{
 		{"of the group without a name", http.MethodPost, prefix + "/api/v1/namespaces/here/configmaps", nil, ""},
-		{"of what the API server serves itself", http.MethodPost, things, map[string]string{services + "v1.example.com": `{"spec":{"service":null}}`}, ""},
+		{
+			"of what the API server serves itself", http.MethodPost, things,
+			map[string]string{services + "v1.example.com": `{"spec":{"service":null}}`},
+			"",
+		},
 		{"of what no APIService is for", http.MethodPost, things, nil, ""},
 		{
-			"of an API that knows them", http.MethodPost, things, map[string]string{services + "v1.example.com": remote, document: knows}, "",
+			"of an API that knows them", http.MethodPost, things,
+			map[string]string{services + "v1.example.com": remote, document: knows},
+			"",
 		},
 		{
 			"of an API that knows them, by a shared parameter", http.MethodPatch, things + "/one",
@@ -143,7 +155,8 @@ func TestAPreviewAsksWhoSupportsDryRuns(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if refused := answer.StatusCode == http.StatusBadRequest; refused != (c.why != "") || !strings.Contains(string(body), c.why) {
+				refused := answer.StatusCode == http.StatusBadRequest
+				if refused != (c.why != "") || !strings.Contains(string(body), c.why) {
 					t.Errorf("%d: %s", answer.StatusCode, body)
 				}
 			}
@@ -158,7 +171,7 @@ func TestAPreviewAsksWhoSupportsDryRuns(t *testing.T) {
 	}
 }
 
-func TestAnUpdateAsksForADryRunWhereThatIsOne(t *testing.T) {
+func TestDryRunGuardRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
 	const things = "/clusters/one/apis/example.com/v1/namespaces/here/things/one"
 	const service = "/clusters/one/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
 	for _, c := range []struct {
@@ -166,22 +179,26 @@ func TestAnUpdateAsksForADryRunWhereThatIsOne(t *testing.T) {
 		code                         int
 		want                         []string
 	}{
-		{"of what the API server serves itself", http.MethodPatch, "dryRun=All", `{"spec":{}}`, http.StatusOK, []string{"GET " + service, "PATCH " + things}},
 		{
-			"not of an API that does not know them", http.MethodPatch, "dryRun=All", `{"spec":{"service":{}}}`, http.StatusBadRequest,
-			[]string{"GET " + service, "GET /clusters/one/openapi/v3/apis/example.com/v1"},
+			"of what the API server serves itself", http.MethodPatch, "dryRun=All", `{"spec":{}}`, http.StatusOK,
+			[]string{"GET " + service, "PATCH " + things},
+		},
+		{
+			"not of an API that does not know them", http.MethodPatch, "dryRun=All", `{"spec":{"service":{}}}`,
+			http.StatusBadRequest, []string{"GET " + service, "GET /clusters/one/openapi/v3/apis/example.com/v1"},
 		},
 		{"and asks nothing for a write", http.MethodPatch, "force=true", "", http.StatusOK, []string{"PATCH " + things}},
 		{"nor for a read", http.MethodGet, "dryRun=All", "", http.StatusNotFound, []string{"GET " + things}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			preview, sent := aggregating(t, map[string]string{service: c.service})
-			req, err := http.NewRequestWithContext(t.Context(), c.method, "https://cluster"+things+"?"+c.query, strings.NewReader("{}"))
+			url := "https://cluster" + things + "?" + c.query
+			req, err := http.NewRequestWithContext(t.Context(), c.method, url, strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			req.Header.Set("Authorization", "Bearer mine")
-			answer, err := (&honest{next: preview.next, prefix: "/clusters/one"}).RoundTrip(req)
+			answer, err := (&dryRunGuard{next: preview.next, prefix: "/clusters/one"}).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,13 +212,14 @@ func TestAnUpdateAsksForADryRunWhereThatIsOne(t *testing.T) {
 	}
 }
 
-func TestManyUpdatesAskOnceWhoServesTheirType(t *testing.T) {
+func TestDryRunGuardCachesTheServerOfAType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const service = "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
 		preview, sent := aggregating(t, map[string]string{service: `{"spec":{}}`})
-		h := &honest{next: preview.next}
+		h := &dryRunGuard{next: preview.next}
 		ask := func(ctx context.Context) {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPatch, "https://cluster/apis/example.com/v1/things/one?dryRun=All", strings.NewReader("{}"))
+			const thing = "https://cluster/apis/example.com/v1/things/one?dryRun=All"
+			req, err := http.NewRequestWithContext(ctx, http.MethodPatch, thing, strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,11 +243,48 @@ func TestManyUpdatesAskOnceWhoServesTheirType(t *testing.T) {
 		if asked() != 2 {
 			t.Errorf("asked %d times, where one did not wait for the answer: %v", asked(), *sent)
 		}
-		time.Sleep(honestFor)
+		time.Sleep(supportLifetime)
 		synctest.Wait()
 		ask(t.Context())
 		if asked() != 3 {
 			t.Errorf("asked %d times, also a minute later: %v", asked(), *sent)
 		}
 	})
+}
+
+func TestDryRunConfigs(t *testing.T) {
+	given := &rest.Config{Host: "https://cluster/clusters/one", Timeout: time.Second}
+	for _, c := range []struct {
+		name    string
+		make    func(*rest.Config) (*rest.Config, error)
+		timeout time.Duration
+		method  string
+		sent    bool
+	}{
+		{"dry-run only refuses a DELETE", DryRunOnly, 0, http.MethodDelete, false},
+		{"dry-run only sends a read", DryRunOnly, 0, http.MethodGet, true},
+		{"the guard sends a DELETE", WithDryRunGuard, time.Second, http.MethodDelete, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config, err := c.make(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if config.Timeout != c.timeout || given.WrapTransport != nil {
+				t.Errorf("timeout %s; the given config was changed: %t", config.Timeout, given.WrapTransport != nil)
+			}
+			sent := false
+			transport := config.WrapTransport(transportFunc(func(*http.Request) (*http.Response, error) {
+				sent = true
+				return &http.Response{}, nil
+			}))
+			req, err := http.NewRequestWithContext(t.Context(), c.method, given.Host+"/api/v1/pods", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := transport.RoundTrip(req); sent != c.sent || (err == nil) != c.sent {
+				t.Errorf("sent: %t, error %v", sent, err)
+			}
+		})
+	}
 }

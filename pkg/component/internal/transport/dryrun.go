@@ -1,0 +1,142 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// dryRunOnly passes no write on: creates and updates become dry runs, all other methods that are no reads are
+// refused. A dry run is refused, too, if the server of the type is not known to support dry runs.
+type dryRunOnly struct {
+	next    http.RoundTripper
+	support *dryRunSupport
+}
+
+// DryRunOnly returns a copy of config whose clients write nothing; see the package. It has no Timeout, because that
+// would end watches.
+func DryRunOnly(config *rest.Config) (*rest.Config, error) {
+	config, err := wrap(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
+		return dryRunOnly{next, newDryRunSupport(next, prefix)}
+	})
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 0
+	return config, nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (d dryRunOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead:
+		return d.next.RoundTrip(req)
+	case http.MethodPost, http.MethodPut, http.MethodPatch:
+		if why := d.support.lacking(req); why != "" {
+			return refuse(req, why)
+		}
+		dry := req.Clone(req.Context())
+		query := dry.URL.Query()
+		query.Set("dryRun", "All")
+		dry.URL.RawQuery = query.Encode()
+		return d.next.RoundTrip(dry)
+	}
+	closeBody(req)
+	// A DELETE has its options in the body. They would take precedence over a parameter in the query.
+	return nil, fmt.Errorf("%s %s: a preview does not write", req.Method, req.URL.Path)
+}
+
+// dryRunGuard refuses a dry run of an apply if the server of the type might carry it out as a write. An update under
+// the policy replace makes such a dry run only where the managed fields were removed (see execute.claim); its answer
+// is not worth a write.
+type dryRunGuard struct {
+	next http.RoundTripper
+	// prefix comes before /apis in the paths of requests.
+	prefix string
+
+	mu sync.Mutex
+	// support caches the answers of the last supportLifetime; nil if there are none.
+	support *dryRunSupport
+}
+
+// supportLifetime is how long the guard keeps which server serves a type. This may change, and the documents have
+// some MiB.
+const supportLifetime = time.Minute
+
+// WithDryRunGuard returns a copy of config whose clients make no dry run of an apply where that might write.
+func WithDryRunGuard(config *rest.Config) (*rest.Config, error) {
+	return wrap(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
+		return &dryRunGuard{next: next, prefix: prefix}
+	})
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *dryRunGuard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPatch && req.URL.Query().Has("dryRun") {
+		if why := g.currentSupport().lacking(req); why != "" {
+			return refuse(req, why)
+		}
+	}
+	return g.next.RoundTrip(req)
+}
+
+// currentSupport returns the cached answers, which are dropped supportLifetime after the first use.
+func (g *dryRunGuard) currentSupport() *dryRunSupport {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.support == nil {
+		g.support = newDryRunSupport(g.next, g.prefix)
+		time.AfterFunc(supportLifetime, func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.support = nil
+		})
+	}
+	return g.support
+}
+
+// WrappedRoundTripper returns the transport beneath, for client-go.
+func (g *dryRunGuard) WrappedRoundTripper() http.RoundTripper { return g.next }
+
+// wrap returns a copy of config whose requests go through the transport that by makes. prefix comes before /apis in
+// their paths.
+func wrap(config *rest.Config, by func(next http.RoundTripper, prefix string) http.RoundTripper) (*rest.Config, error) {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return by(next, base.Path) })
+	return config, nil
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// refuse returns the answer that the API server gives to a dry run which an admission webhook does not support: 400
+// with a Status.
+func refuse(req *http.Request, why string) (*http.Response, error) {
+	closeBody(req)
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest, Message: why,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Request: req,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}, nil
+}
