@@ -220,7 +220,7 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 		return nil
 	case appliedOtherwise(rendered.objects, inventory):
 		status.Rendition = max(status.Rendition, newestRendition(inventory, status.Revision)) + 1
-	case len(rendered.looks.extent.unanswered) > 0 && rendered.id == "":
+	case len(rendered.looks.served.Undiscovered) > 0 && rendered.id == "":
 		// What is applied does not depend on the groups that do not answer: they need not hold up what comes later.
 		return rendered.looks.enter(status)
 	default:

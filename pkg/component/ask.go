@@ -60,7 +60,7 @@ func (r *rehearsal) unasked(a plan.Action) string {
 
 // serves says that the API server serves the type of an object.
 func (e *Engine) serves(key manifests.Key, version string) bool {
-	scope, err := e.scopeOf(key.GroupKind().WithVersion(version))
+	scope, err := e.discovery.Scope(key.GroupKind().WithVersion(version))
 	return err == nil && scope != manifests.ScopeUnknown
 }
 

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	clienttransport "k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
@@ -37,16 +37,14 @@ type connection struct {
 	incidental []Incidental
 	config     *rest.Config
 	client     *http.Client
-	mapper     *forgetfulMapper
-	discovery  *discovery.DiscoveryClient
+	discovery  *discovery.Reader
 	watching   dynamic.Interface
 	metadata   metadata.Interface
 	observer   *observe.Observer
 	// namespaces are those that dependents could not be created in.
 	namespaces *observe.References
-	// lookups are the objects that components looked up when they were rendered, and serving is what they rendered for.
+	// lookups are the objects that components looked up when they were rendered.
 	lookups *observe.References
-	serving *serving
 	// checking acts as the identity that watches.
 	checking *execute.Executor
 	// reach says whether identities watch themselves, and observed are the namespaces where components are watched; nil for all.
@@ -76,13 +74,9 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	if err != nil {
 		return nil, err
 	}
-	mapper, err := newForgetfulMapper(func() (meta.RESTMapper, error) { return apiutil.NewDynamicRESTMapper(config, client) }, clock.RealClock{})
-	if err != nil {
-		return nil, err
-	}
 	c := &connection{
 		name: name, defaults: o.Policies.Or(defaultPolicies), predecessors: slices.Concat(plan.Predecessors, o.Predecessors),
-		config: config, client: client, mapper: mapper, monitor: watched, started: clock.RealClock{}.Now(),
+		config: config, client: client, monitor: watched, started: clock.RealClock{}.Now(),
 		reach: cmp.Or(o.Observe, ReachCluster), observed: o.ObserveNamespaces,
 	}
 	if c.incidental, err = incidentals(o.Incidental); err != nil {
@@ -94,36 +88,43 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	if c.metadata, err = metadata.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
-	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, client); err != nil {
+	if c.discovery, err = discovery.New(ctx, discovery.Options{
+		Config: config, Client: client, FollowDefinitions: func(ctx context.Context, event func()) {
+			observe.FollowDefinitions(ctx, c.metadata, event, event)
+		},
+	}); err != nil {
+		return nil, err
+	}
+	raw, err := newRawClient(config, client)
+	if err != nil {
 		return nil, err
 	}
 	if o.Writers <= 0 {
 		o.Writers = 16
 	}
 	c.observer = observe.New(ctx, observe.Options{
-		Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: mapper, Verbs: c.verbs, Whole: o.CacheFull,
-		PerNamespace: c.reach != ReachCluster,
+		Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: c.discovery.Mapper(), Verbs: c.discovery.Verbs,
+		Whole: o.CacheFull, PerNamespace: c.reach != ReachCluster,
 	})
 	c.namespaces = observe.NewReferences(ctx, c.metadata, name)
-	c.lookups, c.serving = observe.NewReferences(ctx, c.metadata, name), newServing(ctx, c)
+	c.lookups = observe.NewReferences(ctx, c.metadata, name)
 	c.checking = execute.New(execute.Options{
-		Reconciler: name, Dynamic: c.watching, REST: c.discovery.RESTClient(), Mapper: mapper, Journal: c.observer, Monitor: c.monitor, Writers: o.Writers,
+		Reconciler: name, Dynamic: c.watching, REST: raw, Mapper: c.discovery.Mapper(),
+		Journal: c.observer, Monitor: c.monitor, Writers: o.Writers,
 	})
 	return c, nil
 }
 
-// verbs asks the API server which verbs a type supports.
-func (c *connection) verbs(gvr schema.GroupVersionResource) ([]string, error) {
-	list, err := c.discovery.ServerResourcesForGroupVersion(gvr.GroupVersion().String())
-	if err != nil {
-		return nil, err
+// newRawClient returns a REST client for requests that name their absolute path. It decodes errors of any content type.
+func newRawClient(config *rest.Config, client *http.Client) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
+	codec := runtime.NoopEncoder{Decoder: clientgoscheme.Codecs.UniversalDecoder()}
+	config.NegotiatedSerializer = serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{Serializer: codec})
+	config.APIPath, config.GroupVersion = "", nil
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	for _, r := range list.APIResources {
-		if r.Name == gvr.Resource {
-			return r.Verbs, nil
-		}
-	}
-	return nil, nil
+	return rest.UnversionedRESTClientForConfigAndClient(config, client)
 }
 
 // itself returns the engine of the identity that the connection was made with.
@@ -145,14 +146,14 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 	impersonating := *e.client
 	impersonating.Transport = clienttransport.NewImpersonatingRoundTripper(
 		clienttransport.ImpersonationConfig{UserName: id.User, Groups: id.Groups}, impersonating.Transport)
-	raw, err := discovery.NewDiscoveryClientForConfigAndClient(e.config, &impersonating)
+	raw, err := newRawClient(e.config, &impersonating)
 	if err != nil {
 		return nil, err
 	}
 	if other.dynamic, err = dynamic.NewForConfigAndClient(e.config, &impersonating); err != nil {
 		return nil, err
 	}
-	other.executor = e.checking.As(id.User, other.dynamic, raw.RESTClient())
+	other.executor = e.checking.As(id.User, other.dynamic, raw)
 	if e.reach != ReachIdentity {
 		return other, nil
 	}

@@ -1,17 +1,16 @@
 package component
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -20,20 +19,22 @@ import (
 // contents asks the API server what is in a namespace that nothing else would delete: neither we, for it is no dependent that is to go,
 // nor Kubernetes itself. A type that cannot be listed may have objects there.
 func (e *Engine) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
-	resources, err := e.resources(ctx, "list", "create")
+	resources, err := e.discovery.Resources(ctx, "list", "create")
 	if err != nil {
 		return plan.Contents{Failure: unlisted(err)}
 	}
-	resources = slices.DeleteFunc(resources, func(r resource) bool { return !r.namespaced || bookkeeping[r.gvr.GroupResource()] })
-	found, err := gather(resources, func(r resource) ([]inspect.Instance, error) {
-		list, err := e.viewer.Metadata.Resource(r.gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	resources = slices.DeleteFunc(resources, func(r discovery.Resource) bool {
+		return !r.Namespaced || bookkeeping[r.GroupResource()]
+	})
+	found, err := gather(resources, func(r discovery.Resource) ([]inspect.Instance, error) {
+		list, err := e.viewer.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
+			return nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
 		}
 		var instances []inspect.Instance
 		for i := range list.Items {
 			if !e.goesByItself(r, &list.Items[i]) {
-				instances = append(instances, inspect.InstanceOf(r.gk(), &list.Items[i]))
+				instances = append(instances, inspect.InstanceOf(r.GroupKind(), &list.Items[i]))
 			}
 		}
 		return instances, nil
@@ -68,69 +69,22 @@ var bookkeeping = map[schema.GroupResource]bool{
 
 // goesByItself says of an object that a controller puts one into namespaces by itself, that it follows another one that counts itself, or
 // that it is being deleted anyway.
-func (e *Engine) goesByItself(r resource, m *metav1.PartialObjectMetadata) bool {
+func (e *Engine) goesByItself(r discovery.Resource, m *metav1.PartialObjectMetadata) bool {
 	if m.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(m) != nil {
 		return true
 	}
-	if _, token := m.Annotations["kubernetes.io/service-account.name"]; token && r.gk() == (schema.GroupKind{Kind: "Secret"}) {
+	_, token := m.Annotations["kubernetes.io/service-account.name"]
+	if token && r.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
 		return true
 	}
-	return slices.ContainsFunc(e.incidental, func(i Incidental) bool { return i.matches(r.gk(), m) })
-}
-
-// resource is a type as the API server serves it.
-type resource struct {
-	gvr        schema.GroupVersionResource
-	kind       string
-	namespaced bool
-}
-
-func (r resource) gk() schema.GroupKind { return schema.GroupKind{Group: r.gvr.Group, Kind: r.kind} }
-
-// resources returns the types that support some verbs, each in its preferred version. A group that does not answer is an error: nothing
-// can be said of its objects.
-func (e *Engine) resources(ctx context.Context, verbs ...string) ([]resource, error) {
-	found, err := e.served(ctx, verbs...)
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-// served returns the types that support some verbs, each in its preferred version. Where groups do not answer, the types of all others
-// come with the error.
-func (e *Engine) served(ctx context.Context, verbs ...string) ([]resource, error) {
-	lists, failure := e.discovery.ServerPreferredResourcesWithContext(ctx)
-	var found []resource
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list.APIResources {
-			if isMain(r) && supports(r, verbs...) {
-				found = append(found, resource{gv.WithResource(r.Name), r.Kind, r.Namespaced})
-			}
-		}
-	}
-	slices.SortFunc(found, func(a, b resource) int {
-		return cmp.Or(strings.Compare(a.gvr.Group, b.gvr.Group), strings.Compare(a.gvr.Resource, b.gvr.Resource))
-	})
-	return found, failure
-}
-
-// isMain tells a resource from its subresources.
-func isMain(r metav1.APIResource) bool { return !strings.Contains(r.Name, "/") }
-
-func supports(r metav1.APIResource, verbs ...string) bool {
-	return !slices.ContainsFunc(verbs, func(verb string) bool { return !slices.Contains(r.Verbs, verb) })
+	return slices.ContainsFunc(e.incidental, func(i Incidental) bool { return i.matches(r.GroupKind(), m) })
 }
 
 // parallelLists bounds the lists that are under way for one component.
 const parallelLists = 8
 
 // gather asks for each resource, some at a time, and returns the answers in the order of the resources. All errors are joined.
-func gather[T any](resources []resource, ask func(resource) ([]T, error)) ([]T, error) {
+func gather[T any](resources []discovery.Resource, ask func(discovery.Resource) ([]T, error)) ([]T, error) {
 	answers, errs := make([][]T, len(resources)), make([]error, len(resources))
 	slots := make(chan struct{}, parallelLists)
 	var wg sync.WaitGroup

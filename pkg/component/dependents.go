@@ -67,9 +67,9 @@ func (e *Engine) dependent(ctx context.Context, key manifests.Key, version strin
 	if body := e.observer.Body(e.viewer, key); body != nil {
 		return body, nil
 	}
-	mapping, err := e.mapper.RESTMapping(key.GroupKind(), version)
+	mapping, err := e.discovery.Mapper().RESTMapping(key.GroupKind(), version)
 	if meta.IsNoMatchError(err) {
-		mapping, err = e.mapper.RESTMapping(key.GroupKind())
+		mapping, err = e.discovery.Mapper().RESTMapping(key.GroupKind())
 	}
 	if err != nil {
 		return nil, err

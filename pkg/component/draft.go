@@ -41,7 +41,7 @@ func (r *Reconciler[T]) draft(ctx context.Context, component T, owner manifests.
 	d, err := r.press(ctx, component, owner, in, p, kept)
 	// What a rendering that failed has looked up may be what it failed for.
 	seen, failure := p.recorder.looks(r.looker(owner))
-	d.looks.all, d.looks.extent, d.told = seen, p.extent, p.told
+	d.looks.all, d.looks.served, d.told = seen, p.served, p.told
 	r.follow(client.ObjectKeyFromObject(component), owner, in.target, d.looks)
 	if err == nil {
 		err = failure
@@ -96,7 +96,7 @@ func (r *Reconciler[T]) verified(status *metav1alpha1.Status, owner manifests.Ow
 	if err != nil {
 		return false, false, err
 	}
-	same, readsStatus := looks{extent: p.extent, all: seen}.recorded(status)
+	same, readsStatus := looks{served: p.served, all: seen}.recorded(status)
 	return same, readsStatus, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -22,7 +23,7 @@ const maxMissed = 8
 
 // listing is what a search found of a type, and where it looked.
 type listing struct {
-	resource resource
+	resource discovery.Resource
 	entries  []metav1alpha1.InventoryEntry
 	// everywhere says that all objects of the type were listed; where they were not, namespaces are those in which they were, and refused says why.
 	everywhere bool
@@ -49,19 +50,19 @@ func (f findings) saw(namespace string) bool {
 		if namespace == "" {
 			return l.everywhere || len(l.namespaces) > 0
 		}
-		return l.everywhere && l.resource.namespaced || slices.Contains(l.namespaces, namespace)
+		return l.everywhere && l.resource.Namespaced || slices.Contains(l.namespaces, namespace)
 	})
 }
 
 // beside leaves a type out.
 func (f findings) beside(gk schema.GroupKind) findings {
-	return slices.DeleteFunc(slices.Clone(f), func(l listing) bool { return l.resource.gk() == gk })
+	return slices.DeleteFunc(slices.Clone(f), func(l listing) bool { return l.resource.GroupKind() == gk })
 }
 
 // refusal is why a namespace could not be looked at, for one type of those that it has.
 func (f findings) refusal(namespace string) error {
 	for _, l := range f {
-		if l.refused != nil && (l.resource.namespaced || namespace == "") {
+		if l.refused != nil && (l.resource.Namespaced || namespace == "") {
 			return l.refused
 		}
 	}
@@ -73,7 +74,7 @@ func (f findings) missed() string {
 	var nowhere, places []string
 	somewhere := map[string][]string{}
 	for _, l := range f {
-		name, place := l.resource.gvr.GroupResource().String(), strings.Join(bounded(l.namespaces), ", ")
+		name, place := l.resource.GroupResource().String(), strings.Join(bounded(l.namespaces), ", ")
 		switch {
 		case l.everywhere:
 		case len(l.namespaces) == 0:

@@ -6,11 +6,17 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 )
 
 func TestWhatASearchSawOfANamespace(t *testing.T) {
-	configs := resource{gvr: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, kind: "ConfigMap", namespaced: true}
-	definitions := resource{gvr: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}}
+	configs := discovery.Resource{
+		GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true,
+	}
+	definitions := discovery.Resource{GroupVersionResource: schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	}}
 	refused := errors.New("forbidden")
 	for _, c := range []struct {
 		name      string
@@ -38,7 +44,10 @@ func TestWhatASearchSawOfANamespace(t *testing.T) {
 func TestWhatASearchMissed(t *testing.T) {
 	refused := errors.New("forbidden")
 	of := func(name string, everywhere bool, namespaces ...string) listing {
-		l := listing{resource: resource{gvr: schema.GroupVersionResource{Version: "v1", Resource: name}, namespaced: true}, everywhere: everywhere, namespaces: namespaces}
+		resource := discovery.Resource{
+			GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: name}, Namespaced: true,
+		}
+		l := listing{resource: resource, everywhere: everywhere, namespaces: namespaces}
 		if !everywhere {
 			l.refused = refused
 		}

@@ -41,7 +41,7 @@ func (r *Reconciler[T]) follow(name client.ObjectKey, owner manifests.Owner, t t
 		side := t.side(local)
 		side.lookups.Follow(follower(owner, local), observe.Reading{Self: owner.ID(), Viewer: side.viewer, Versions: read}, wake)
 	}
-	t.engine.serving.retain(owner.ID(), l.extent.digest, wake)
+	t.engine.discovery.Subscribe(owner.ID(), l.served.Digest, wake)
 }
 
 // lookAgain reads what may have changed since a rendering looked it up, and what no watch tells of. It returns what was looked up with the
@@ -49,10 +49,10 @@ func (r *Reconciler[T]) follow(name client.ObjectKey, owner manifests.Owner, t t
 // it may have done nothing with what was in there so far, such as an address that is not assigned yet.
 func (r *Reconciler[T]) lookAgain(ctx context.Context, owner manifests.Owner, t target, l looks) (looks, bool, error) {
 	now, err := t.engine.capabilities(ctx)
-	if err != nil || now.digest != l.extent.digest {
+	if err != nil || now.Digest != l.served.Digest {
 		return l, false, err
 	}
-	l.extent = now.extent
+	l.served = now.Summary
 	l.all = slices.Clone(l.all)
 	for i, was := range l.all {
 		if !r.mayHaveChanged(owner, t, was) {
@@ -92,7 +92,7 @@ func (r *Reconciler[T]) recallLooks(ctx context.Context, owner manifests.Owner, 
 	if err != nil {
 		return looks{}, false, err
 	}
-	l := looks{extent: now.extent}
+	l := looks{served: now.Summary}
 	for _, line := range status.Lookups {
 		entry, err := metav1alpha1.ParseLookup(line)
 		if err != nil {

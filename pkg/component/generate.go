@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 
@@ -26,8 +27,8 @@ type press[T Component] struct {
 	reconciler *Reconciler[T]
 	request    generator.Request
 	recorder   *recorder
-	// extent tells what capabilities the request has.
-	extent extent
+	// served identifies the capabilities of the request.
+	served discovery.Summary
 	// told takes what the generator says besides when it renders for the first time.
 	told *results
 }
@@ -59,7 +60,7 @@ func (r *Reconciler[T]) newPress(ctx context.Context, component T, in inputs) (p
 		revision++
 	}
 	return press[T]{
-		reconciler: r, recorder: newRecorder(in.target), extent: served.extent, told: &results{},
+		reconciler: r, recorder: newRecorder(in.target), served: served.Summary, told: &results{},
 		request: generator.Request{
 			Namespace: in.namespace, Name: in.name, Parameters: in.parameters, Component: component,
 			Source: files, SourceDigest: in.sourceDigest(), References: references, Revision: revision, Digest: in.digest, Capabilities: served.Capabilities, Now: r.clock.Now(),
@@ -67,9 +68,9 @@ func (r *Reconciler[T]) newPress(ctx context.Context, component T, in inputs) (p
 	}, nil
 }
 
-// capabilities returns what is served in the target.
-func (e *Engine) capabilities(ctx context.Context) (served, error) {
-	now, err := e.serving.current(ctx)
+// capabilities returns the capabilities of the target. A failure is a problem that is retried.
+func (e *Engine) capabilities(ctx context.Context) (discovery.Capabilities, error) {
+	now, err := e.discovery.Capabilities(ctx)
 	if err != nil {
 		return now, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", err)}
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 )
 
 func TestWhatGoesWithItsNamespaceUnmissed(t *testing.T) {
@@ -39,8 +41,8 @@ func TestWhatGoesWithItsNamespaceUnmissed(t *testing.T) {
 		{"nor what carries others", "", "ConfigMap", metav1.ObjectMeta{Name: "a", Labels: map[string]string{"bundle": "some"}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := resource{kind: c.kind}
-			r.gvr.Group = c.group
+			r := discovery.Resource{Kind: c.kind}
+			r.Group = c.group
 			e := &Engine{connection: &connection{incidental: known}}
 			if got := e.goesByItself(r, &metav1.PartialObjectMetadata{ObjectMeta: c.meta}); got != c.want {
 				t.Errorf("got %t", got)

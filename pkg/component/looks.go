@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -20,8 +21,8 @@ const maxLookups = 100
 
 // looks are the inputs that a rendering found in clusters.
 type looks struct {
-	// extent is that of what the target serves.
-	extent extent
+	// served identifies the capabilities of the target.
+	served discovery.Summary
 	// all are the look-ups, in the order of their texts.
 	all []look
 	// status says that the rendering reads the status of what it looked up.

@@ -23,7 +23,7 @@ func (l looks) enter(status *metav1alpha1.Status) error {
 	for _, seen := range l.all {
 		lines = append(lines, seen.record(l.status).String())
 	}
-	digest, err := lookupsDigest(l.extent.digest, lines)
+	digest, err := lookupsDigest(l.served.Digest, lines)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (l looks) entered(status *metav1alpha1.Status) bool {
 // servedAlike says that the status tells of a rendering for a target that served the same. Where there were too many look-ups to name them, that is
 // not known.
 func (l looks) servedAlike(status *metav1alpha1.Status) bool {
-	digest, err := lookupsDigest(l.extent.digest, status.Lookups)
+	digest, err := lookupsDigest(l.served.Digest, status.Lookups)
 	return err == nil && digest == status.LookupsDigest
 }
 
@@ -77,7 +77,7 @@ func (l looks) match(former map[lookupKey]metav1alpha1.Lookup, readsStatus bool,
 		}
 		lines = append(lines, entry.String())
 	}
-	digest, err := lookupsDigest(l.extent.digest, lines)
+	digest, err := lookupsDigest(l.served.Digest, lines)
 	return err == nil && digest == recorded
 }
 

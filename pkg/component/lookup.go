@@ -64,7 +64,7 @@ func (f found) definite() bool {
 
 // find does a look-up. The namespace of a type that has none is ignored; the key that it returns is without.
 func (e *Engine) find(ctx context.Context, key lookupKey) (lookupKey, found) {
-	mapping, err := e.mapper.RESTMapping(key.gvk.GroupKind(), key.gvk.Version)
+	mapping, err := e.discovery.Mapper().RESTMapping(key.gvk.GroupKind(), key.gvk.Version)
 	if err != nil {
 		return key, found{err: err}
 	}

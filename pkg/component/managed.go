@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -103,20 +103,13 @@ func (m *managedType) merge(other managedType) {
 	m.failure = strings.Join(slices.DeleteFunc([]string{m.failure, other.failure}, func(s string) bool { return s == "" }), "; ")
 }
 
-// aggregated asks an aggregated API for its kinds; the name of an APIService is version.group. Only what can be listed and created counts:
-// some serve objects that nobody made and nobody can delete.
+// aggregated returns the kinds of an aggregated API. The name of an APIService is version.group.
 func (e *Engine) aggregated(ctx context.Context, name string, t manifests.ManagedType) managedType {
 	m := managedType{ManagedType: t}
 	version, _, _ := strings.Cut(name, ".")
-	list, err := e.discovery.ServerResourcesForGroupVersionWithContext(ctx, t.Group+"/"+version)
-	if err != nil {
-		m.failure = fmt.Sprintf("APIService %s does not answer (%v); make it available, or delete it yourself", name, err)
-		return m
-	}
-	for _, r := range list.APIResources {
-		if isMain(r) && supports(r, "list", "create") {
-			m.kinds = append(m.kinds, schema.GroupKind{Group: t.Group, Kind: r.Kind})
-		}
+	var err error
+	if m.kinds, err = e.discovery.AggregatedKinds(ctx, schema.GroupVersion{Group: t.Group, Version: version}); err != nil {
+		m.failure = err.Error()
 	}
 	return m
 }
@@ -127,37 +120,18 @@ func (e *Engine) additional(ctx context.Context, types []manifests.ManagedType) 
 	if len(types) == 0 {
 		return nil
 	}
-	served, err := e.served(ctx, "list", "create")
+	served, err := e.discovery.Resources(ctx, "list", "create")
 	found := make([]managedType, 0, len(types))
 	for _, t := range types {
-		m := managedType{ManagedType: t, failure: undiscovered(t, err)}
+		m := managedType{ManagedType: t, failure: discovery.PartialFailure(err, t.MatchesGroup)}
 		for _, r := range served {
-			if t.Matches(r.gk()) {
-				m.kinds = append(m.kinds, r.gk())
+			if t.Matches(r.GroupKind()) {
+				m.kinds = append(m.kinds, r.GroupKind())
 			}
 		}
 		found = append(found, m)
 	}
 	return found
-}
-
-// undiscovered says why it is not known which types are meant, "" if the failure of discovery does not concern them.
-func undiscovered(t manifests.ManagedType, err error) string {
-	var broken *discovery.ErrGroupDiscoveryFailed
-	switch {
-	case err == nil:
-		return ""
-	case !errors.As(err, &broken):
-		return fmt.Sprintf("the API server does not say what it serves: %v", err)
-	}
-	var failures []string
-	for gv, cause := range broken.Groups {
-		if t.MatchesGroup(gv.Group) {
-			failures = append(failures, fmt.Sprintf("%s does not answer (%v); make it available, or delete its APIService", gv, cause))
-		}
-	}
-	slices.Sort(failures)
-	return strings.Join(failures, "; ")
 }
 
 // kindsOf returns the kinds that managed types stand for, each once.

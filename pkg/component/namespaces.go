@@ -66,7 +66,7 @@ func (e *Engine) Forget(owner manifests.Owner) {
 	e.observer.Release(owner.ID())
 	e.namespaces.Release(owner.ID())
 	e.lookups.Release(owner.ID())
-	e.serving.release(owner.ID())
+	e.discovery.Unsubscribe(owner.ID())
 	e.guards.forget(owner.ID())
 	e.repairs.forget(owner.ID())
 }

@@ -168,7 +168,9 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 	if err != nil {
 		return nil, nil, phaseProblem("read", err)
 	}
-	objects, err := normalise(recalled.bodies, manifests.NormaliseOptions{Reconciler: r.name, Owner: pass.Owner, ScopeOf: t.engine.scopeOf, Managed: pass.Managed})
+	objects, err := normalise(recalled.bodies, manifests.NormaliseOptions{
+		Reconciler: r.name, Owner: pass.Owner, ScopeOf: t.engine.discovery.Scope, Managed: pass.Managed,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

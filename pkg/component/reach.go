@@ -64,7 +64,7 @@ func (r *Reconciler[T]) checkReach() error {
 	if r.options.Observe != ReachNamespaces {
 		return nil
 	}
-	scope, err := r.local.scopeOf(r.gvk)
+	scope, err := r.local.discovery.Scope(r.gvk)
 	if err == nil && scope == manifests.ScopeCluster {
 		err = fmt.Errorf("Options.Observe: %s is in no namespace, so it cannot be watched in some of them; let Observe be %q or %q", r.gvk.Kind, ReachCluster, ReachIdentity)
 	}

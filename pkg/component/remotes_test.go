@@ -5,9 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -23,7 +26,11 @@ func opened(t *testing.T) (*remotes, map[string]context.Context) {
 		contexts[string(kubeconfig)] = ctx
 		c := &connection{client: &http.Client{}}
 		c.observer, c.namespaces = observe.New(ctx, observe.Options{}), observe.NewReferences(ctx, nil, "shops.example.com")
-		c.lookups, c.serving = c.namespaces, newServing(ctx, c)
+		c.lookups = c.namespaces
+		var err error
+		if c.discovery, err = discovery.New(ctx, discovery.Options{Config: &rest.Config{}, Client: c.client}); err != nil {
+			return nil, err
+		}
 		return &Engine{connection: c}, nil
 	}), contexts
 }
@@ -65,4 +72,45 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inTime fails a test where something waits that must not.
+func inTime(t *testing.T, what string, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal(what + " waits")
+	}
+}
+
+func TestForgettingHoldsUpNoOtherComponent(t *testing.T) {
+	r := NewReconciler[Component]("shops.example.com", nil, Options{})
+	pool, _ := opened(t)
+	engine, err := pool.open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.local, r.remotes, r.inputs = engine, pool, observe.NewReferences(t.Context(), nil, r.name)
+	gone := types.NamespacedName{Name: "gone"}
+	r.prepared.enter(gone, "u1")
+
+	pool.mu.Lock()
+	forgotten := make(chan struct{})
+	go func() {
+		defer close(forgotten)
+		r.forget(gone)
+	}()
+	inTime(t, "another component", func() {
+		for known := true; known; {
+			_, known = r.prepared.lookup(gone)
+		}
+	})
+	pool.mu.Unlock()
+	<-forgotten
 }

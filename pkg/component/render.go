@@ -24,7 +24,7 @@ type rendering struct {
 	objects []manifests.Object
 	// size is how many bytes of memory it takes.
 	size int
-	// resets is how often the mapper had forgotten what it knew when the objects were normalised.
+	// resets counts how often the RESTMapper had been reset when the objects were normalised.
 	resets int
 }
 
@@ -46,7 +46,7 @@ func (r *Reconciler[T]) renderSet(
 	if err != nil {
 		return rendering{}, nil, err
 	}
-	if err := r.checkAnswered(component, in, rendered, inventory); err != nil {
+	if err := r.checkPartialDiscovery(component, in, rendered, inventory); err != nil {
 		return rendering{}, nil, err
 	}
 	desired, _ := ofPhase(rendered.objects, manifests.PhaseApply)
@@ -90,14 +90,16 @@ func (r *Reconciler[T]) enterResults(component T, told *results) {
 // normalised makes of a draft what is applied, and packs it. Its manifests are only kept as they were rendered where they are to be normalised
 // again, when their types are served, or where a second rendering would be another one.
 func (r *Reconciler[T]) normalised(owner manifests.Owner, in inputs, d draft) (rendering, error) {
-	rendered := rendering{digest: in.digest, cluster: in.target.cluster, draft: d, resets: in.target.engine.mapper.forgotten()}
+	rendered := rendering{
+		digest: in.digest, cluster: in.target.cluster, draft: d, resets: in.target.engine.discovery.Resets(),
+	}
 	bodies, err := d.bodies.all()
 	if err != nil {
 		return rendering{}, err
 	}
 	objects, err := normalise(bodies, manifests.NormaliseOptions{
-		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.scopeOf,
-		StatusIsSubresource: in.target.engine.statusIsSubresource, Managed: in.managed,
+		Reconciler: r.name, Namespace: in.namespace, Owner: owner, ScopeOf: in.target.engine.discovery.Scope,
+		StatusIsSubresource: in.target.engine.discovery.HasStatusSubresource, Managed: in.managed,
 	})
 	if err != nil {
 		return rendering{}, err
@@ -144,21 +146,46 @@ func (r *Reconciler[T]) remembered(name client.ObjectKey, in inputs) *rendering 
 
 // normalise tells what is wrong with the manifests from an API server that does not say what it serves: that goes away by itself.
 func normalise(generated []*unstructured.Unstructured, o manifests.NormaliseOptions) ([]manifests.Object, error) {
-	var unanswered error
+	var failure error
 	scopeOf := o.ScopeOf
 	o.ScopeOf = func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 		scope, err := scopeOf(gvk)
 		if err != nil {
-			unanswered = err
+			failure = err
 		}
 		return scope, err
 	}
 	objects, err := manifests.Normalise(generated, o)
 	switch {
-	case unanswered != nil:
-		return nil, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", unanswered)}
+	case failure != nil:
+		return nil, &condition.Error{
+			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", failure),
+		}
 	case err != nil:
 		return nil, &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: err.Error(), Terminal: true}
 	}
 	return objects, nil
+}
+
+// rescoped reports whether a type has another scope than when the objects were normalised: it was defined again.
+func (e *Engine) rescoped(r rendering) bool {
+	if r.resets == e.discovery.Resets() {
+		return false
+	}
+	scopes := map[schema.GroupVersionKind]manifests.Scope{}
+	for _, o := range r.objects {
+		gvk := o.GroupVersionKind()
+		scope, asked := scopes[gvk]
+		if !asked {
+			var err error
+			if scope, err = e.discovery.Scope(gvk); err != nil {
+				scope = manifests.ScopeUnknown
+			}
+			scopes[gvk] = scope
+		}
+		if scope != manifests.ScopeUnknown && scope != o.Scope {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -19,16 +20,18 @@ import (
 // would leak. The delete policy is that of the live manifest; where it names none only today's default is known. Where listing all namespaces at
 // once is forbidden, those are searched that are named.
 func (e *Engine) search(ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, in []string) (findings, error) {
-	resources, err := e.resources(ctx, "list", "delete")
+	resources, err := e.discovery.Resources(ctx, "list", "delete")
 	if err != nil {
 		return nil, err
 	}
-	return gather(resources, func(r resource) ([]listing, error) { return e.searchResource(ctx, owner, r, fallback, in) })
+	return gather(resources, func(r discovery.Resource) ([]listing, error) {
+		return e.searchResource(ctx, owner, r, fallback, in)
+	})
 }
 
 // searchResource finds the objects of a type.
 func (e *Engine) searchResource(
-	ctx context.Context, owner manifests.Owner, r resource, fallback metav1alpha1.DeletePolicy, in []string,
+	ctx context.Context, owner manifests.Owner, r discovery.Resource, fallback metav1alpha1.DeletePolicy, in []string,
 ) ([]listing, error) {
 	listed, items, err := e.owned(ctx, owner, r, in)
 	if apierrors.IsMethodNotSupported(err) {
@@ -45,14 +48,14 @@ func (e *Engine) searchResource(
 			continue
 		}
 		entry := metav1alpha1.InventoryEntry{
-			Group: r.gvr.Group, Version: r.gvr.Version, Kind: r.kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
+			Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
 			Phase: phaseOf(m.Annotations[e.name+"/"+manifests.AnnotationPhase]),
 		}
 		live := metav1alpha1.DeletePolicy(m.Annotations[e.name+"/"+manifests.AnnotationDeletePolicy])
 		entry.DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), live, fallback)
 		// What was recorded of a guard is lost; it costs nothing to remove one that does not exist.
 		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
-		if entry.Types, err = e.definedTypes(ctx, r.gvr, m.Name); err != nil {
+		if entry.Types, err = e.definedTypes(ctx, r.GroupVersionResource, m.Name); err != nil {
 			return nil, err
 		}
 		listed.entries = append(listed.entries, entry)
@@ -80,30 +83,30 @@ func placeOf(component Component) string {
 }
 
 // owned lists the objects of a type with an owner's label, in all namespaces, or in those where that is allowed, and says which these are.
-func (e *Engine) owned(ctx context.Context, owner manifests.Owner, r resource, in []string) (listing, []metav1.PartialObjectMetadata, error) {
+func (e *Engine) owned(ctx context.Context, owner manifests.Owner, r discovery.Resource, in []string) (listing, []metav1.PartialObjectMetadata, error) {
 	listed := listing{resource: r}
 	selector := metav1.ListOptions{LabelSelector: e.name + "/" + manifests.LabelOwnerID + "=" + owner.ID()}
-	list, err := e.viewer.Metadata.Resource(r.gvr).List(ctx, selector)
+	list, err := e.viewer.Metadata.Resource(r.GroupVersionResource).List(ctx, selector)
 	switch {
 	case err == nil:
 		listed.everywhere = true
 		return listed, list.Items, nil
 	case !apierrors.IsForbidden(err):
-		return listed, nil, fmt.Errorf("list %s: %w", r.gvr.GroupResource(), err)
+		return listed, nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
 	}
 	listed.refused = err
-	if !r.namespaced {
+	if !r.Namespaced {
 		return listed, nil, nil
 	}
 	var found []metav1.PartialObjectMetadata
 	for _, namespace := range in {
-		list, err := e.viewer.Metadata.Resource(r.gvr).Namespace(namespace).List(ctx, selector)
+		list, err := e.viewer.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, selector)
 		switch {
 		case err == nil:
 			listed.namespaces = append(listed.namespaces, namespace)
 			found = append(found, list.Items...)
 		case !apierrors.IsForbidden(err):
-			return listed, nil, fmt.Errorf("list %s in %s: %w", r.gvr.GroupResource(), namespace, err)
+			return listed, nil, fmt.Errorf("list %s in %s: %w", r.GroupResource(), namespace, err)
 		}
 	}
 	return listed, found, nil

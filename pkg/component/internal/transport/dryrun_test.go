@@ -22,7 +22,8 @@ func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 func TestDryRunOnlyTurnsWritesIntoDryRuns(t *testing.T) {
 	for method, want := range map[string]string{
 		http.MethodGet: "watch=1", http.MethodHead: "watch=1", http.MethodPost: "dryRun=All&watch=1",
-		http.MethodPut: "dryRun=All&watch=1", http.MethodPatch: "dryRun=All&watch=1", http.MethodDelete: "", http.MethodOptions: "", "DELETECOLLECTION": "",
+		http.MethodPut: "dryRun=All&watch=1", http.MethodPatch: "dryRun=All&watch=1",
+		http.MethodDelete: "", http.MethodOptions: "", "DELETECOLLECTION": "",
 	} {
 		t.Run(method, func(t *testing.T) {
 			sent := ""

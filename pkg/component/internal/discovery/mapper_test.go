@@ -1,4 +1,4 @@
-package component
+package discovery
 
 import (
 	"testing"
@@ -9,11 +9,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func TestForgetfulMapper(t *testing.T) {
+func TestMapperReset(t *testing.T) {
 	widgets := schema.GroupKind{Group: "example.com", Kind: "Widget"}
 	scope, built := meta.RESTScopeNamespace, 0
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	m, err := newForgetfulMapper(func() (meta.RESTMapper, error) {
+	m, err := newMapper(func() (meta.RESTMapper, error) {
 		built++
 		mapper := meta.NewDefaultRESTMapper(nil)
 		mapper.Add(widgets.WithVersion("v1"), scope)
@@ -42,7 +42,7 @@ func TestForgetfulMapper(t *testing.T) {
 		m.Reset()
 	}
 	expect("it forgets no more often than discovery should be read", meta.RESTScopeRoot, 2)
-	clock.SetTime(clock.Now().Add(discoveryInterval))
+	clock.SetTime(clock.Now().Add(resetInterval))
 	m.Reset()
 	expect("it forgets again after a while", meta.RESTScopeRoot, 3)
 }

@@ -13,14 +13,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// checkAnswered refuses a rendering that may differ from what is applied only because the API server does not tell, since this process began, what
-// a group serves: a chart that asks for that would lose objects at a restart, and get them back when the group answers. What was applied for the
-// same answers does not depend on that group.
+// checkPartialDiscovery refuses a rendering that may differ from the applied objects only because the discovery of a
+// group has failed ever since this process started. A chart that renders by capabilities would lose objects at a
+// restart, and get them back when discovery works again. A rendering for the same capabilities as the applied objects
+// does not depend on that group.
 //
-// A rendering that is refused is forgotten: values that it lacks would otherwise be lost to the next one.
-func (r *Reconciler[T]) checkAnswered(component T, in inputs, rendered rendering, inventory []metav1alpha1.InventoryEntry) error {
-	status, unanswered := component.GetStatus(), rendered.looks.extent.unanswered
-	if len(unanswered) == 0 || len(inventory) == 0 || rendered.looks.servedAlike(status) {
+// A refused rendering is dropped: otherwise values that it lacks would be missing in the next rendering, too.
+func (r *Reconciler[T]) checkPartialDiscovery(
+	component T, in inputs, rendered rendering, inventory []metav1alpha1.InventoryEntry,
+) error {
+	status, undiscovered := component.GetStatus(), rendered.looks.served.Undiscovered
+	if len(undiscovered) == 0 || len(inventory) == 0 || rendered.looks.servedAlike(status) {
 		return nil
 	}
 	differs, err := differsForWant(status, in, rendered.objects, inventory)
@@ -28,7 +31,7 @@ func (r *Reconciler[T]) checkAnswered(component T, in inputs, rendered rendering
 		return err
 	}
 	r.rendered.drop(client.ObjectKeyFromObject(component))
-	return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: unansweredMessage(unanswered)}
+	return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: partialDiscoveryMessage(undiscovered)}
 }
 
 // differsForWant says that a rendering of the same inputs is another one than what is applied or recorded, or that one of new inputs lacks
@@ -56,13 +59,13 @@ func appliedOtherwise(objects []manifests.Object, inventory []metav1alpha1.Inven
 	})
 }
 
-func unansweredMessage(unanswered []string) string {
-	services := make([]string, 0, len(unanswered))
-	for _, gv := range unanswered {
+func partialDiscoveryMessage(undiscovered []string) string {
+	services := make([]string, 0, len(undiscovered))
+	for _, gv := range undiscovered {
 		group, version, _ := strings.Cut(gv, "/")
 		services = append(services, version+"."+group)
 	}
-	return fmt.Sprintf("the API server does not tell what %s serves, and without that something is not rendered, or rendered differently, that is applied: "+
-		"nothing is changed until it does; make what is behind the APIService %s answer, or delete that APIService",
-		strings.Join(unanswered, ", "), strings.Join(services, ", "))
+	return fmt.Sprintf("discovery of %s failed, and this rendering would drop or change applied objects: "+
+		"nothing is changed until APIService %s answers or is deleted",
+		strings.Join(undiscovered, ", "), strings.Join(services, ", "))
 }

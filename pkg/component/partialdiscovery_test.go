@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
-
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestARenderingForWantOfAnAnswer(t *testing.T) {
@@ -23,7 +23,7 @@ func TestARenderingForWantOfAnAnswer(t *testing.T) {
 		{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a", Digest: "1"}, {Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "b", Digest: "1"},
 	}
 	a, b := object("a", "1"), object("b", "1")
-	down := looks{extent: extent{digest: "without", unanswered: []string{"c.example.com/v1"}}}
+	down := looks{served: discovery.Summary{Digest: "without", Undiscovered: []string{"c.example.com/v1"}}}
 	for _, c := range []struct {
 		name      string
 		status    metav1alpha1.Status
@@ -39,7 +39,10 @@ func TestARenderingForWantOfAnAnswer(t *testing.T) {
 		{"is refused where nothing is left of it", metav1alpha1.Status{}, down, "same", applied, nil, true},
 		{"is refused where it lacks what is recorded of a phase", metav1alpha1.Status{PhaseRecord: phases}, down, "same", applied, []manifests.Object{a, b}, true},
 		{"is taken where it is the same", metav1alpha1.Status{PhaseRecord: phases}, down, "same", applied, []manifests.Object{a, b, phase}, false},
-		{"is taken where all answer", metav1alpha1.Status{}, looks{extent: extent{digest: "without"}}, "same", applied, []manifests.Object{a}, false},
+		{
+			"is taken where all answer", metav1alpha1.Status{}, looks{served: discovery.Summary{Digest: "without"}}, "same",
+			applied, []manifests.Object{a}, false,
+		},
 		{"is taken where nothing is applied", metav1alpha1.Status{}, down, "same", nil, []manifests.Object{a}, false},
 		{"of other inputs is refused where it lacks what is applied", metav1alpha1.Status{}, down, "other", applied, []manifests.Object{a, object("c", "1")}, true},
 		{"of other inputs is refused where it has no phases any more", metav1alpha1.Status{PhaseRecord: phases}, down, "other", applied, []manifests.Object{a, b}, true},
@@ -53,7 +56,7 @@ func TestARenderingForWantOfAnAnswer(t *testing.T) {
 			component.Namespace, component.Name = name.Namespace, name.Name
 			rendered := rendering{digest: c.inputs, draft: draft{looks: c.looks}, objects: c.objects}
 			r.rendered.put(name, rendered)
-			p := condition.Of(r.checkAnswered(component, inputs{digest: c.inputs}, rendered, c.inventory))
+			p := condition.Of(r.checkPartialDiscovery(component, inputs{digest: c.inputs}, rendered, c.inventory))
 			if _, kept := r.rendered.get(name); kept == c.refused {
 				t.Errorf("remembered: %t", kept)
 			}
@@ -85,10 +88,10 @@ func TestARenderingThatNeedsNoAnswerIsEntered(t *testing.T) {
 	applied := []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Name: "a", Digest: "1"}}
 	objects := []manifests.Object{{Key: manifests.Key{Kind: "ConfigMap", Name: "a"}, Digest: "1"}}
 	for _, c := range []struct {
-		name       string
-		unanswered []string
-		kept       string
-		entered    bool
+		name         string
+		undiscovered []string
+		kept         string
+		entered      bool
 	}{
 		{"so that what comes later is not held up", []string{"c.example.com/v1"}, "", true},
 		{"but not where values are kept, for it may depend on the answer", []string{"c.example.com/v1"}, "record", false},
@@ -96,9 +99,9 @@ func TestARenderingThatNeedsNoAnswerIsEntered(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReconciler[*part]("parts.example.com", nil, Options{})
-			status := alike(t, looks{extent: extent{digest: "before"}})
+			status := alike(t, looks{served: discovery.Summary{Digest: "before"}})
 			status.InputDigest, status.Revision = "same", 1
-			now := looks{extent: extent{digest: "now", unanswered: c.unanswered}}
+			now := looks{served: discovery.Summary{Digest: "now", Undiscovered: c.undiscovered}}
 			if err := r.begin(&status, inputs{digest: "same"}, rendering{draft: draft{looks: now, id: c.kept}, objects: objects}, applied); err != nil {
 				t.Fatal(err)
 			}

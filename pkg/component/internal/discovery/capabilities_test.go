@@ -1,4 +1,4 @@
-package component
+package discovery
 
 import (
 	"context"
@@ -12,11 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
-
-	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 )
 
 // catalog answers as discovery does.
@@ -32,7 +29,9 @@ func (c *catalog) ServerVersionWithContext(context.Context) (*version.Info, erro
 	return &version.Info{GitVersion: "v1.36.3"}, nil
 }
 
-func (c *catalog) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+func (c *catalog) ServerGroupsAndResourcesWithContext(
+	context.Context,
+) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
 	c.asked.Add(1)
 	if c.answer != nil {
 		<-c.answer
@@ -40,11 +39,9 @@ func (c *catalog) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav
 	return nil, c.lists, c.err
 }
 
-func servingFrom(t *testing.T, c *catalog) *serving {
+func cacheOf(t *testing.T, c *catalog) *capabilityCache {
 	t.Helper()
-	s := newServing(t.Context(), &connection{})
-	s.discovery, s.follow = c, func(func()) {}
-	return s
+	return newCapabilityCache(t.Context(), c)
 }
 
 // inTime fails a test where something waits that must not.
@@ -73,7 +70,7 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				about := &catalog{answer: make(chan struct{}), err: c.err}
-				s := servingFrom(t, about)
+				s := cacheOf(t, about)
 				var answered atomic.Int32
 				for range 3 {
 					go func() {
@@ -96,9 +93,9 @@ func TestDiscoveryIsReadOnceForAllWhoAsk(t *testing.T) {
 func TestAWorkerDoesNotWaitForDiscoveryForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		about := &catalog{answer: make(chan struct{})}
-		s := servingFrom(t, about)
+		s := cacheOf(t, about)
 		began := time.Now()
-		if _, err := s.current(t.Context()); !errors.Is(err, errSlowDiscovery) || time.Since(began) != discoveryPatience {
+		if _, err := s.current(t.Context()); !errors.Is(err, errNoAnswerYet) || time.Since(began) != firstWait {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		stopping, stop := context.WithCancel(t.Context())
@@ -116,7 +113,7 @@ func TestAWorkerDoesNotWaitForDiscoveryForLong(t *testing.T) {
 
 func TestNobodyWaitsForDiscoveryToComeOrGo(t *testing.T) {
 	about := &catalog{answer: make(chan struct{})}
-	s := servingFrom(t, about)
+	s := cacheOf(t, about)
 	asking := make(chan struct{})
 	go func() {
 		defer close(asking)
@@ -125,42 +122,17 @@ func TestNobodyWaitsForDiscoveryToComeOrGo(t *testing.T) {
 	for about.asked.Load() == 0 {
 		runtime.Gosched()
 	}
-	inTime(t, "who comes", func() { s.retain("a", "", func() {}) })
-	inTime(t, "who goes", func() { s.release("a") })
+	inTime(t, "who comes", func() { s.subscribe("a", "", func() {}) })
+	inTime(t, "who goes", func() { s.unsubscribe("a") })
 	close(about.answer)
 	<-asking
-}
-
-func TestForgettingHoldsUpNoOtherComponent(t *testing.T) {
-	r := NewReconciler[Component]("shops.example.com", nil, Options{})
-	pool, _ := opened(t)
-	engine, err := pool.open(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.local, r.remotes, r.inputs = engine, pool, observe.NewReferences(t.Context(), nil, r.name)
-	gone := types.NamespacedName{Name: "gone"}
-	r.prepared.enter(gone, "u1")
-
-	pool.mu.Lock()
-	forgotten := make(chan struct{})
-	go func() {
-		defer close(forgotten)
-		r.forget(gone)
-	}()
-	inTime(t, "another component", func() {
-		for known := true; known; {
-			_, known = r.prepared.lookup(gone)
-		}
-	})
-	pool.mu.Unlock()
-	<-forgotten
 }
 
 // serves is a catalog of one group with a kind, and of others that do not answer.
 func serves(group, kind string, failing ...string) *catalog {
 	c := &catalog{lists: []*metav1.APIResourceList{{
-		GroupVersion: group + "/v1", APIResources: []metav1.APIResource{{Name: "all", Kind: kind}, {Name: "all/status", Kind: kind}},
+		GroupVersion: group + "/v1",
+		APIResources: []metav1.APIResource{{Name: "all", Kind: kind}, {Name: "all/status", Kind: kind}},
 	}}}
 	failed := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{}}
 	for _, f := range failing {
@@ -172,21 +144,36 @@ func serves(group, kind string, failing ...string) *catalog {
 
 func TestWhatIsServedByGroupsThatDoNotAnswer(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		readings   []*catalog
-		versions   []string
-		unanswered []string
+		name         string
+		readings     []*catalog
+		versions     []string
+		undiscovered []string
 	}{
-		{"is not known at first", []*catalog{serves("a", "A", "c", "b")}, []string{"a/v1", "a/v1/A"}, []string{"b/v1", "c/v1"}},
+		{
+			"is not known at first", []*catalog{serves("a", "A", "c", "b")},
+			[]string{"a/v1", "a/v1/A"}, []string{"b/v1", "c/v1"},
+		},
 		{"nor later", []*catalog{serves("a", "A", "b"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, []string{"b/v1"}},
-		{"is what was known", []*catalog{serves("b", "B"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil},
-		{"is what they answered in between", []*catalog{serves("a", "A", "b"), serves("b", "B"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil},
-		{"is nothing where they are new", []*catalog{serves("a", "A"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, nil},
-		{"and where they were gone", []*catalog{serves("a", "A", "b"), serves("a", "A"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, nil},
+		{
+			"is what was known", []*catalog{serves("b", "B"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil,
+		},
+		{
+			"is what they answered in between", []*catalog{serves("a", "A", "b"), serves("b", "B"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil,
+		},
+		{
+			"is nothing where they are new", []*catalog{serves("a", "A"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A"}, nil,
+		},
+		{
+			"and where they were gone", []*catalog{serves("a", "A", "b"), serves("a", "A"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A"}, nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := servingFrom(t, nil)
-			for _, s.discovery = range c.readings {
+			s := cacheOf(t, nil)
+			for _, s.server = range c.readings {
 				if err := s.refresh(); err != nil {
 					t.Fatal(err)
 				}
@@ -195,7 +182,7 @@ func TestWhatIsServedByGroupsThatDoNotAnswer(t *testing.T) {
 			if diff := cmp.Diff(c.versions, now.APIVersions); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(c.unanswered, now.unanswered); diff != "" {
+			if diff := cmp.Diff(c.undiscovered, now.Undiscovered); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -212,7 +199,7 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		{"and not where all answer", serves("a", "A"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := servingFrom(t, c.about)
+			s := cacheOf(t, c.about)
 			if _, err := s.current(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -234,13 +221,13 @@ func TestARenderingIsDoneAgainWhen(t *testing.T) {
 		{"but not where nothing changed", serves("a", "A", "b"), serves("a", "A", "b"), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, woken := servingFrom(t, c.before), 0
+			s, woken := cacheOf(t, c.before), 0
 			now, err := s.current(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.retain("owner", now.digest, func() { woken++ })
-			s.discovery = c.after
+			s.subscribe("owner", now.Digest, func() { woken++ })
+			s.server = c.after
 			if err := s.refresh(); err != nil || woken != c.woken {
 				t.Errorf("woken %d times, %v", woken, err)
 			}

@@ -1,0 +1,262 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Capabilities are what an API server is and serves, by the last reading of discovery.
+type Capabilities struct {
+	generator.Capabilities
+	Summary
+	// kinds are those that are served, by group and version.
+	kinds map[string][]string
+}
+
+// Summary identifies capabilities.
+type Summary struct {
+	// Digest identifies the version of the API server, and the kinds that it serves.
+	Digest string
+	// Undiscovered are the groups and versions, sorted, whose discovery failed each time since the first reading:
+	// their kinds are not known, and not in Digest.
+	Undiscovered []string
+}
+
+// refreshPauses are the pauses before each reading of discovery after an event on definitions: one after a burst of
+// events, and a second one, because the API server serves a type some time after its definition changed.
+var refreshPauses = []time.Duration{time.Second, 4 * time.Second}
+
+// readTimeout bounds one reading of discovery, and firstWait how long a caller waits for the first one.
+const (
+	readTimeout = 30 * time.Second
+	firstWait   = 10 * time.Second
+)
+
+var errNoAnswerYet = fmt.Errorf("no answer within %s", firstWait)
+
+// capabilityServer is the part of a discovery client that capabilities are read with.
+type capabilityServer interface {
+	ServerVersionWithContext(ctx context.Context) (*version.Info, error)
+	ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
+}
+
+// capabilityCache keeps the capabilities of an API server, and wakes its subscribers when they change. Discovery is
+// read at the first call of current, and after events on definitions.
+type capabilityCache struct {
+	server capabilityServer
+	// lifetime bounds all reading.
+	lifetime context.Context
+	// follow starts run, and makes it read after each event on definitions. It is called once, after the first reading.
+	follow func()
+	kick   chan struct{}
+	// first makes all callers before the first answer wait for the same reading.
+	first singleflight.Group
+
+	// mu is not held while discovery is read, so that nobody waits for the API server to subscribe or unsubscribe.
+	mu          sync.Mutex
+	following   bool
+	last        Capabilities
+	subscribers map[string]subscriber
+}
+
+// subscriber is an owner that uses the capabilities with a digest.
+type subscriber struct {
+	digest string
+	wake   func()
+}
+
+func newCapabilityCache(ctx context.Context, server capabilityServer) *capabilityCache {
+	return &capabilityCache{
+		server: server, lifetime: ctx, follow: func() {},
+		kick: make(chan struct{}, 1), subscribers: map[string]subscriber{},
+	}
+}
+
+// current returns the capabilities. It reads them only if they were never read. If some groups are undiscovered, it
+// also starts a refresh.
+func (c *capabilityCache) current(ctx context.Context) (Capabilities, error) {
+	err := c.readFirst(ctx)
+	last := c.known()
+	if len(last.Undiscovered) > 0 {
+		// There is no event when the discovery of a group works again.
+		c.refreshSoon()
+	}
+	return last, err
+}
+
+// readFirst reads discovery if that was not done before, once for all callers at the same time. The reading goes on
+// after firstWait.
+func (c *capabilityCache) readFirst(ctx context.Context) error {
+	read := c.first.DoChan("", func() (any, error) {
+		if c.known().Digest != "" {
+			return nil, nil
+		}
+		return nil, c.refresh()
+	})
+	ctx, cancel := context.WithTimeoutCause(ctx, firstWait, errNoAnswerYet)
+	defer cancel()
+	select {
+	case result := <-read:
+		return result.Err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// known returns the capabilities that were read last; none before the first reading.
+func (c *capabilityCache) known() Capabilities {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+func (c *capabilityCache) subscribe(owner, digest string, wake func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subscribers[owner] = subscriber{digest: digest, wake: wake}
+	if digest != c.last.Digest {
+		wake()
+	}
+}
+
+func (c *capabilityCache) unsubscribe(owner string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.subscribers, owner)
+}
+
+// refreshSoon makes run read discovery.
+func (c *capabilityCache) refreshSoon() {
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run reads discovery after each refreshSoon, until ctx ends.
+func (c *capabilityCache) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.kick:
+		}
+		for _, pause := range refreshPauses {
+			timer := time.NewTimer(pause)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+			if err := c.refresh(); err != nil {
+				// A failed reading is tried again.
+				c.refreshSoon()
+			}
+		}
+	}
+}
+
+// refresh reads discovery and keeps the answer.
+func (c *capabilityCache) refresh() error {
+	read, err := c.read(c.known())
+	if err == nil {
+		c.keep(read)
+	}
+	return err
+}
+
+// keep replaces the capabilities, and wakes the subscribers that use others. The first call starts to follow
+// definitions.
+func (c *capabilityCache) keep(read Capabilities) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	othersFail := !slices.Equal(c.last.Undiscovered, read.Undiscovered)
+	c.last = read
+	for _, s := range c.subscribers {
+		if othersFail || s.digest != read.Digest {
+			s.wake()
+		}
+	}
+	if !c.following {
+		c.following = true
+		c.follow()
+	}
+}
+
+// read asks the API server what it is and serves. A group whose discovery fails keeps its kinds from before: a broken
+// aggregated API must neither make every rendering fail nor change it.
+func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
+	ctx, cancel := context.WithTimeout(c.lifetime, readTimeout)
+	defer cancel()
+	about, err := c.server.ServerVersionWithContext(ctx)
+	if err != nil {
+		return Capabilities{}, err
+	}
+	_, lists, err := c.server.ServerGroupsAndResourcesWithContext(ctx)
+	if c.lifetime.Err() != nil {
+		return Capabilities{}, c.lifetime.Err()
+	}
+	var partial *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &partial) {
+		return Capabilities{}, err
+	}
+	read := Capabilities{Capabilities: generator.Capabilities{Version: *about}, kinds: kindsByVersion(lists)}
+	if partial != nil {
+		read.complete(before, slices.Collect(maps.Keys(partial.Groups)))
+	}
+	for gv, kinds := range read.kinds {
+		read.APIVersions = append(read.APIVersions, gv)
+		for _, kind := range kinds {
+			read.APIVersions = append(read.APIVersions, gv+"/"+kind)
+		}
+	}
+	slices.Sort(read.APIVersions)
+	read.Digest, err = manifests.Digest(read.Capabilities)
+	return read, err
+}
+
+// complete adds the kinds from before of groups and versions whose discovery failed. One that did not exist at a
+// reading without it serves nothing yet.
+func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersion) {
+	for _, gv := range failed {
+		kinds, ok := before.kinds[gv.String()]
+		switch {
+		case ok:
+			c.kinds[gv.String()] = kinds
+		case before.Digest == "" || slices.Contains(before.Undiscovered, gv.String()):
+			c.Undiscovered = append(c.Undiscovered, gv.String())
+		}
+	}
+	slices.Sort(c.Undiscovered)
+}
+
+// kindsByVersion returns the kinds that are served, sorted, by group and version.
+func kindsByVersion(lists []*metav1.APIResourceList) map[string][]string {
+	all := make(map[string][]string, len(lists))
+	for _, list := range lists {
+		var kinds []string
+		for _, r := range list.APIResources {
+			if isMain(r) {
+				kinds = append(kinds, r.Kind)
+			}
+		}
+		slices.Sort(kinds)
+		all[list.GroupVersion] = slices.Compact(kinds)
+	}
+	return all
+}

@@ -1,0 +1,15 @@
+// Package discovery is the only reader of what an API server serves. A connection has one Reader, which all its
+// identities share. It reads as the identity of the connection.
+//
+// Answers are as old as their purpose allows:
+//
+//   - Mapper and Scope keep a type until Reset. Call Reset after a 404 for the path of a type, and ask again.
+//   - Capabilities are read once, and again after events on definitions. Renderings use them.
+//   - HasStatusSubresource and Verbs share lists of resources that are at most two seconds old. No deletion
+//     depends on them.
+//   - Resources and AggregatedKinds are always read from the API server. Decisions about deletions, and the
+//     recovery of a lost inventory, depend on them. A failed group is an error there, not a group without types.
+//
+// The package imports pkg/manifests and pkg/generator, for their types, and no other package of this repository.
+// No other package below pkg/component imports the discovery client of client-go.
+package discovery

@@ -1,0 +1,121 @@
+package discovery
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+)
+
+// resetInterval is the shortest time between two resets: after a reset the whole of discovery is read again.
+const resetInterval = 2 * time.Second
+
+// mapper is a RESTMapper with Reset. The mapper of controller-runtime asks the API server for types that it does not
+// have, but never again for types that it has, although a definition may drop a version, or be created again with
+// another scope.
+type mapper struct {
+	build func() (meta.RESTMapper, error)
+	clock clock.PassiveClock
+	// reset is called by every Reset; nil for nothing.
+	reset func()
+
+	mu      sync.RWMutex
+	current meta.RESTMapper
+	built   time.Time
+	resets  int
+	// mappings caches what current returned, by GroupVersionKind. Every write needs a mapping, and current searches
+	// all groups for it.
+	mappings *sync.Map
+}
+
+func newMapper(build func() (meta.RESTMapper, error), c clock.PassiveClock) (*mapper, error) {
+	current, err := build()
+	if err != nil {
+		return nil, err
+	}
+	return &mapper{build: build, clock: c, current: current, built: c.Now(), mappings: &sync.Map{}}, nil
+}
+
+// Reset implements meta.ResettableRESTMapper: it drops all types, unless that was done less than resetInterval ago.
+// It makes no request; the next mapping does.
+func (m *mapper) Reset() {
+	if m.reset != nil {
+		m.reset()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.clock.Since(m.built) < resetInterval {
+		return
+	}
+	if current, err := m.build(); err == nil {
+		m.current, m.built, m.mappings = current, m.clock.Now(), &sync.Map{}
+		m.resets++
+	}
+}
+
+// resetCount counts how often all types were dropped.
+func (m *mapper) resetCount() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.resets
+}
+
+// beneath returns the mapper of controller-runtime since the last reset.
+func (m *mapper) beneath() meta.RESTMapper {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.current
+}
+
+// KindFor implements meta.RESTMapper.
+func (m *mapper) KindFor(r schema.GroupVersionResource) (schema.GroupVersionKind, error) {
+	return m.beneath().KindFor(r)
+}
+
+// KindsFor implements meta.RESTMapper.
+func (m *mapper) KindsFor(r schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
+	return m.beneath().KindsFor(r)
+}
+
+// ResourceFor implements meta.RESTMapper.
+func (m *mapper) ResourceFor(r schema.GroupVersionResource) (schema.GroupVersionResource, error) {
+	return m.beneath().ResourceFor(r)
+}
+
+// ResourcesFor implements meta.RESTMapper.
+func (m *mapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
+	return m.beneath().ResourcesFor(r)
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	m.mu.RLock()
+	current, mappings := m.current, m.mappings
+	m.mu.RUnlock()
+	if len(versions) != 1 {
+		return current.RESTMapping(gk, versions...)
+	}
+	gvk := gk.WithVersion(versions[0])
+	if known, ok := mappings.Load(gvk); ok {
+		if mapping, ok := known.(*meta.RESTMapping); ok {
+			return mapping, nil
+		}
+	}
+	mapping, err := current.RESTMapping(gk, versions...)
+	if err == nil {
+		mappings.Store(gvk, mapping)
+	}
+	return mapping, err
+}
+
+// RESTMappings implements meta.RESTMapper.
+func (m *mapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
+	return m.beneath().RESTMappings(gk, versions...)
+}
+
+// ResourceSingularizer implements meta.RESTMapper.
+func (m *mapper) ResourceSingularizer(resource string) (string, error) {
+	return m.beneath().ResourceSingularizer(resource)
+}

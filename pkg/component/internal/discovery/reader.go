@@ -1,0 +1,127 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Reader reads what one API server serves. It is safe for concurrent use.
+type Reader struct {
+	client *discovery.DiscoveryClient
+	// lifetime bounds the reads that have no context of their own.
+	lifetime     context.Context
+	mapper       *mapper
+	lists        *resourceLists
+	capabilities *capabilityCache
+}
+
+// Options are the parts that a Reader needs. All are required.
+type Options struct {
+	Config *rest.Config
+	Client *http.Client
+	// FollowDefinitions calls event whenever a definition of types comes, changes or goes, until ctx ends. It must
+	// not block. The Reader calls it once, after it read the capabilities for the first time.
+	FollowDefinitions func(ctx context.Context, event func())
+}
+
+// New returns a Reader. It makes no request. Whatever the Reader does beside the calls of its methods ends with ctx.
+func New(ctx context.Context, o Options) (*Reader, error) {
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(o.Config, o.Client)
+	if err != nil {
+		return nil, err
+	}
+	lists := newResourceLists(client, clock.RealClock{})
+	capabilities := newCapabilityCache(ctx, client)
+	capabilities.follow = func() {
+		o.FollowDefinitions(ctx, func() {
+			lists.forget()
+			capabilities.refreshSoon()
+		})
+		go capabilities.run(ctx)
+	}
+	build := func() (meta.RESTMapper, error) { return apiutil.NewDynamicRESTMapper(o.Config, o.Client) }
+	mapper, err := newMapper(build, clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
+	mapper.reset = lists.forget
+	return &Reader{client: client, lifetime: ctx, mapper: mapper, lists: lists, capabilities: capabilities}, nil
+}
+
+// Mapper returns the RESTMapper of the API server. Call its Reset after a 404 for the path of a type: a version may
+// not be served any more, or the definition of the type may be another.
+func (r *Reader) Mapper() meta.ResettableRESTMapper { return r.mapper }
+
+// Resets counts how often Mapper has dropped all types. While it stays the same, so do the scopes of known types.
+func (r *Reader) Resets() int { return r.mapper.resetCount() }
+
+// Scope returns the scope of a type: ScopeUnknown without an error if the type is not served.
+func (r *Reader) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+	mapping, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		return manifests.ScopeUnknown, nil
+	case err != nil:
+		return manifests.ScopeUnknown, err
+	case mapping.Scope.Name() == meta.RESTScopeNameNamespace:
+		return manifests.ScopeNamespaced, nil
+	}
+	return manifests.ScopeCluster, nil
+}
+
+// HasStatusSubresource reports whether the status of a type is a subresource. A type that is not served is an error.
+func (r *Reader) HasStatusSubresource(gvk schema.GroupVersionKind) (bool, error) {
+	mapping, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return false, err
+	}
+	resources, err := r.lists.of(r.lifetime, gvk.GroupVersion())
+	if err != nil {
+		return false, fmt.Errorf("ask the API server whether the status of %s is a subresource: %w", gvk, err)
+	}
+	return slices.ContainsFunc(resources, func(resource metav1.APIResource) bool {
+		return resource.Name == mapping.Resource.Resource+"/status"
+	}), nil
+}
+
+// Verbs returns the verbs that a resource supports; none if its group and version is served without it.
+func (r *Reader) Verbs(gvr schema.GroupVersionResource) ([]string, error) {
+	resources, err := r.lists.of(r.lifetime, gvr.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	for _, resource := range resources {
+		if resource.Name == gvr.Resource {
+			return resource.Verbs, nil
+		}
+	}
+	return nil, nil
+}
+
+// Capabilities returns what the API server is and serves. The first call reads it, for all callers at once, and waits
+// ten seconds at the most; a slower answer is there for a later call. Of groups whose discovery failed, see Summary.
+func (r *Reader) Capabilities(ctx context.Context) (Capabilities, error) {
+	return r.capabilities.current(ctx)
+}
+
+// Subscribe calls wake whenever capabilities are read with another digest than that of an owner, or other groups
+// fail; at once if the digest differs already. A later call for the same owner replaces the subscription. wake must
+// not block, and not call the Reader.
+func (r *Reader) Subscribe(owner, digest string, wake func()) {
+	r.capabilities.subscribe(owner, digest, wake)
+}
+
+// Unsubscribe ends the subscription of an owner, if there is one.
+func (r *Reader) Unsubscribe(owner string) { r.capabilities.unsubscribe(owner) }

@@ -1,0 +1,311 @@
+package discovery
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// apiServer serves discovery documents. A group and version with a nil list does not answer.
+type apiServer struct {
+	mu     sync.Mutex
+	groups map[string][]metav1.APIResource
+	asked  []string
+}
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, r.URL.Path)
+	var answer any
+	switch path := strings.TrimPrefix(r.URL.Path, "/apis/"); {
+	case r.URL.Path == "/version":
+		answer = version.Info{GitVersion: "v1.36.3"}
+	case r.URL.Path == "/api":
+		answer = metav1.APIVersions{}
+	case r.URL.Path == "/apis":
+		answer = s.list()
+	default:
+		resources, served := s.groups[path]
+		switch {
+		case !served:
+			w.WriteHeader(http.StatusNotFound)
+			return
+		case resources == nil:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		answer = metav1.APIResourceList{GroupVersion: path, APIResources: resources}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func (s *apiServer) list() metav1.APIGroupList {
+	var all metav1.APIGroupList
+	names := map[string]int{}
+	for _, text := range slices.Sorted(maps.Keys(s.groups)) {
+		name, version, _ := strings.Cut(text, "/")
+		i, ok := names[name]
+		if !ok {
+			i = len(all.Groups)
+			names[name], all.Groups = i, append(all.Groups, metav1.APIGroup{Name: name})
+		}
+		gv := metav1.GroupVersionForDiscovery{GroupVersion: text, Version: version}
+		all.Groups[i].Versions, all.Groups[i].PreferredVersion = append(all.Groups[i].Versions, gv), gv
+	}
+	return all
+}
+
+func (s *apiServer) serve(groupVersion string, resources ...metav1.APIResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups[groupVersion] = resources
+}
+
+// requests counts the requests for a path, or all of them where it is empty.
+func (s *apiServer) requests(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(slices.DeleteFunc(slices.Clone(s.asked), func(asked string) bool {
+		return path != "" && asked != path
+	}))
+}
+
+var (
+	allVerbs = metav1.Verbs{"create", "delete", "get", "list", "watch"}
+	widgets  = metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: allVerbs}
+	clusters = metav1.APIResource{Name: "clusters", Kind: "Cluster", Verbs: allVerbs}
+	gadgets  = metav1.APIResource{Name: "gadgets", Kind: "Gadget", Namespaced: true, Verbs: metav1.Verbs{"get"}}
+)
+
+var widgetResource = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+
+// reading returns a reader of an API server that serves example.com/v1, and the function that plays an event on
+// definitions.
+func reading(t *testing.T) (*Reader, *apiServer, func()) {
+	t.Helper()
+	api := &apiServer{groups: map[string][]metav1.APIResource{
+		"example.com/v1": {
+			widgets, {Name: "widgets/status", Kind: "Widget", Namespaced: true, Verbs: metav1.Verbs{"get"}}, clusters, gadgets,
+		},
+	}}
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	event := func() { t.Error("definitions are not followed") }
+	r, err := New(t.Context(), Options{
+		Config: &rest.Config{Host: server.URL, QPS: -1}, Client: server.Client(),
+		FollowDefinitions: func(_ context.Context, call func()) { event = call },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, api, func() { event() }
+}
+
+func kind(name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: name}
+}
+
+func TestScope(t *testing.T) {
+	r, _, _ := reading(t)
+	for name, want := range map[string]manifests.Scope{
+		"Widget": manifests.ScopeNamespaced, "Cluster": manifests.ScopeCluster, "Unheard": manifests.ScopeUnknown,
+	} {
+		if got, err := r.Scope(kind(name)); err != nil || got != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestStatusSubresource(t *testing.T) {
+	r, _, _ := reading(t)
+	for name, want := range map[string]bool{"Widget": true, "Cluster": false} {
+		if got, err := r.HasStatusSubresource(kind(name)); err != nil || got != want {
+			t.Errorf("%s: %t, %v", name, got, err)
+		}
+	}
+	if _, err := r.HasStatusSubresource(kind("Unheard")); !meta.IsNoMatchError(err) {
+		t.Errorf("a type that is not served: %v", err)
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	r, _, _ := reading(t)
+	for name, want := range map[string][]string{"widgets": allVerbs, "gadgets": {"get"}, "unheard": nil} {
+		got, err := r.Verbs(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: name})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, %s", name, err, diff)
+		}
+	}
+	unserved := schema.GroupVersionResource{Group: "example.com", Version: "v7", Resource: "widgets"}
+	if _, err := r.Verbs(unserved); err == nil {
+		t.Error("a version that is not served has verbs")
+	}
+}
+
+func TestListsOfResourcesAreSharedForAMoment(t *testing.T) {
+	r, api, event := reading(t)
+	if _, err := r.Capabilities(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	r.lists.clock, r.mapper.clock = clock, clock
+	const path = "/apis/example.com/v1"
+	ask := func() int {
+		t.Helper()
+		before := api.requests(path)
+		if _, err := r.Verbs(widgetResource); err != nil {
+			t.Fatal(err)
+		}
+		return api.requests(path) - before
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want int
+	}{
+		{"are read at first", func() {}, 1},
+		{"are kept", func() {}, 0},
+		{"are dropped after two seconds", func() { clock.SetTime(clock.Now().Add(resourceListLifetime)) }, 1},
+		{"are kept again", func() {}, 0},
+		{"are dropped by Reset", r.Mapper().Reset, 1},
+		{"are dropped by an event on definitions", event, 1},
+	} {
+		step.do()
+		if got := ask(); got != step.want {
+			t.Errorf("they %s: %d requests, want %d", step.name, got, step.want)
+		}
+	}
+}
+
+func TestAnAnswerFromBeforeForgetIsNotKept(t *testing.T) {
+	var lists *resourceLists
+	reads := 0
+	server := listServer(func() {
+		if reads++; reads == 1 {
+			lists.forget()
+		}
+	})
+	lists = newResourceLists(server, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	for range 3 {
+		if _, err := lists.of(t.Context(), schema.GroupVersion{Version: "v1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if reads != 2 {
+		t.Errorf("read %d times", reads)
+	}
+}
+
+// listServer is called for each list of resources, and answers with an empty one.
+type listServer func()
+
+func (s listServer) ServerResourcesForGroupVersionWithContext(
+	context.Context, string,
+) (*metav1.APIResourceList, error) {
+	s()
+	return &metav1.APIResourceList{}, nil
+}
+
+func TestResources(t *testing.T) {
+	r, api, _ := reading(t)
+	api.serve("broken.example.com/v1")
+	api.serve("example.com/v2", widgets)
+	found, err := r.Resources(t.Context(), "list", "create")
+	want := []Resource{
+		{schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "clusters"}, "Cluster", false},
+		{schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "widgets"}, "Widget", true},
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Error(diff)
+	}
+	concerns := func(group string) bool { return group == "broken.example.com" }
+	if failure := PartialFailure(err, concerns); !strings.HasPrefix(failure, "broken.example.com/v1 does not answer (") {
+		t.Errorf("failure %q", failure)
+	}
+	if gk := found[1].GroupKind(); gk != kind("Widget").GroupKind() {
+		t.Errorf("its objects are %s", gk)
+	}
+}
+
+func TestAggregatedKinds(t *testing.T) {
+	r, api, _ := reading(t)
+	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
+	want := []schema.GroupKind{kind("Widget").GroupKind(), kind("Cluster").GroupKind()}
+	for range 2 {
+		kinds, err := r.AggregatedKinds(t.Context(), gv)
+		if diff := cmp.Diff(want, kinds); err != nil || diff != "" {
+			t.Errorf("%v, %s", err, diff)
+		}
+	}
+	if asked := api.requests("/apis/example.com/v1"); asked != 2 {
+		t.Errorf("read %d times, want a fresh answer for each call", asked)
+	}
+	api.serve("example.com/v1")
+	_, err := r.AggregatedKinds(t.Context(), gv)
+	if err == nil || !strings.HasPrefix(err.Error(), "APIService v1.example.com does not answer (") {
+		t.Errorf("while it does not answer: %v", err)
+	}
+}
+
+func TestSubscribersAreWokenWhenOtherCapabilitiesAreRead(t *testing.T) {
+	r, api, event := reading(t)
+	now, err := r.Capabilities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "example.com/v1/Widget"; !slices.Contains(now.APIVersions, want) || now.Version.GitVersion != "v1.36.3" {
+		t.Errorf("version %s, and %v without %s", now.Version.GitVersion, now.APIVersions, want)
+	}
+	woken := make(chan struct{}, 1)
+	r.Subscribe("owner", now.Digest, func() { woken <- struct{}{} })
+	r.Subscribe("gone", now.Digest, func() { t.Error("an owner is woken after Unsubscribe") })
+	r.Unsubscribe("gone")
+	api.serve("example.com/v2", widgets)
+	event()
+	inTime(t, "the subscriber", func() { <-woken })
+}
+
+func TestMapperFindsResources(t *testing.T) {
+	r, _, _ := reading(t)
+	m, gvr, gvk := r.Mapper(), widgetResource, kind("Widget")
+	if got, err := m.KindFor(gvr); err != nil || got != gvk {
+		t.Errorf("KindFor: %v, %v", got, err)
+	}
+	if got, err := m.KindsFor(gvr); err != nil || !slices.Equal(got, []schema.GroupVersionKind{gvk}) {
+		t.Errorf("KindsFor: %v, %v", got, err)
+	}
+	if got, err := m.ResourceFor(gvr); err != nil || got != gvr {
+		t.Errorf("ResourceFor: %v, %v", got, err)
+	}
+	if got, err := m.ResourcesFor(gvr); err != nil || !slices.Equal(got, []schema.GroupVersionResource{gvr}) {
+		t.Errorf("ResourcesFor: %v, %v", got, err)
+	}
+	if got, err := m.RESTMappings(gvk.GroupKind()); err != nil || len(got) != 1 {
+		t.Errorf("RESTMappings: %v, %v", got, err)
+	}
+	if got, err := m.RESTMapping(gvk.GroupKind(), "v7", "v1"); err != nil || got.GroupVersionKind != gvk {
+		t.Errorf("RESTMapping: %v, %v", got, err)
+	}
+	if got, err := m.ResourceSingularizer("widgets"); err != nil || got != "widget" {
+		t.Errorf("ResourceSingularizer: %v, %v", got, err)
+	}
+}

@@ -1,0 +1,67 @@
+package discovery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+)
+
+// resourceListLifetime is how long a list of resources is kept. It is short, so that no event has to be relied on.
+const resourceListLifetime = 2 * time.Second
+
+// resourceLists caches the resources of groups and versions. client-go's cached discovery does not fit: it has no
+// bound in time, and its first answer needs all groups.
+type resourceLists struct {
+	server interface {
+		ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
+	}
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	known map[schema.GroupVersion]resourceList
+}
+
+// resourceList is a list of resources, with the time when it was asked for.
+type resourceList struct {
+	resources []metav1.APIResource
+	asked     time.Time
+}
+
+func newResourceLists(server interface {
+	ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
+}, c clock.PassiveClock,
+) *resourceLists {
+	return &resourceLists{server: server, clock: c, known: map[schema.GroupVersion]resourceList{}}
+}
+
+// of returns the resources of a group and version. Errors are not cached.
+func (l *resourceLists) of(ctx context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error) {
+	asked := l.clock.Now()
+	l.mu.Lock()
+	// forget replaces the map, so that an answer from before is not kept after it.
+	known := l.known
+	list, ok := known[gv]
+	l.mu.Unlock()
+	if ok && asked.Sub(list.asked) < resourceListLifetime {
+		return list.resources, nil
+	}
+	read, err := l.server.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known[gv] = resourceList{read.APIResources, asked}
+	return read.APIResources, nil
+}
+
+// forget drops all lists.
+func (l *resourceLists) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known = map[schema.GroupVersion]resourceList{}
+}

@@ -1,0 +1,92 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// Resource is a type as the API server serves it.
+type Resource struct {
+	schema.GroupVersionResource
+	Kind       string
+	Namespaced bool
+}
+
+// GroupKind returns the group and kind of the objects of a resource.
+func (r Resource) GroupKind() schema.GroupKind { return schema.GroupKind{Group: r.Group, Kind: r.Kind} }
+
+// Resources reads the resources that support all of the verbs, each in its preferred version, sorted by group and
+// name. If the discovery of some groups fails, the resources of all others come with the error: a caller that has to
+// see all types must not use them. See PartialFailure.
+func (r *Reader) Resources(ctx context.Context, verbs ...string) ([]Resource, error) {
+	lists, failure := r.client.ServerPreferredResourcesWithContext(ctx)
+	var found []Resource
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, resource := range list.APIResources {
+			if isMain(resource) && supports(resource, verbs...) {
+				found = append(found, Resource{gv.WithResource(resource.Name), resource.Kind, resource.Namespaced})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Resource) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Resource, b.Resource))
+	})
+	return found, failure
+}
+
+// AggregatedKinds reads the kinds of an aggregated API that can be listed and created. Some APIs serve objects that
+// nobody created and nobody can delete; they do not count.
+func (r *Reader) AggregatedKinds(ctx context.Context, gv schema.GroupVersion) ([]schema.GroupKind, error) {
+	list, err := r.client.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+	if err != nil {
+		return nil, fmt.Errorf("APIService %s.%s does not answer (%w); make it available, or delete it yourself",
+			gv.Version, gv.Group, err)
+	}
+	var kinds []schema.GroupKind
+	for _, resource := range list.APIResources {
+		if isMain(resource) && supports(resource, "list", "create") {
+			kinds = append(kinds, schema.GroupKind{Group: gv.Group, Kind: resource.Kind})
+		}
+	}
+	return kinds, nil
+}
+
+// PartialFailure describes an error of Resources for a caller that is concerned by some groups only: which of them
+// failed, and how to mend that. It is empty if the discovery of none of them failed.
+func PartialFailure(err error, concerns func(group string) bool) string {
+	var partial *discovery.ErrGroupDiscoveryFailed
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &partial):
+		return fmt.Sprintf("the API server does not say what it serves: %v", err)
+	}
+	var failures []string
+	for gv, cause := range partial.Groups {
+		if concerns(gv.Group) {
+			failures = append(failures,
+				fmt.Sprintf("%s does not answer (%v); make it available, or delete its APIService", gv, cause))
+		}
+	}
+	slices.Sort(failures)
+	return strings.Join(failures, "; ")
+}
+
+// isMain distinguishes a resource from its subresources.
+func isMain(r metav1.APIResource) bool { return !strings.Contains(r.Name, "/") }
+
+func supports(r metav1.APIResource, verbs ...string) bool {
+	return !slices.ContainsFunc(verbs, func(verb string) bool { return !slices.Contains(r.Verbs, verb) })
+}
