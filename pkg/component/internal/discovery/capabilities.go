@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -25,6 +26,10 @@ type Capabilities struct {
 	Summary
 	// kinds are those that are served, by group and version.
 	kinds map[string][]string
+	// failed are the groups and versions whose discovery failed. Their kinds are those of the reading before, if
+	// there are any.
+	failed []schema.GroupVersion
+	read   time.Time
 }
 
 // Summary identifies capabilities.
@@ -58,6 +63,7 @@ type capabilityServer interface {
 // read at the first call of current, and after events on definitions.
 type capabilityCache struct {
 	server capabilityServer
+	clock  clock.PassiveClock
 	// lifetime bounds all reading.
 	lifetime context.Context
 	// follow starts run, and makes it read after each event on definitions. It is called once, after the first reading.
@@ -81,7 +87,7 @@ type subscriber struct {
 
 func newCapabilityCache(ctx context.Context, server capabilityServer) *capabilityCache {
 	return &capabilityCache{
-		server: server, lifetime: ctx, follow: func() {},
+		server: server, clock: clock.RealClock{}, lifetime: ctx, follow: func() {},
 		kick: make(chan struct{}, 1), subscribers: map[string]subscriber{},
 	}
 }
@@ -122,6 +128,23 @@ func (c *capabilityCache) known() Capabilities {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
+}
+
+// versionsSince returns the versions that serve a kind, newest first, by the last reading, if that was after a time.
+func (c *capabilityCache) versionsSince(gk schema.GroupKind, after time.Time) []string {
+	last := c.known()
+	if !last.read.After(after) {
+		return nil
+	}
+	var versions []string
+	for text, kinds := range last.kinds {
+		gv, err := schema.ParseGroupVersion(text)
+		if err == nil && gv.Group == gk.Group && slices.Contains(kinds, gk.Kind) && !slices.Contains(last.failed, gv) {
+			versions = append(versions, gv.Version)
+		}
+	}
+	slices.SortFunc(versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
+	return versions
 }
 
 func (c *capabilityCache) subscribe(owner, digest string, wake func()) {
@@ -203,6 +226,7 @@ func (c *capabilityCache) keep(read Capabilities) {
 func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	ctx, cancel := context.WithTimeout(c.lifetime, readTimeout)
 	defer cancel()
+	began := c.clock.Now()
 	about, err := c.server.ServerVersionWithContext(ctx)
 	if err != nil {
 		return Capabilities{}, err
@@ -215,7 +239,7 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	if err != nil && !errors.As(err, &partial) {
 		return Capabilities{}, err
 	}
-	read := Capabilities{Capabilities: generator.Capabilities{Version: *about}, kinds: kindsByVersion(lists)}
+	read := Capabilities{Capabilities: generator.Capabilities{Version: *about}, kinds: kindsByVersion(lists), read: began}
 	if partial != nil {
 		read.complete(before, slices.Collect(maps.Keys(partial.Groups)))
 	}
@@ -233,6 +257,7 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 // complete adds the kinds from before of groups and versions whose discovery failed. One that did not exist at a
 // reading without it serves nothing yet.
 func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersion) {
+	c.failed = failed
 	for _, gv := range failed {
 		kinds, ok := before.kinds[gv.String()]
 		switch {

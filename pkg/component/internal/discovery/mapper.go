@@ -20,6 +20,8 @@ type mapper struct {
 	clock clock.PassiveClock
 	// reset is called by every Reset; nil for nothing.
 	reset func()
+	// newer returns the versions that serve a kind by a reading of discovery after a time; nil for none.
+	newer func(gk schema.GroupKind, after time.Time) []string
 
 	mu      sync.RWMutex
 	current meta.RESTMapper
@@ -92,9 +94,12 @@ func (m *mapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVers
 // RESTMapping implements meta.RESTMapper.
 func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	m.mu.RLock()
-	current, mappings := m.current, m.mappings
+	current, built, mappings := m.current, m.built, m.mappings
 	m.mu.RUnlock()
-	if len(versions) != 1 {
+	if len(versions) == 0 {
+		return m.anyVersion(current, built, gk)
+	}
+	if len(versions) > 1 {
 		return current.RESTMapping(gk, versions...)
 	}
 	gvk := gk.WithVersion(versions[0])
@@ -106,6 +111,22 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 	mapping, err := current.RESTMapping(gk, versions...)
 	if err == nil {
 		mappings.Store(gvk, mapping)
+	}
+	return mapping, err
+}
+
+// anyVersion finds a kind in any version. The mapper beneath keeps the list of versions that a group had when it read
+// the group first, and searches no others. A newer reading of discovery may name a version that was added later. Once
+// asked for, the mapper beneath keeps it.
+func (m *mapper) anyVersion(current meta.RESTMapper, built time.Time, gk schema.GroupKind) (*meta.RESTMapping, error) {
+	mapping, err := current.RESTMapping(gk)
+	if !meta.IsNoMatchError(err) || m.newer == nil {
+		return mapping, err
+	}
+	for _, version := range m.newer(gk, built) {
+		if added, e := current.RESTMapping(gk, version); e == nil {
+			return added, nil
+		}
 	}
 	return mapping, err
 }

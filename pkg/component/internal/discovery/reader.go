@@ -56,7 +56,7 @@ func New(ctx context.Context, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapper.reset = lists.forget
+	mapper.reset, mapper.newer = lists.forget, capabilities.versionsSince
 	return &Reader{client: client, lifetime: ctx, mapper: mapper, lists: lists, capabilities: capabilities}, nil
 }
 

@@ -225,6 +225,47 @@ func (s listServer) ServerResourcesForGroupVersionWithContext(
 	return &metav1.APIResourceList{}, nil
 }
 
+func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
+	r, api, _ := reading(t)
+	late := schema.GroupKind{Group: "example.com", Kind: "Late"}
+	if _, err := r.Mapper().RESTMapping(late); !meta.IsNoMatchError(err) {
+		t.Fatalf("before it is served: %v", err)
+	}
+	api.serve("example.com/v2", metav1.APIResource{Name: "lates", Kind: "Late", Verbs: allVerbs})
+	if _, err := r.Capabilities(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		mapping, err := r.Mapper().RESTMapping(late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := late.WithVersion("v2"); mapping.GroupVersionKind != want || r.Resets() != 0 {
+			t.Errorf("got %s after %d resets", mapping.GroupVersionKind, r.Resets())
+		}
+	}
+}
+
+func TestAKindThatIsNotServedCostsNoRequestMore(t *testing.T) {
+	r, api, _ := reading(t)
+	if _, err := r.Capabilities(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	unheard := schema.GroupKind{Group: "example.com", Kind: "Unheard"}
+	count := func(mapper meta.RESTMapper) int {
+		t.Helper()
+		before := api.requests("")
+		if _, err := mapper.RESTMapping(unheard); !meta.IsNoMatchError(err) {
+			t.Fatal(err)
+		}
+		return api.requests("") - before
+	}
+	count(r.Mapper())
+	if with, without := count(r.Mapper()), count(r.mapper.beneath()); with != without {
+		t.Errorf("%d requests, and %d by the mapper beneath", with, without)
+	}
+}
+
 func TestResources(t *testing.T) {
 	r, api, _ := reading(t)
 	api.serve("broken.example.com/v1")
