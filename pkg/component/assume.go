@@ -28,7 +28,7 @@ func (r *rehearsal) wait(p plan.Plan) (anew bool) {
 
 // assume takes what is waited for as if it had come.
 func (r *rehearsal) assume(w plan.Waiting) {
-	was := r.facts.Live(w.Key)
+	was := r.facts.Live.Of(w.Key)
 	i := slices.IndexFunc(r.facts.Desired, func(o manifests.Object) bool { return o.Key == w.Key })
 	var now plan.Observed
 	switch {

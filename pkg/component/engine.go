@@ -139,6 +139,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 			return o, nil
 		}
 		if e.check(ctx, facts, decided, checked) {
+			facts.Live = e.snapshot(facts)
 			continue
 		}
 		if err := fenced.pass(ctx, p, decided); err != nil {
@@ -154,6 +155,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		if err := p.over(ctx); err != nil {
 			return e.cut(fenced, facts, changes), err
 		}
+		facts.Live = e.snapshot(facts)
 	}
 }
 

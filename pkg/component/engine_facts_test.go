@@ -126,9 +126,10 @@ func TestForeign(t *testing.T) {
 			{Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "ours", UID: "u1"},
 			{Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "crashed"},
 		}),
-		Live: func(manifests.Key) plan.Observed {
-			return plan.Observed{Presence: plan.Present, Owner: "us", UID: "u2"}
-		},
+		Live: plan.Snapshot{},
+	}
+	for _, name := range []string{"itself", "ours", "crashed", "copy"} {
+		facts.Live[key(name)] = &plan.Observed{Presence: plan.Present, Owner: "us", UID: "u2"}
 	}
 	for _, c := range []struct {
 		name     string

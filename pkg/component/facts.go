@@ -25,18 +25,28 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	if !e.observer.Synced(ownerID) {
 		return plan.Facts{}, false
 	}
-	results := map[manifests.Key]plan.Result{}
 	facts := plan.Facts{
 		Owner: ownerID, Component: p.Owner.Component(), Elsewhere: e.elsewhere, Managed: p.Managed, Predecessors: e.predecessors,
 		Defaults:  policiesForPlan(p.Policies.Or(e.defaults)),
 		PreDelete: p.PreDelete, PostDelete: p.PostDelete, Desired: p.Desired, Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, Now: p.Now, Started: e.started,
 		Guard:   e.guards.known(ownerID, guardName(e.name, ownerID)),
 		Repairs: e.repairs.known(ownerID, p.Insist),
-		Reason:  p.reason(), Inventory: inventory, Results: results, Contents: map[string]plan.Contents{},
-		Live: func(key manifests.Key) plan.Observed { return latest(e.observer.Live(e.viewer, key), results[key]) },
+		Reason:  p.reason(), Inventory: inventory, Results: map[manifests.Key]plan.Result{}, Contents: map[string]plan.Contents{},
 	}
+	facts.Live = e.snapshot(facts)
 	facts.Foreign = e.watchedForeign(ctx, facts, managed)
 	return facts, true
+}
+
+// snapshot returns the state of the objects that a plan looks at: what the watches have, and what this pass was answered, whichever is newer.
+func (e *Engine) snapshot(f plan.Facts) plan.Snapshot {
+	snapshot := e.observer.Snapshot(e.viewer, f.Keys())
+	for key, r := range f.Results {
+		if watched := snapshot[key]; watched != nil && r.Observed != nil {
+			snapshot[key] = new(latest(*watched, r))
+		}
+	}
+	return snapshot
 }
 
 // check asks the API server, right before anything is deleted that holds other objects, what it holds, and enters it into the facts. It

@@ -91,7 +91,7 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	for _, i := range instances {
 		entry, recorded := f.Inventory[i.Key]
 		itself := !f.Elsewhere && i.Key == f.Component
-		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.Live(i.Key), f.Owner, i.UID)) {
+		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.Live.Of(i.Key), f.Owner, i.UID)) {
 			names = append(names, i.Key.String())
 		}
 	}

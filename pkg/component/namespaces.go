@@ -54,7 +54,7 @@ func (e *Engine) awaitOwners(f plan.Facts, decided plan.Plan) {
 
 // holder returns which owner of this reconciler has an object, "" where it is none.
 func (e *Engine) holder(f plan.Facts, key manifests.Key) string {
-	live := f.Live(key)
+	live := f.Live.Of(key)
 	if owner, ok := manifests.ParseOwner(live.OwnerName); !ok || owner.Reconciler != e.name {
 		return ""
 	}

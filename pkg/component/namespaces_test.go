@@ -23,7 +23,7 @@ func TestHolder(t *testing.T) {
 		"nobody":       {plan.Observed{}, ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			if got := e.holder(plan.Facts{Live: func(manifests.Key) plan.Observed { return c.live }}, manifests.Key{}); got != c.want {
+			if got := e.holder(plan.Facts{Live: plan.Snapshot{{}: &c.live}}, manifests.Key{}); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

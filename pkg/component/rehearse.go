@@ -51,8 +51,6 @@ func (e *Engine) rehearse(ctx context.Context, p Pass, planner func(plan.Facts) 
 		written: map[manifests.Key]bool{}, away: map[manifests.Key]bool{}, namespaces: map[string]bool{},
 		waited: map[string]bool{}, touched: map[manifests.Key]bool{},
 	}
-	watched := facts.Live
-	r.facts.Live = func(key manifests.Key) plan.Observed { return r.live(key, watched) }
 	if err := r.run(ctx); err != nil {
 		return Forecast{}, err
 	}
@@ -90,6 +88,7 @@ func (e *Engine) awaitFacts(ctx context.Context, p Pass, wakes <-chan struct{}) 
 func (r *rehearsal) run(ctx context.Context) error {
 	checked := map[manifests.Key]bool{}
 	for {
+		r.facts.Live = r.snapshot()
 		decided := r.planner(r.facts)
 		r.facts.Inventory, r.facts.Repairs = decided.Inventory, decided.Repairs
 		maps.Copy(r.recorded, decided.Inventory)
@@ -118,16 +117,18 @@ func (r *rehearsal) asListed() plan.Facts {
 	return f
 }
 
-// live says what is known of an object by now.
-func (r *rehearsal) live(key manifests.Key, watched func(manifests.Key) plan.Observed) plan.Observed {
-	if result := r.facts.Results[key]; r.written[key] && result.Observed != nil {
-		return *result.Observed
+// snapshot returns the state of the objects that a plan, or a look at what the API server lists, is made from.
+func (r *rehearsal) snapshot() plan.Snapshot {
+	snapshot := r.engine.snapshot(r.asListed())
+	for key, o := range snapshot {
+		switch result := r.facts.Results[key]; {
+		case r.written[key] && result.Observed != nil:
+			snapshot[key] = result.Observed
+		case o.Presence == plan.Unknown && o.Reason == plan.WaitNotServed && r.defined(key):
+			snapshot[key] = &plan.Observed{Presence: plan.Absent, Confirmed: true}
+		}
 	}
-	o := watched(key)
-	if o.Presence == plan.Unknown && o.Reason == plan.WaitNotServed && r.defined(key) {
-		return plan.Observed{Presence: plan.Absent, Confirmed: true}
-	}
-	return o
+	return snapshot
 }
 
 // defined says that the type of an object would exist by now.
@@ -184,7 +185,7 @@ func (r *rehearsal) learn(a plan.Action, phase manifests.Phase, answer asked) {
 		fold(r.facts.Results, a, answer.Result, nil)
 		return
 	}
-	was := r.facts.Live(a.Key)
+	was := r.facts.Live.Of(a.Key)
 	var now plan.Observed
 	switch {
 	case a.Verb == plan.VerbDelete:

@@ -79,21 +79,33 @@ func New(ctx context.Context, o Options) *Observer {
 	return observer
 }
 
-// Live returns what a viewer knows of an object whose place is retained. The answer of a write is known as soon as that write is done.
-func (o *Observer) Live(viewer Viewer, key manifests.Key) plan.Observed {
+// Snapshot returns the state of objects whose places are retained, as the watches of a viewer have it at this moment. The answer to a write
+// is part of it as soon as that write is done.
+func (o *Observer) Snapshot(viewer Viewer, keys []manifests.Key) plan.Snapshot {
+	snapshot := make(plan.Snapshot, len(keys))
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	absent := &plan.Observed{Presence: plan.Absent}
+	for _, key := range keys {
+		snapshot[key] = o.live(viewer, key, absent)
+	}
+	return snapshot
+}
+
+// live returns the state of an object, and absent where the watch does not show it. A stored state is replaced, never changed, so it may
+// be read without the lock. The caller holds the lock.
+func (o *Observer) live(viewer Viewer, key manifests.Key, absent *plan.Observed) *plan.Observed {
 	k := o.kinds[o.PlaceOf(key)][viewer.Name]
-	if k == nil {
-		return plan.Observed{Presence: plan.Unknown, Reason: plan.WaitObserving, Message: "its type is not watched yet"}
+	switch {
+	case k == nil:
+		return new(plan.NotObserved())
+	case k.reason != "":
+		return &plan.Observed{Presence: plan.Unknown, Reason: k.reason, Message: k.message}
 	}
-	if k.reason != "" {
-		return plan.Observed{Presence: plan.Unknown, Reason: k.reason, Message: k.message}
+	if stored, ok := k.records[key]; ok {
+		return stored
 	}
-	if seen, ok := k.records[key]; ok {
-		return *seen
-	}
-	return plan.Observed{Presence: plan.Absent}
+	return absent
 }
 
 // Unwatched is a type whose objects are read, because they cannot be watched.

@@ -34,7 +34,7 @@ var widgets = manifests.ManagedType{GroupKind: manifests.Key{Group: "example.com
 // recorded returns the entry of an object that is applied in the world.
 func (w *world) recorded(o manifests.Object) metav1alpha1.InventoryEntry {
 	x := w.objects[o.Key]
-	e := newCandidate(Facts{Live: func(manifests.Key) Observed { return Observed{} }}, &o).newEntry()
+	e := newCandidate(Facts{}, &o).newEntry()
 	e.UID, e.Digest, e.Fields = x.uid, x.digest, x.fields
 	return e
 }
@@ -54,9 +54,9 @@ func (c *component) next() string {
 	var texts []string
 	f := Facts{
 		Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
-		Managed: c.managed, Desired: c.desired, Inventory: c.inventory, Live: c.world.watched, Foreign: c.foreign,
+		Managed: c.managed, Desired: c.desired, Inventory: c.inventory, Foreign: c.foreign,
 		Guard: c.knownGuard(),
-	}
+	}.seen(c.world.watched)
 	p := ForApply(f)
 	if c.deleting {
 		p = ForDelete(f)
@@ -182,7 +182,7 @@ func TestRecord(t *testing.T) {
 	first.Settings.UpdatePolicy, first.Settings.DeleteOrder = metav1alpha1.UpdateReplace, new(7)
 	second := desiredObject(1, manifests.StageWorkloads, "second")
 	facts := func(inv Inventory) Facts {
-		return Facts{Owner: us, Desired: []manifests.Object{first, second}, Inventory: inv, Live: newWorld().watched}
+		return Facts{Owner: us, Desired: []manifests.Object{first, second}, Inventory: inv}.seen(newWorld().watched)
 	}
 
 	t.Run("the whole apply set is recorded before the first wave is written", func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestRecord(t *testing.T) {
 		unknown.Scope = manifests.ScopeUnknown
 		f := facts(nil)
 		f.Desired = []manifests.Object{unknown}
-		if p := ForApply(f); p.Record || len(p.Inventory) > 0 {
+		if p := ForApply(f.seen(newWorld().watched)); p.Record || len(p.Inventory) > 0 {
 			t.Errorf("record %v, inventory %v", p.Record, p.Inventory)
 		}
 	})
@@ -250,7 +250,7 @@ func TestCounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x := &component{world: newWorld(), desired: c.desired}
 			c.setUp(x)
-			p := ForApply(Facts{Owner: us, Desired: c.desired, Inventory: x.inventory, Live: x.world.watched})
+			p := ForApply(Facts{Owner: us, Desired: c.desired, Inventory: x.inventory}.seen(x.world.watched))
 			if p.Applied != c.applied || p.Ready != c.ready || p.Desired != c.desires {
 				t.Errorf("got applied %v, %d/%d; want %v, %d/%d", p.Applied, p.Ready, p.Desired, c.applied, c.ready, c.desires)
 			}

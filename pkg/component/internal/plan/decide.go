@@ -42,7 +42,7 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy, reapply: f.Defaults.Reapply,
 		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
-		entry:    f.Inventory[o.Key], live: f.Live(o.Key), result: f.Results[o.Key],
+		entry:    f.Inventory[o.Key], live: f.Live.Of(o.Key), result: f.Results[o.Key],
 	}
 	if o.Settings.ReapplyInterval != nil {
 		c.reapply = *o.Settings.ReapplyInterval

@@ -96,6 +96,9 @@ func (p *Plan) refuse(f Facts, victims []metav1alpha1.InventoryEntry, reason Rea
 // removeAll deletes victims stage by stage; the next stage begins when this one is gone. It says whether there is anything left to do, or to
 // wait for.
 func (p *Plan) removeAll(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) bool {
+	if len(victims) == 0 {
+		return false
+	}
 	types := append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...)
 	for _, step := range deleteSteps(victims, manifests.NewTypeSet(types)) {
 		var unprotected []victim

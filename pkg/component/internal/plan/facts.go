@@ -36,8 +36,8 @@ type Facts struct {
 	Reason Reason
 	// Inventory is the persisted record.
 	Inventory Inventory
-	// Live says what is known of an object; it is asked for desired and recorded keys.
-	Live func(manifests.Key) Observed
+	// Live is the state of the objects named by Keys, taken right before the planning.
+	Live Snapshot
 	// Results are the latest answers of this pass, by key.
 	Results map[manifests.Key]Result
 	// Foreign are the foreign instances of managed types: of those whose definitions are about to be deleted, and, in a deletion, of

@@ -11,7 +11,6 @@ import (
 func TestNamespaceIsCreatedOnce(t *testing.T) {
 	f := Facts{
 		Owner: us, Defaults: Policies{MissingNamespaces: metav1alpha1.MissingNamespacesCreate}, Results: map[manifests.Key]Result{},
-		Live: func(manifests.Key) Observed { return Observed{Presence: Absent} },
 	}
 	for _, namespace := range []string{"shop", "shop", "bank", "shop"} {
 		o := desiredObject(0, manifests.StageWorkloads, string(rune('a'+len(f.Desired))))
@@ -19,7 +18,7 @@ func TestNamespaceIsCreatedOnce(t *testing.T) {
 		f.Desired = append(f.Desired, o)
 		f.Results[o.Key] = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing}}
 	}
-	p := ForApply(f)
+	p := ForApply(f.seen(newWorld().watched))
 	var names []string
 	for _, a := range p.Actions {
 		if a.Verb != VerbCreateNamespace || a.Key.Kind != "Namespace" {

@@ -13,7 +13,7 @@ func TestFormerDependents(t *testing.T) {
 	backup.Settings.Phase = manifests.PhasePreDelete
 	live := Observed{Presence: Present, Owner: us, UID: "u1", Digest: "old.s", ResourceVersion: "1"}
 	f := Facts{
-		Owner: us, PreDelete: []manifests.Object{backup}, Live: func(manifests.Key) Observed { return live },
+		Owner: us, PreDelete: []manifests.Object{backup}, Live: Snapshot{key: &live},
 		Inventory: Inventory{key: {
 			Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "backup", UID: "u1", Digest: "old.s", Completed: true,
 		}},

@@ -44,7 +44,7 @@ func isOnce(o manifests.Object) bool { return o.Settings.ReconcilePolicy == meta
 // appliedOnce says that an object is left alone because it was applied.
 func (r *randomRun) appliedOnce(o manifests.Object, f Facts) bool {
 	e := f.Inventory[o.Key]
-	return isOnce(o) && (e.UID != "" || e.Completed || f.Live(o.Key).Owner == us)
+	return isOnce(o) && (e.UID != "" || e.Completed || f.Live.Of(o.Key).Owner == us)
 }
 
 // mayTakeOver says that an action takes an object from its owner, as its policy says; to delete it, no policy allows.
@@ -55,7 +55,7 @@ func (r *randomRun) mayTakeOver(a Action) bool {
 // recreates says that a desired object is deleted because it has to be created anew: its manifest changed.
 func (r *randomRun) recreates(o manifests.Object, f Facts) bool {
 	rendersDifferently := r.same && f.Inventory[o.Key].Digest != ""
-	return o.Settings.UpdatePolicy == metav1alpha1.UpdateRecreate && !rendersDifferently && f.Live(o.Key).Digest != o.Digest &&
+	return o.Settings.UpdatePolicy == metav1alpha1.UpdateRecreate && !rendersDifferently && f.Live.Of(o.Key).Digest != o.Digest &&
 		len(o.Types) == 0 && o.Stage != manifests.StageNamespaces
 }
 
@@ -98,7 +98,7 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 
 // stands says that a recorded object exists, and is ours.
 func stands(e metav1alpha1.InventoryEntry, f Facts) bool {
-	live := f.Live(KeyOf(e))
+	live := f.Live.Of(KeyOf(e))
 	return live.Presence == Present && live.Owner == us && (!e.Completed || e.UID != "")
 }
 

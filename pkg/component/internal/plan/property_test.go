@@ -208,7 +208,7 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			}
 			continue
 		}
-		live := f.Live(a.Key)
+		live := f.Live.Of(a.Key)
 		entry, recorded := f.Inventory[a.Key]
 		if _, kept := p.Inventory[a.Key]; !kept || !recorded && !p.Record {
 			return fmt.Sprintf("%s %s is not in the inventory that is persisted before", a.Verb, a.Key)
@@ -287,7 +287,7 @@ func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) 
 		if !before || earlier.Key == acted || r.appliedOnce(earlier, f) {
 			continue
 		}
-		live, completed := f.Live(earlier.Key), purges(&earlier) && f.Inventory[earlier.Key].Completed
+		live, completed := f.Live.Of(earlier.Key), purges(&earlier) && f.Inventory[earlier.Key].Completed
 		lost := live.Presence != Present || live.Owner != us
 		gone := purges(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
 		switch current := live.Digest == earlier.Digest || r.same; {
@@ -305,7 +305,7 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 		if _, kept := p.Inventory[key]; kept {
 			continue
 		}
-		live := f.Live(key)
+		live := f.Live.Of(key)
 		switch {
 		case r.wants(key):
 			return fmt.Sprintf("%s is forgotten, although it is desired", key)

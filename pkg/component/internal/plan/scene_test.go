@@ -62,7 +62,6 @@ func (s scene) facts() Facts {
 	f := Facts{
 		Owner: us, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
-		Live:    func(manifests.Key) Observed { return s.live },
 		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
 		Guard: s.guard,
 	}
@@ -75,6 +74,15 @@ func (s scene) facts() Facts {
 	if s.entry != nil {
 		s.entry.Revision = s.revision()
 		f.Inventory[s.object.Key] = *s.entry
+	}
+	return f.seen(func(manifests.Key) Observed { return s.live })
+}
+
+// seen returns the facts with a snapshot of what watched returns.
+func (f Facts) seen(watched func(manifests.Key) Observed) Facts {
+	f.Live = Snapshot{}
+	for _, key := range f.Keys() {
+		f.Live[key] = new(watched(key))
 	}
 	return f
 }

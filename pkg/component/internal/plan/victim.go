@@ -26,7 +26,7 @@ type victim struct {
 
 func newVictim(f Facts, e metav1alpha1.InventoryEntry, reason Reason) victim {
 	key := KeyOf(e)
-	v := victim{owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(), live: f.Live(key), result: f.Results[key]}
+	v := victim{owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(), live: f.Live.Of(key), result: f.Results[key]}
 	v.protected = f.Guard.protects(key.Name, f.Now)
 	if IsNamespace(key) {
 		v.contents = f.Contents[key.Name]

@@ -250,13 +250,13 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
 			Trigger: c.trigger, Guard: c.knownGuard(), Repairs: c.repairs, Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}
-		f.Live = func(key manifests.Key) Observed {
+		f = f.seen(func(key manifests.Key) Observed {
 			watched := c.world.watched(key)
 			if o := results[key].Observed; o != nil && (watched.Presence != Present || watched.ResourceVersion == o.ResourceVersion) {
 				return *o
 			}
 			return watched
-		}
+		})
 		planner := ForApply
 		if c.deleting {
 			planner = ForDelete
