@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
@@ -69,9 +67,9 @@ func undecided(f *plan.Failure) string {
 	switch {
 	case f == nil:
 		return ""
-	case f.Reason == string(metav1.StatusReasonForbidden) && rights.Missing(f.Message):
+	case f.Cause == plan.CauseMissingRight:
 		return "you may not do that yourself: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
-	case strings.Contains(f.Message, "does not support dry run"):
+	case f.Cause == plan.CauseDryRunUnsupported:
 		return f.Message
 	}
 	return ""

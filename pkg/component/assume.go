@@ -3,7 +3,6 @@ package component
 import (
 	"slices"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -12,7 +11,7 @@ import (
 func (r *rehearsal) wait(p plan.Plan) (anew bool) {
 	listed := outcomeOf(p, nil).Waiting
 	for i, w := range p.Waiting {
-		name := w.Key.String() + " " + w.Reason
+		name := w.Key.String() + " " + string(w.Reason)
 		if r.waited[name] {
 			continue
 		}
@@ -38,7 +37,7 @@ func (r *rehearsal) assume(w plan.Waiting) {
 		return
 	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
 		now, r.away[w.Key] = pretendGone(was), true
-	case w.Failure == nil && was.Presence == plan.Present, w.Reason == metav1alpha1.ReasonDependentFailed:
+	case w.Failure == nil && was.Presence == plan.Present, w.Reason == plan.WaitDependentFailed:
 		now = pretendReady(was)
 	default:
 		now = pretendApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
@@ -48,7 +47,7 @@ func (r *rehearsal) assume(w plan.Waiting) {
 }
 
 // isRemoval says that an object is waited for that is to go.
-func isRemoval(reason string) bool {
+func isRemoval(reason plan.WaitReason) bool {
 	return reason == plan.WaitNotGone || reason == plan.WaitNotEmpty || reason == plan.WaitUnguarded
 }
 

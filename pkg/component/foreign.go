@@ -34,7 +34,7 @@ func (e *Engine) watchedForeign(ctx context.Context, f plan.Facts, types []manag
 func (e *Engine) watchedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
 	instances, reason, message := e.observer.Instances(e.viewer, gk)
 	switch reason {
-	case "":
+	case plan.WaitNone:
 		return instances, nil
 	case plan.WaitNotServed:
 		return e.listedInstances(ctx, m, gk)
@@ -79,7 +79,7 @@ func (e *Engine) foreignOf(
 		all = append(all, instances...)
 	}
 	if len(failures) > 0 {
-		return plan.ForeignInstances{Error: strings.Join(failures, "; ")}
+		return plan.ForeignInstances{Err: errors.New(strings.Join(failures, "; "))}
 	}
 	return foreign(f, all)
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -41,7 +40,7 @@ func (e *Engine) awaitOwners(f plan.Facts, decided plan.Plan) {
 	})
 	var holders map[manifests.Key]string
 	for _, w := range decided.Waiting {
-		if w.Reason != metav1alpha1.ReasonOwnershipConflict {
+		if w.Reason != plan.WaitOwnershipConflict {
 			continue
 		}
 		if holders == nil {

@@ -130,7 +130,7 @@ type Change struct {
 }
 
 // ReportContested is the reason of a report on a dependent with a repair conflict.
-const ReportContested = plan.WaitContested
+const ReportContested = string(plan.WaitContested)
 
 // publicOutcome returns an outcome as callers of an Engine get it.
 func publicOutcome(o outcome.Outcome) Outcome {
@@ -176,7 +176,7 @@ func outcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	for _, w := range p.Waiting {
 		o.Waiting = append(o.Waiting, outcome.Waiting{
 			DependentReport: metav1alpha1.DependentReport{
-				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: w.Reason, Message: w.Message,
+				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
 			},
 			Failed:   w.Failure != nil,
 			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
@@ -184,11 +184,11 @@ func outcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	}
 	for _, c := range p.Contested {
 		o.Contested = append(o.Contested, metav1alpha1.DependentReport{
-			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: plan.WaitContested, Message: c.Message,
+			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: ReportContested, Message: c.Message,
 		})
 	}
 	for _, b := range p.Blocked {
-		o.Blocked = append(o.Blocked, outcome.Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Error})
+		o.Blocked = append(o.Blocked, outcome.Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Message()})
 	}
 	return o
 }

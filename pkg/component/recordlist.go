@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -56,7 +57,7 @@ func (r *Reconciler[T]) enterPhases(status *metav1alpha1.Status, secrets []metav
 // recordProblem says why records cannot be written, read or found.
 func recordProblem(what string, err error) error {
 	p := &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("%s: %v", what, err)}
-	if apierrors.IsForbidden(err) && rights.Missing(err.Error()) {
+	if apitext.MissingRight(err) {
 		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
 		p.Message += "; " + rights.Grant
 	}

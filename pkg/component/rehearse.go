@@ -216,7 +216,7 @@ func (r *rehearsal) enter(s Step) {
 
 // begins notes what exists once an action is done, and others build on.
 func (r *rehearsal) begins(a plan.Action) {
-	if plan.IsNamespace(a.Key) && a.UID == "" {
+	if plan.IsNamespace(a.Key) && a.Preconditions.UID == "" {
 		r.namespaces[a.Key.Name] = true
 	}
 	if a.Object != nil {

@@ -72,7 +72,7 @@ const (
 	// NodeForbidden: the reader may not read the object.
 	NodeForbidden = "Forbidden"
 	// NodeNotServed: the API server does not serve the kind.
-	NodeNotServed = plan.WaitNotServed
+	NodeNotServed = string(plan.WaitNotServed)
 	// NodeNotRead: the read failed for another reason.
 	NodeNotRead = "NotRead"
 )
@@ -113,7 +113,7 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 	all := slices.Clone(nodes)
 	for _, w := range waiting {
 		key, ok := manifests.ParseKey(w.Dependent)
-		if !ok || recorded[key] || w.Reason != plan.WaitNotServed {
+		if !ok || recorded[key] || w.Reason != NodeNotServed {
 			continue
 		}
 		all = append(all, Node{

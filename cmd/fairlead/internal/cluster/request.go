@@ -3,9 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +11,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/internal/apitext"
 )
 
 // Reconciler returns the name of the reconciler that maintains a component: the prefix of its annotations. A status tells it; that of the
@@ -36,8 +35,7 @@ func (c *Cluster) Annotate(ctx context.Context, obj *unstructured.Unstructured, 
 // Suspend sets spec.suspend, and annotations as Annotate does, in one write. A type without that field is refused.
 func (c *Cluster) Suspend(ctx context.Context, target Target, obj *unstructured.Unstructured, suspend bool, annotations map[string]string) (*unstructured.Unstructured, error) {
 	after, err := c.merge(ctx, obj, annotations, map[string]any{"suspend": suspend})
-	// Nothing but the text tells which field it is that a strict API server does not know.
-	if (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && strings.Contains(err.Error(), `unknown field "spec.suspend"`) {
+	if apitext.UnknownField(err, "spec.suspend") {
 		return nil, exit.Refuse("%s has no field spec.suspend: components of this type cannot be suspended", target.Mapping.Resource.GroupResource())
 	}
 	return after, err

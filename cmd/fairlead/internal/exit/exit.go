@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fairlead-io/fairlead/internal/apitext"
 )
 
 // Code is an exit code of the program.
@@ -99,15 +101,9 @@ func CodeOf(err error) Code {
 
 // IsUnasked says that the API server could not be asked, or does not answer whoever asks.
 func IsUnasked(err error) bool {
-	return lacksRight(err) || apierrors.IsUnauthorized(err) ||
+	return apitext.MissingRight(err) || apierrors.IsUnauthorized(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
-}
-
-// lacksRight says that whoever asks may not do so. Admission answers Forbidden, too, as a quota does, but of what is written, and to anybody:
-// nothing but the text tells which of them it was.
-func lacksRight(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "\" cannot ")
 }
 
 // Line returns the message of an error as one line. What follows a question or a colon goes on without a break.

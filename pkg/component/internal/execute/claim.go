@@ -56,7 +56,7 @@ func (e *Executor) restored(
 	if !e.isStripped(live, a) {
 		return nil
 	}
-	obj, err := e.patch(ctx, resource, a, map[string]any{"uid": string(a.UID)}, metav1.DryRunAll)
+	obj, err := e.patch(ctx, resource, a, map[string]any{"uid": string(a.Preconditions.UID)}, metav1.DryRunAll)
 	if err != nil {
 		return nil
 	}

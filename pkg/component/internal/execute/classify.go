@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -54,58 +56,35 @@ func Classify(err error) *plan.Failure {
 		return unreachable(err)
 	}
 	s := status.Status()
-	reason := string(s.Reason)
-	if reason == "" {
-		reason = "APIError"
-	}
+	reason := cmp.Or(plan.WaitReason(s.Reason), plan.WaitAPIError)
 	switch {
 	case s.Reason == metav1.StatusReasonNotFound:
 		return missing(s)
 	case s.Reason == metav1.StatusReasonInvalid:
 		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: invalid(s)}
-	case isUntyped(s):
-		return &plan.Failure{Class: plan.Terminal, Reason: string(metav1.StatusReasonInvalid), Message: s.Message}
-	case isTooLarge(s):
+	case apitext.Untyped(s):
+		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: s.Message}
+	case apitext.TooLarge(s):
 		return &plan.Failure{
-			Class: plan.Terminal, Reason: string(metav1.StatusReasonRequestEntityTooLarge),
+			Class: plan.Terminal, Reason: plan.WaitTooLarge,
 			Message: s.Message + "; make several objects of it, or put the data elsewhere",
 		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return terminating(s)
-	case refused(s) && !isTerminating(s):
-		return &plan.Failure{Class: plan.Terminal, Reason: reason, Message: s.Message}
+	case refused(s) && !apitext.DefinitionTerminating(s):
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: s.Message}
 	}
-	return &plan.Failure{Class: plan.Transient, Reason: reason, Message: s.Message}
+	return &plan.Failure{Class: plan.Transient, Reason: reason, Cause: causeOf(err), Message: s.Message}
 }
 
-// isTerminating says that no instance can be created because the definition of the type is being deleted. Nothing but the text tells.
-func isTerminating(s metav1.Status) bool {
-	return s.Reason == metav1.StatusReasonForbidden && strings.Contains(s.Message, "while custom resource definition is terminating")
-}
-
-// isOtherVersion says that a server-side apply was refused because managed fields are listed in a version of the type that lacks a field of
-// the object, or that is not defined any more. Nothing but the text tells.
-func isOtherVersion(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Code != http.StatusInternalServerError || isUntyped(status.Status()) {
-		return false
+func causeOf(err error) plan.FailureCause {
+	switch {
+	case apitext.MissingRight(err):
+		return plan.CauseMissingRight
+	case apitext.DryRunUnsupported(err):
+		return plan.CauseDryRunUnsupported
 	}
-	message := status.Status().Message
-	return strings.Contains(message, "field not declared in schema") || strings.Contains(message, "to an invalid group/version")
-}
-
-// isUntyped says that a manifest does not fit the schema of its type. Server-side apply answers so with a bare internal error, which nothing
-// but its text tells from others.
-func isUntyped(s metav1.Status) bool {
-	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
-		strings.HasPrefix(s.Message, "failed to create typed patch object")
-}
-
-// isTooLarge says that the store of the API server, which takes 1.5 MiB, or the way there refused an object for its size. That is a bare
-// internal error, too.
-func isTooLarge(s metav1.Status) bool {
-	return s.Code == http.StatusInternalServerError &&
-		(strings.Contains(s.Message, "request is too large") || strings.Contains(s.Message, "message larger than max"))
+	return plan.CauseNone
 }
 
 // withheld replaces the message of a failure that may quote a Secret; what the API server says of the fields is kept.
@@ -156,24 +135,16 @@ func invalid(s metav1.Status) string {
 	return strings.Join(causes, "; ")
 }
 
-// fixed are the words in which the API server says that a field cannot change.
-var fixed = []string{
-	"immutable", "may not change", "may not be changed", "may not be updated", "cannot change", "cannot be changed", "cannot be updated",
-	"updates to ",
-}
-
 // advise adds to a failure of an update what to do about a field that cannot change. Rules of custom resources use words of their own, so
 // that one can only guess.
 func advise(f *plan.Failure, err error, a plan.Action) {
-	var status apierrors.APIStatus
 	updates := a.Verb == plan.VerbApply || a.Verb == plan.VerbReplace
-	if !updates || a.Advice == "" || !apierrors.IsInvalid(err) || !errors.As(err, &status) {
+	if !updates || a.Advice == "" || !apierrors.IsInvalid(err) {
 		return
 	}
-	text := status.Status().Message
 	switch {
-	case slices.ContainsFunc(fixed, func(words string) bool { return strings.Contains(text, words) }):
-		f.Reason = plan.ReasonImmutable
+	case apitext.ImmutableField(err):
+		f.Reason = plan.WaitImmutable
 		f.Message += " (the field cannot change: " + a.Advice + ")"
 	case !manifests.IsBuiltIn(a.Key.Group):
 		f.Message += " (if the field cannot change: " + a.Advice + ")"
@@ -196,7 +167,7 @@ func missing(s metav1.Status) *plan.Failure {
 			Message: fmt.Sprintf("namespace %s does not exist; create it, or add it to the manifests", s.Details.Name),
 		}
 	}
-	return &plan.Failure{Class: plan.Transient, Reason: string(metav1.StatusReasonNotFound), Message: s.Message}
+	return &plan.Failure{Class: plan.Transient, Reason: plan.WaitNotFound, Message: s.Message}
 }
 
 // terminating explains that nothing can be created in a namespace any more.
@@ -216,7 +187,7 @@ func terminating(s metav1.Status) *plan.Failure {
 func unreachable(err error) *plan.Failure {
 	var netErr net.Error
 	if errors.As(err, &netErr) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return &plan.Failure{Class: plan.Transient, Reason: "Unreachable", Message: err.Error()}
+		return &plan.Failure{Class: plan.Transient, Reason: plan.WaitUnreachable, Message: err.Error()}
 	}
-	return &plan.Failure{Class: plan.Transient, Reason: "Error", Message: err.Error()}
+	return &plan.Failure{Class: plan.Transient, Reason: plan.WaitError, Message: err.Error()}
 }

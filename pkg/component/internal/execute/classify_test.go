@@ -37,7 +37,7 @@ func TestClassify(t *testing.T) {
 		name    string
 		err     error
 		class   plan.FailureClass
-		reason  string
+		reason  plan.WaitReason
 		message string
 	}{
 		{
@@ -139,7 +139,8 @@ func TestFailuresOfUpdatesAdvise(t *testing.T) {
 		name, group, kind string
 		verb              plan.Verb
 		message           string
-		reason, want      string
+		reason            plan.WaitReason
+		want              string
 	}{
 		{"a field that is immutable", "apps", "Deployment", plan.VerbApply, "field is immutable", "Immutable", `spec.x: Invalid value: "": field is immutable (the field cannot change: keep it)`},
 		{"one that may not change once set", "", "Service", plan.VerbReplace, "may not change once set", "Immutable", `spec.x: Invalid value: "": may not change once set (the field cannot change: keep it)`},
@@ -173,6 +174,32 @@ func TestPropagation(t *testing.T) {
 		t.Run(c.gk.String(), func(t *testing.T) {
 			if got := propagation(c.gk); got != c.want {
 				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestCauses(t *testing.T) {
+	answer := func(code int32, reason metav1.StatusReason, message string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}}
+	}
+	for _, c := range []struct {
+		name string
+		err  error
+		want plan.FailureCause
+	}{
+		{"a missing right", answer(403, metav1.StatusReasonForbidden, `secrets is forbidden: User "fred" cannot create resource "secrets"`), plan.CauseMissingRight},
+		{"a webhook that refuses", answer(403, metav1.StatusReasonForbidden, `admission webhook "v" denied the request: no`), plan.CauseNone},
+		{"a webhook without dry runs", answer(400, metav1.StatusReasonBadRequest, `admission webhook "v" does not support dry run`), plan.CauseDryRunUnsupported},
+		{"no answer", errors.New("connection refused"), plan.CauseNone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Classify(c.err).Cause; got != c.want {
+				t.Errorf("got %q", got)
+			}
+			secret := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "Secret", Name: "a"}}
+			if got := (&Executor{}).failure(c.err, secret).Cause; got != c.want {
+				t.Errorf("of a Secret: got %q", got)
 			}
 		})
 	}

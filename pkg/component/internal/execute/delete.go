@@ -22,14 +22,14 @@ var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespace
 // cases it is gone, whether the answer is a bare success or, for some types, the deleted object.
 func (e *Executor) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := e.deleteObject(ctx, a, metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion},
+		Preconditions:     &metav1.Preconditions{UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion},
 		PropagationPolicy: new(propagation(a.Key.GroupKind())),
 	})
 	if err != nil && !isNotFound(err) {
 		return nil, err
 	}
 	if obj == nil || obj.GetDeletionTimestamp() == nil {
-		return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.UID}, nil
+		return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}, nil
 	}
 	return e.observe(obj, a), nil
 }
@@ -76,7 +76,7 @@ func (e *Executor) unserved(ctx context.Context, a plan.Action, cause error) (*p
 			}
 		}
 	}
-	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.UID}, nil
+	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}, nil
 }
 
 // Instances lists all objects of a managed type consistently, in every namespace; definition is the name of the custom resource

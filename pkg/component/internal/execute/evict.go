@@ -28,7 +28,7 @@ func (e *Executor) evict(ctx context.Context, a plan.Action) (plan.Action, error
 	if err != nil {
 		return a, err
 	}
-	if found := e.observe(live, a); found.UID != a.UID || found.Owner != a.From {
+	if found := e.observe(live, a); found.UID != a.Preconditions.UID || found.Owner != a.Preconditions.Owner {
 		return a, overtaken(a)
 	}
 	data, err := json.Marshal(map[string]any{"metadata": evicted(live, a.Object.Body, e.reconciler)})
@@ -43,7 +43,7 @@ func (e *Executor) evict(ctx context.Context, a plan.Action) (plan.Action, error
 		return a, err
 	}
 	// What this patch wrote is listed under a regular update.
-	a.ResourceVersion, a.Migrate = obj.GetResourceVersion(), true
+	a.Preconditions.ResourceVersion, a.Preconditions.Owner, a.Migrate = obj.GetResourceVersion(), a.Owner, true
 	return a, nil
 }
 

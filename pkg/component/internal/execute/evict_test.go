@@ -18,7 +18,7 @@ func takeOver(from string, policy metav1alpha1.UpdatePolicy) plan.Action {
 		verb = plan.VerbReplace
 	}
 	a := action(verb, policy)
-	a.From, a.Reason = from, plan.ReasonTakenOver
+	a.Preconditions.Owner, a.Reason = from, plan.ReasonTakenOver
 	a.Object.Body.SetAnnotations(map[string]string{reconciler + "/owner-id": "cluster/us"})
 	return a
 }

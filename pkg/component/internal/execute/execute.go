@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -128,7 +127,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	if a.Object != nil {
 		whole, err := a.Object.Whole()
 		if err != nil {
-			return plan.Result{Verb: a.Verb, Failure: &plan.Failure{Class: plan.Transient, Reason: plan.ReasonUnreadable, Message: err.Error()}}
+			return plan.Result{Verb: a.Verb, Failure: &plan.Failure{Class: plan.Transient, Reason: plan.WaitUnreadable, Message: err.Error()}}
 		}
 		a.Object = &whole
 	}
@@ -161,8 +160,8 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 // dated gives an object that is gone the version that it was last known in, so that a watch which shows an older object of its name can
 // be told from one which shows its successor.
 func dated(observed *plan.Observed, a plan.Action) *plan.Observed {
-	if observed != nil && observed.Presence == plan.Absent && observed.UID == a.UID {
-		observed.ResourceVersion = a.ResourceVersion
+	if observed != nil && observed.Presence == plan.Absent && observed.UID == a.Preconditions.UID {
+		observed.ResourceVersion = a.Preconditions.ResourceVersion
 	}
 	return observed
 }
@@ -171,10 +170,10 @@ func dated(observed *plan.Observed, a plan.Action) *plan.Observed {
 // may quote it, which must not happen to a Secret.
 func (e *Executor) failure(err error, a plan.Action) *plan.Failure {
 	f := Classify(err)
-	if f.Reason == string(metav1.StatusReasonForbidden) && rights.Missing(f.Message) {
+	if f.Cause == plan.CauseMissingRight {
 		f.Message += "; " + rights.Advice(f.Message, e.user, rights.Grant)
 	}
-	if a.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && f.Class == plan.Terminal && f.Reason != string(metav1.StatusReasonForbidden) {
+	if a.Key.GroupKind() == (schema.GroupKind{Kind: "Secret"}) && f.Class == plan.Terminal && f.Reason != plan.WaitForbidden {
 		f = withheld(f, err)
 	}
 	advise(f, err, a)
@@ -187,7 +186,7 @@ func journaled(observed *plan.Observed, a plan.Action) *plan.Observed {
 	switch {
 	case observed == nil || observed.Presence != plan.Present:
 		return observed
-	case a.Verb == plan.VerbRead && observed.UID != a.UID:
+	case a.Verb == plan.VerbRead && observed.UID != a.Preconditions.UID:
 		return nil
 	case observed.Owner == a.Owner:
 		return observed
@@ -213,7 +212,7 @@ func (e *Executor) do(ctx context.Context, a plan.Action) (*plan.Observed, error
 func isUnknownPath(err error) bool { return isNotServed(err) && apierrors.IsNotFound(err) }
 
 func (e *Executor) try(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	if a.From != "" {
+	if a.TakesOver() {
 		var err error
 		if a, err = e.evict(ctx, a); err != nil {
 			return nil, err

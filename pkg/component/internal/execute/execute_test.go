@@ -157,7 +157,7 @@ func action(verb plan.Verb, policy metav1alpha1.UpdatePolicy) plan.Action {
 		}, "data": map[string]any{"a": "x"},
 	}}
 	key := manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
-	a := plan.Action{Verb: verb, Key: key, Version: "v1", Policy: policy, Owner: "us", UID: "u1", ResourceVersion: "6"}
+	a := plan.Action{Verb: verb, Key: key, Version: "v1", Policy: policy, Owner: "us", Preconditions: plan.Preconditions{UID: "u1", ResourceVersion: "6", Owner: "us"}}
 	if verb != plan.VerbDelete {
 		a.Object = &manifests.Object{Key: key, Version: "v1", Body: body}
 	}
@@ -180,7 +180,7 @@ func TestRun(t *testing.T) {
 		// verb, presence and failure are of the result; known says that the journal learned of the object.
 		verb     plan.Verb
 		presence plan.Presence
-		failure  string
+		failure  plan.WaitReason
 		known    bool
 	}{
 		{
@@ -356,7 +356,7 @@ func TestRun(t *testing.T) {
 				c.check(t, server.requests)
 			}
 			checkResult(t, got, c.verb, c.presence, c.failure)
-			if c.presence == plan.Absent && got.Observed.ResourceVersion != c.action.ResourceVersion {
+			if c.presence == plan.Absent && got.Observed.ResourceVersion != c.action.Preconditions.ResourceVersion {
 				t.Errorf("it is not told in which version it was known last: %q", got.Observed.ResourceVersion)
 			}
 			if known := len(j.answers) == 1 && j.answers[0] != nil; len(j.answers) != 1 || known != c.known {
@@ -366,10 +366,10 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Presence, failure string) {
+func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Presence, failure plan.WaitReason) {
 	t.Helper()
 	var gotPresence plan.Presence
-	var gotFailure string
+	var gotFailure plan.WaitReason
 	if got.Observed != nil {
 		gotPresence = got.Observed.Presence
 		if gotPresence == plan.Absent && !got.Observed.Confirmed {
@@ -520,7 +520,7 @@ func TestUnserved(t *testing.T) {
 		answers  []answer
 		want     []string
 		presence plan.Presence
-		failure  string
+		failure  plan.WaitReason
 	}{
 		{
 			"an object is gone where nothing defines its type",
@@ -556,7 +556,7 @@ func TestUnserved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: c.answers}
 			e, _ := server.executor(t)
-			a := plan.Action{Verb: plan.VerbRead, Key: manifests.Key{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "w"}, Version: "v1", UID: "u1"}
+			a := plan.Action{Verb: plan.VerbRead, Key: manifests.Key{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "w"}, Version: "v1", Preconditions: plan.Preconditions{UID: "u1"}}
 			got := e.Run(t.Context(), nil, []plan.Action{a})[0]
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Error(diff)

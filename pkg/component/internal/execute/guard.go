@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -136,8 +136,7 @@ func (e *Executor) probe(ctx context.Context, a plan.Action) (*plan.Observed, er
 	switch {
 	case err == nil:
 		return &plan.Observed{Presence: plan.Absent}, nil
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), fmt.Sprintf("'%s'", a.Key.Name)):
-		// The API server gives no structured sign of which policy refused.
+	case apitext.RefusedByPolicy(err, a.Key.Name):
 		return &plan.Observed{Presence: plan.Present}, nil
 	}
 	return nil, err

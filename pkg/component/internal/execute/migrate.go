@@ -29,7 +29,7 @@ func (e *Executor) migrate(ctx context.Context, resource dynamic.ResourceInterfa
 	if err != nil {
 		return "", err
 	}
-	if found := e.observe(live, a); found.UID != a.UID || !inSameHands(found, a) {
+	if found := e.observe(live, a); found.UID != a.Preconditions.UID || !inSameHands(found, a) {
 		return "", overtaken(a)
 	}
 	entries, err := by(live.GetManagedFields())

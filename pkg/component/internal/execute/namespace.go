@@ -64,7 +64,7 @@ func isOfPhase(a plan.Action) bool {
 // goneWithRights says of a create in a phase that was refused for want of a right that nobody gets it back: the namespace is being deleted, and
 // rights that are granted there go early. Who still has them is told the same.
 func (e *Executor) goneWithRights(ctx context.Context, f *plan.Failure, a plan.Action) *plan.Failure {
-	if a.Verb != plan.VerbCreate || !isOfPhase(a) || f.Reason != string(metav1.StatusReasonForbidden) {
+	if a.Verb != plan.VerbCreate || !isOfPhase(a) || f.Reason != plan.WaitForbidden {
 		return f
 	}
 	if _, terminating := e.endOf(ctx, a.Key.Namespace); !terminating {

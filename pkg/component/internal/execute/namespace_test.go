@@ -23,7 +23,7 @@ func TestCreateNamespace(t *testing.T) {
 		answer   answer
 		verb     plan.Verb
 		presence plan.Presence
-		failure  string
+		failure  plan.WaitReason
 	}{
 		{"creates it without a mark", created, plan.VerbCreateNamespace, plan.Present, ""},
 		{"is content where somebody was faster, and asks for no more", status(409, metav1.StatusReasonAlreadyExists), plan.VerbRead, "", ""},
@@ -65,7 +65,7 @@ func TestPhasesInNamespacesThatGo(t *testing.T) {
 		phase    manifests.Phase
 		answers  []answer
 		presence plan.Presence
-		failure  string
+		failure  plan.WaitReason
 		want     []string
 	}{
 		{

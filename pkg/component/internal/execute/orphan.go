@@ -20,7 +20,7 @@ func (e *Executor) orphan(ctx context.Context, a plan.Action) (*plan.Observed, e
 	if err != nil {
 		return nil, err
 	}
-	gone := &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.UID}
+	gone := &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}
 	live, err := e.get(ctx, a)
 	if isNotFound(err) {
 		return gone, nil
@@ -28,7 +28,7 @@ func (e *Executor) orphan(ctx context.Context, a plan.Action) (*plan.Observed, e
 	if err != nil {
 		return nil, err
 	}
-	if found := e.observe(live, a); found.UID != a.UID || !inSameHands(found, a) {
+	if found := e.observe(live, a); found.UID != a.Preconditions.UID || !inSameHands(found, a) {
 		return nil, overtaken(a)
 	}
 	data, err := json.Marshal(map[string]any{"metadata": unmarked(live, e.reconciler)})

@@ -20,7 +20,7 @@ func TestOrphan(t *testing.T) {
 		want     []string
 		verb     plan.Verb
 		presence plan.Presence
-		failure  string
+		failure  plan.WaitReason
 	}{
 		{"reads the managed fields, and takes our marks off", []answer{found(nil), orphaned}, []string{read, patched}, plan.VerbOrphan, plan.Present, ""},
 		{"is content with what is gone", []answer{status(404, metav1.StatusReasonNotFound)}, []string{read}, plan.VerbOrphan, plan.Absent, ""},

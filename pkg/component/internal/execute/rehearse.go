@@ -26,7 +26,7 @@ type Rehearsed struct {
 // executor must be such that the API server is asked for dry runs.
 func (e *Executor) Rehearse(ctx context.Context, a plan.Action) Rehearsed {
 	var r Rehearsed
-	if a.UID != "" && a.Verb != plan.VerbRead {
+	if a.Preconditions.UID != "" && a.Verb != plan.VerbRead {
 		r.Before, _ = e.Live(ctx, a)
 	}
 	rehearsing := *e
@@ -63,7 +63,7 @@ func (deaf) Writing(manifests.Key) func(*plan.Observed) { return func(*plan.Obse
 func (e *Executor) rehearseHandover(ctx context.Context, a plan.Action) plan.Result {
 	whole, err := a.Object.Whole()
 	if err != nil {
-		return plan.Result{Verb: a.Verb, Failure: &plan.Failure{Class: plan.Transient, Reason: plan.ReasonUnreadable, Message: err.Error()}}
+		return plan.Result{Verb: a.Verb, Failure: &plan.Failure{Class: plan.Transient, Reason: plan.WaitUnreadable, Message: err.Error()}}
 	}
 	a.Object = &whole
 	observed, err := e.handedOver(ctx, a)
@@ -87,7 +87,7 @@ func (e *Executor) handedOver(ctx context.Context, a plan.Action) (*plan.Observe
 	if err != nil {
 		return nil, err
 	}
-	if a.From != "" {
+	if a.TakesOver() {
 		if live, err = e.rehearseEviction(ctx, live, a); err != nil {
 			return nil, err
 		}

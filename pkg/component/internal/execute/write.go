@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -49,21 +50,21 @@ func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, er
 	if err != nil {
 		return nil, err
 	}
-	preconditions := map[string]any{"uid": string(a.UID)}
-	version := a.ResourceVersion
+	preconditions := map[string]any{"uid": string(a.Preconditions.UID)}
+	version := a.Preconditions.ResourceVersion
 	if a.Migrate {
 		if version, err = e.migrate(ctx, resource, a, e.handOver(a)); err != nil {
 			return nil, err
 		}
 	}
 	send := func() (*unstructured.Unstructured, error) {
-		if a.Reason == plan.ReasonAdopted || a.Reason == plan.ReasonUnlabelled {
+		if a.Preconditions.Exact {
 			preconditions["resourceVersion"] = version
 		}
 		return e.patch(ctx, resource, a, preconditions)
 	}
 	obj, err := send()
-	if isOtherVersion(err) {
+	if apitext.OtherVersion(err) {
 		if version, err = e.migrate(ctx, resource, a, convert(a.Object.Body.GetAPIVersion())); err != nil {
 			return nil, err
 		}
@@ -115,7 +116,7 @@ func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, 
 		return nil, err
 	}
 	found := e.observe(live, a)
-	if found.UID != a.UID || !inSameHands(found, a) {
+	if found.UID != a.Preconditions.UID || !inSameHands(found, a) {
 		return nil, overtaken(a)
 	}
 	merged, changed := merge(live, a.Object.Body.Object, e.dropped(live, found, a))
@@ -205,7 +206,7 @@ func overtaken(a plan.Action) error {
 
 // inSameHands says that the owner of an object is still the one that the plan was made with.
 func inSameHands(found *plan.Observed, a plan.Action) bool {
-	return found.Owner == "" || found.Owner == a.Owner
+	return found.Owner == "" || found.Owner == a.Preconditions.Owner
 }
 
 // read asks for the object itself. Where its type is not served, it asks what defines the type.
@@ -215,7 +216,7 @@ func (e *Executor) read(ctx context.Context, a plan.Action) (*plan.Observed, err
 	case isNotServed(err):
 		return e.unserved(ctx, a, err)
 	case isNotFound(err):
-		return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.UID}, nil
+		return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}, nil
 	case err != nil:
 		return nil, err
 	}

@@ -12,7 +12,7 @@ func (o *Observer) Body(viewer Viewer, key manifests.Key) *unstructured.Unstruct
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	k := o.kinds[o.PlaceOf(key)][viewer.Name]
-	if k == nil || k.reason != "" {
+	if k == nil || k.reason != plan.WaitNone {
 		return nil
 	}
 	record, body := k.records[key], k.bodies[key]

@@ -52,7 +52,7 @@ type retrier interface {
 
 // serves notes whether the type of a watch is served, by the reason why nothing is known of it. A watch that ended may still tell of a last
 // failure. The caller holds the lock.
-func (o *Observer) serves(w retrier, reason string) {
+func (o *Observer) serves(w retrier, reason plan.WaitReason) {
 	if reason == plan.WaitNotServed && w.used() {
 		o.unserved[w] = true
 	} else {

@@ -22,7 +22,7 @@ func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	k := &kind{observer: o, place: Place{Type: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, kick: make(chan struct{}, 1), users: map[string]bool{"us": true}}
 	o.kinds.enter("", k.place, k)
 	for _, step := range []struct {
-		reason string
+		reason plan.WaitReason
 		want   bool
 	}{{"", false}, {plan.WaitNotServed, true}, {plan.WaitUnwatched, false}, {plan.WaitNotServed, true}, {"", false}} {
 		k.tell(step.reason, "")
@@ -54,7 +54,7 @@ func TestDefinitionsAreNotWatchedForTypesThatNobodyUses(t *testing.T) {
 
 func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
 	for name, c := range map[string]struct {
-		reason string
+		reason plan.WaitReason
 		event  func(definitions) error
 		want   bool
 	}{

@@ -24,9 +24,10 @@ type instances struct {
 	// users are the owners that must know the instances.
 	users map[string]bool
 
-	progress        progress
-	reason, message string
-	objects         map[types.UID]manifests.Key
+	progress progress
+	reason   plan.WaitReason
+	message  string
+	objects  map[types.UID]manifests.Key
 }
 
 // typeSight is a watch on all instances of a type, by the name of the viewer.
@@ -80,7 +81,7 @@ func (o *Observer) startInstances(viewer Viewer, gk schema.GroupKind) *instances
 
 // Instances returns all objects of a managed type that a viewer retains. Where they are not known, reason and message say why; a type that is not
 // served is reported with reason plan.WaitNotServed.
-func (o *Observer) Instances(viewer Viewer, gk schema.GroupKind) (found []inspect.Instance, reason, message string) {
+func (o *Observer) Instances(viewer Viewer, gk schema.GroupKind) (found []inspect.Instance, reason plan.WaitReason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.types[typeSight{viewer.Name, gk}]
@@ -97,7 +98,7 @@ func (o *Observer) Instances(viewer Viewer, gk schema.GroupKind) (found []inspec
 func (t *instances) used() bool { return len(t.users) > 0 }
 
 func (t *instances) retry() {
-	if t.reason == "" {
+	if t.reason == plan.WaitNone {
 		return
 	}
 	select {
@@ -126,12 +127,12 @@ func (t *instances) watched() {
 // settle makes the type known as soon as it was listed and is watched. The caller holds the lock.
 func (t *instances) settle() {
 	if t.progress.known() {
-		t.tell("", "")
+		t.tell(plan.WaitNone, "")
 	}
 }
 
 // tell says why nothing is known, and wakes all users when that changes.
-func (t *instances) tell(reason, message string) {
+func (t *instances) tell(reason plan.WaitReason, message string) {
 	changed := t.reason != reason
 	t.reason, t.message = reason, message
 	if changed {

@@ -22,7 +22,7 @@ func TestInstances(t *testing.T) {
 		do     func(s *instances) error
 		woken  int
 		found  int
-		reason string
+		reason plan.WaitReason
 	}{
 		{"an instance that comes wakes", func(s *instances) error { return s.Add(named("b", "u2")) }, 1, 2, ""},
 		{"a change of an instance does not", func(s *instances) error { return s.Update(named("a", "u1")) }, 0, 1, ""},

@@ -27,8 +27,9 @@ type kind struct {
 
 	progress progress
 	// reason and message say why nothing is known; empty once the first list was answered, and the watch is open.
-	reason, message string
-	records         map[manifests.Key]*plan.Observed
+	reason  plan.WaitReason
+	message string
+	records map[manifests.Key]*plan.Observed
 	// deleted are objects that our own deletes ended, and whose end the watch has not told yet.
 	deleted map[manifests.Key]types.UID
 	// whole says that bodies are kept besides the facts.
@@ -66,7 +67,7 @@ func (k *kind) used() bool { return len(k.users) > 0 }
 
 // retry makes a failed watch try again now. The caller holds the lock.
 func (k *kind) retry() {
-	if k.reason == "" {
+	if k.reason == plan.WaitNone {
 		return
 	}
 	select {
@@ -112,12 +113,12 @@ func (k *kind) watched() {
 // settle makes the type known as soon as it was listed and is watched. The caller holds the lock.
 func (k *kind) settle() {
 	if k.progress.known() {
-		k.tell("", "")
+		k.tell(plan.WaitNone, "")
 	}
 }
 
 // tell says why nothing is known, and wakes all users when that changes.
-func (k *kind) tell(reason, message string) {
+func (k *kind) tell(reason plan.WaitReason, message string) {
 	changed := k.reason != reason
 	k.reason, k.message = reason, message
 	if changed {

@@ -419,9 +419,9 @@ func TestFailedLists(t *testing.T) {
 	unreachable := listFailure{reason: "ListFailed", message: "no answer"}
 	for _, c := range []struct {
 		name    string
-		reason  string
+		reason  plan.WaitReason
 		failure listFailure
-		want    string
+		want    plan.WaitReason
 		woken   bool
 	}{
 		{"a refusal makes a type unknown that was known", "", refused, "Forbidden", true},
@@ -447,7 +447,7 @@ func TestFailedLists(t *testing.T) {
 }
 
 // unlisted makes a type one of which nothing is known.
-func (s *store) unlisted(reason string) { s.progress, s.reason = progress{}, reason }
+func (s *store) unlisted(reason plan.WaitReason) { s.progress, s.reason = progress{}, reason }
 
 func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 	refused := listFailure{reason: plan.WaitUnwatched, definite: true}

@@ -58,7 +58,8 @@ func (p *progress) fail(f listFailure) {
 
 // listFailure says why a list failed.
 type listFailure struct {
-	reason, message string
+	reason  plan.WaitReason
+	message string
 	// definite says that it is the API server's answer, not the lack of one.
 	definite bool
 }
@@ -154,7 +155,7 @@ func (l loop) classify(err error) listFailure {
 	case apierrors.IsForbidden(err):
 		return listFailure{plan.WaitUnwatched, fmt.Sprintf("%v; %s", err, l.viewer.advice(err)), true}
 	}
-	return listFailure{"ListFailed", fmt.Sprintf("its type cannot be listed: %v", err), false}
+	return listFailure{plan.WaitListFailed, fmt.Sprintf("its type cannot be listed: %v", err), false}
 }
 
 // source lists and watches the objects in a place, reduced to metadata where asked.

@@ -99,7 +99,7 @@ func (o *Observer) live(viewer Viewer, key manifests.Key, absent *plan.Observed)
 	switch {
 	case k == nil:
 		return new(plan.NotObserved())
-	case k.reason != "":
+	case k.reason != plan.WaitNone:
 		return &plan.Observed{Presence: plan.Unknown, Reason: k.reason, Message: k.message}
 	}
 	if stored, ok := k.records[key]; ok {

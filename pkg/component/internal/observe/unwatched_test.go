@@ -19,7 +19,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 		verbs   []string
 		err     error
 		refused listFailure
-		want    string
+		want    plan.WaitReason
 		listed  []Unwatched
 	}{
 		{"is read where it supports that", []string{"create", "get"}, nil, listFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, unwatched}}},

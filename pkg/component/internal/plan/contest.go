@@ -25,7 +25,7 @@ type Repairs struct {
 	// Digest is that of the manifest that was restored; another manifest starts anew.
 	Digest string
 	// Losses identify what was lost, each set of fields once, and Last is when it was restored last.
-	Losses []string
+	Losses []Loss
 	Last   time.Time
 	// Undone counts how often something was lost that had been restored before.
 	Undone int
@@ -33,7 +33,7 @@ type Repairs struct {
 	PutOff bool
 	// Rivals are those who own what was lost, as was read for the loss RivalsOf. Asked says that they were read since Last.
 	Rivals   []Rival
-	RivalsOf string
+	RivalsOf Loss
 	Asked    bool
 }
 
@@ -55,15 +55,18 @@ type Contest struct {
 	Message string
 }
 
+// Loss identifies what was lost of an object. It is empty where nothing was.
+type Loss string
+
 // lostObject is the loss of the object itself.
-const lostObject = "object"
+const lostObject Loss = "object"
 
 // loss identifies what was lost of an object: it is the same whenever the same fields are.
-func (c candidate) loss() string {
+func (c candidate) loss() Loss {
 	if c.live.Presence == Absent {
 		return lostObject
 	}
-	return "fields " + c.live.fields(c.policy)
+	return Loss("fields " + c.live.fields(c.policy))
 }
 
 // paced lets a repair run at once, unless somebody undoes it again and again: then it is put off, for this object alone.
@@ -101,7 +104,7 @@ func (c candidate) putOff(r Repairs) decision {
 }
 
 // unnamed says that it is not known who took what was lost, and that a read may tell.
-func (r Repairs) unnamed(loss string) bool {
+func (r Repairs) unnamed(loss Loss) bool {
 	return loss != lostObject && loss != r.RivalsOf && !r.Asked
 }
 
@@ -112,7 +115,7 @@ func (c candidate) countLoss() Repairs {
 	case r.PutOff:
 		return r
 	case r.Last.IsZero() || !c.now.Before(c.lastsAt(r)):
-		return Repairs{Digest: c.object.Digest, Losses: []string{loss}}
+		return Repairs{Digest: c.object.Digest, Losses: []Loss{loss}}
 	case slices.Contains(r.Losses, loss) || len(r.Losses) >= maxLosses:
 		r.Undone++
 	default:

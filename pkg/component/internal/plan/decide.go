@@ -134,7 +134,7 @@ var applyRules = []rule[candidate]{
 	{"an object in sync is ready, or waited for", ruleInSync},
 }
 
-func (c candidate) wait(reason, message string) decision {
+func (c candidate) wait(reason WaitReason, message string) decision {
 	return decision{waiting: &Waiting{Key: c.object.Key, Wave: c.object.Settings.Order, Reason: reason, Message: message}}
 }
 
@@ -160,8 +160,11 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 		repair: c.applied(),
 		action: &Action{
 			Verb: verb, Key: c.object.Key, Reason: reason, Wave: c.object.Settings.Order, Version: c.object.Version,
-			Object: c.object, Policy: c.policy, Owner: c.owner, UID: c.live.UID, ResourceVersion: c.live.ResourceVersion,
-			Predecessors: c.predecessors, Advice: c.advice(),
+			Object: c.object, Policy: c.policy, Owner: c.owner, Predecessors: c.predecessors, Advice: c.advice(),
+			Preconditions: Preconditions{
+				UID: c.live.UID, ResourceVersion: c.live.ResourceVersion, Owner: c.owner,
+				Exact: verb == VerbDelete || reason == ReasonAdopted || reason == ReasonUnlabelled,
+			},
 		},
 	}
 }
@@ -172,7 +175,7 @@ func (c candidate) update(reason Reason) decision {
 	switch {
 	case c.sameInputs && c.entry.Digest != c.object.Digest:
 		return c.fail(Failure{
-			Class: Terminal, Reason: "NotDeterministic",
+			Class: Terminal, Reason: WaitNotDeterministic,
 			Message: "it drifted, and is not repaired, because it renders differently each time, as random values do; make the rendering " +
 				"deterministic, or change the inputs",
 		})

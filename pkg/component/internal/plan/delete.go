@@ -163,7 +163,7 @@ func (v victim) blockers(f Facts) []Blocker {
 func blocking(f Facts, types []manifests.ManagedType) []Blocker {
 	var found []Blocker
 	for _, t := range types {
-		if foreign := f.Foreign[t]; foreign.Count > 0 || foreign.Error != "" {
+		if foreign := f.Foreign[t]; foreign.Count > 0 || foreign.Err != nil {
 			found = append(found, Blocker{Type: t, Foreign: foreign})
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -141,7 +142,7 @@ func TestBlockers(t *testing.T) {
 		want     string
 	}{
 		{name: "a deletion is blocked while foreign instances exist", deleting: true, foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
-		{name: "a deletion is blocked while instances cannot be listed", deleting: true, foreign: ForeignInstances{Error: "forbidden"}, want: "blocked by Widget.example.com"},
+		{name: "a deletion is blocked while instances cannot be listed", deleting: true, foreign: ForeignInstances{Err: errors.New("forbidden")}, want: "blocked by Widget.example.com"},
 		{name: "a deletion without foreign instances goes on", deleting: true, want: "delete controller"},
 		{name: "a prune is blocked, too", foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
 		{
@@ -257,7 +258,7 @@ func TestAdditionalManagedTypes(t *testing.T) {
 	}{
 		{"their instances are deleted first", func(*component) {}, "delete gadget"},
 		{"a deletion is blocked while foreign instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Count: 1} }, "blocked by Gadget.*.example.com"},
-		{"a deletion is blocked while it is not known whether they exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Error: "forbidden"} }, "blocked by Gadget.*.example.com"},
+		{"a deletion is blocked while it is not known whether they exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Err: errors.New("forbidden")} }, "blocked by Gadget.*.example.com"},
 		{"a deletion that is done is not blocked", func(c *component) {
 			c.foreign[gadgets], c.inventory = ForeignInstances{Count: 1}, nil
 		}, ""},

@@ -92,7 +92,8 @@ type Observed struct {
 	// removed the label by which it selects.
 	Confirmed bool
 	// Reason and Message say why an object is Unknown.
-	Reason, Message string
+	Reason  WaitReason
+	Message string
 
 	UID             types.UID
 	ResourceVersion string
@@ -159,20 +160,42 @@ const (
 
 // Failure says why an action failed.
 type Failure struct {
-	Class FailureClass
-	// Reason is a CamelCase word.
-	Reason string
+	Class  FailureClass
+	Reason WaitReason
+	// Cause is set where more than Reason matters.
+	Cause FailureCause
 	// Message says what is wrong, where, and what to do. It holds no data of Secrets.
 	Message string
 }
 
+// FailureCause tells failures apart that have the same reason.
+type FailureCause string
+
+// The failure causes.
+const (
+	// CauseNone: only the reason of the failure matters.
+	CauseNone FailureCause = ""
+	// CauseMissingRight: the user lacks a right for the request. A webhook or a quota that refuses is Forbidden, too.
+	CauseMissingRight FailureCause = "MissingRight"
+	// CauseDryRunUnsupported: the request was a dry run, and what serves or admits the object does not support dry runs.
+	CauseDryRunUnsupported FailureCause = "DryRunUnsupported"
+)
+
 // ForeignInstances are the instances of a managed type that do not belong to the component.
 type ForeignInstances struct {
-	// Error says why they could not be listed; then nothing may be deleted.
-	Error string
+	// Err says why they could not be listed; then nothing may be deleted. It is nil where Count is known.
+	Err error
 	// Count is how many there are; Names are the first ones.
 	Count int
 	Names []string
+}
+
+// Message returns why the instances could not be listed; empty where they were.
+func (f ForeignInstances) Message() string {
+	if f.Err == nil {
+		return ""
+	}
+	return f.Err.Error()
 }
 
 // Contents are the objects in a namespace that would go with it, although nothing else deletes them.

@@ -39,7 +39,7 @@ func (c *component) steps(onPlan func(Facts, Plan)) []string {
 		}
 	})
 	for _, w := range p.Waiting {
-		steps = append(steps, "wait for "+w.Key.Name+": "+w.Reason)
+		steps = append(steps, "wait for "+w.Key.Name+": "+string(w.Reason))
 	}
 	for _, b := range p.Blocked {
 		steps = append(steps, "blocked by "+b.Type.String())
@@ -166,7 +166,7 @@ func sortedInventory(inv Inventory) []metav1alpha1.InventoryEntry {
 func TestGuardAfter(t *testing.T) {
 	now := time.Unix(1000, 0)
 	set := Guard{Name: "guard", SetUp: now.Add(-2 * time.Second), Definitions: widgetNames, Probed: now.Add(-time.Second), Held: now.Add(-time.Second)}
-	fails := func(class FailureClass, reason string) Result {
+	fails := func(class FailureClass, reason WaitReason) Result {
 		return Result{Failure: &Failure{Class: class, Reason: reason}}
 	}
 	with := func(edit func(*Guard)) Guard {

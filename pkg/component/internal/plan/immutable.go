@@ -9,12 +9,6 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// ReasonImmutable is the reason of failures that a field causes which cannot change.
-const ReasonImmutable = "Immutable"
-
-// ReasonUnreadable is the reason of failures to read a manifest that was kept in memory.
-const ReasonUnreadable = "ManifestUnreadable"
-
 // advice says what to do about a field that cannot change, where the object is updated in place.
 func (c candidate) advice() string {
 	if c.holder() || c.policy == metav1alpha1.UpdateRecreate {
@@ -31,7 +25,7 @@ func ruleKept(c candidate) (decision, bool) {
 	}
 	whole, err := c.object.Whole()
 	if err != nil {
-		return c.fail(Failure{Class: Transient, Reason: ReasonUnreadable, Message: err.Error()}), true
+		return c.fail(Failure{Class: Transient, Reason: WaitUnreadable, Message: err.Error()}), true
 	}
 	if kind, _, _ := unstructured.NestedString(whole.Body.Object, "spec", "type"); kind == "ExternalName" {
 		// Such a Service has no address, and loses the one that it had.
@@ -40,7 +34,7 @@ func ruleKept(c candidate) (decision, bool) {
 	for _, field := range c.live.Kept {
 		if _, named, _ := unstructured.NestedFieldNoCopy(whole.Body.Object, strings.Split(field, ".")...); !named {
 			return c.fail(Failure{
-				Class: Terminal, Reason: ReasonImmutable,
+				Class: Terminal, Reason: WaitImmutable,
 				Message: fmt.Sprintf("%s is dropped from the manifest, but the API server would keep it: the field cannot change (%s)", field, c.advice()),
 			}), true
 		}

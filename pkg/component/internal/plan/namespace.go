@@ -8,9 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ReasonNamespace is why a namespace is created that is no dependent.
-const ReasonNamespace Reason = "dependents are to be in it, and it does not exist"
-
 // missingNamespace is a namespace that an object was to be created in, and that does not exist. The API server said so: namespaces that are
 // no dependents are not watched.
 type missingNamespace struct {

@@ -75,33 +75,6 @@ func (v Verb) Guards() bool { return v == VerbGuard || v == VerbProbe || v == Ve
 // Writes says that a dependent is written.
 func (v Verb) Writes() bool { return v != VerbRead && !v.Guards() }
 
-// Reason says why an action is taken; it appears in events, logs and plans.
-type Reason string
-
-// The reasons.
-const (
-	ReasonNew        Reason = "it is new"
-	ReasonMissing    Reason = "somebody deleted it"
-	ReasonChanged    Reason = "its manifest changed"
-	ReasonDrifted    Reason = "it drifted"
-	ReasonUnlabelled Reason = "somebody removed its owner label"
-	ReasonAdopted    Reason = "it exists and nobody owns it"
-	ReasonSettings   Reason = "its settings changed"
-	ReasonTriggered  Reason = "the component changed"
-	ReasonReapply    Reason = "its reapply interval is over"
-	ReasonUnverified Reason = "it is not known whether it drifted since it was applied"
-	ReasonUnwatched  Reason = "its type cannot be watched"
-	ReasonConfirm    Reason = "it must be confirmed that it is gone"
-	ReasonPruned     Reason = "it is no longer rendered"
-	ReasonPurged     Reason = "its purge wave is ready"
-	ReasonDeleted    Reason = "the component is being deleted"
-	ReasonKept       Reason = "claims are deleted only where their delete policy says so"
-	ReasonOrphaned   Reason = "its delete policy releases it"
-	ReasonGuard      Reason = "definitions are about to be deleted"
-	ReasonUnguard    Reason = "no definition is about to be deleted any more"
-	ReasonContested  Reason = "somebody undoes its repairs, and it is not known who"
-)
-
 // Action is one thing to do with one object.
 type Action struct {
 	Verb   Verb
@@ -121,10 +94,10 @@ type Action struct {
 	Advice string
 	// Policy is the update policy that decides how an object is created and compared.
 	Policy metav1alpha1.UpdatePolicy
-	// Owner is the owner id that the object must have, if any, to be written.
+	// Owner is the owner id of the component.
 	Owner string
-	// From is the owner id of whoever the object is taken from.
-	From string
+	// Preconditions bind the action to the object that the plan was made with.
+	Preconditions Preconditions
 	// Forced says that the object is written although nothing of it may differ.
 	Forced bool
 	// NameRivals says of a read that it tells who owns the fields of the manifest that we do not own. It is a courtesy: that it fails is no failure.
@@ -133,42 +106,36 @@ type Action struct {
 	Repairs *Repairs
 	// Definitions are those that a guard is for.
 	Definitions []Definition
-	// UID and ResourceVersion are preconditions; the latter of deletions, and of writes to an object that nobody owns.
-	UID             types.UID
+}
+
+// TakesOver reports whether the action takes the object from its owner.
+func (a Action) TakesOver() bool {
+	return a.Preconditions.Owner != "" && a.Preconditions.Owner != a.Owner
+}
+
+// Preconditions bind an action to the object that the plan was made with. Where they are not met nothing is written: the executor reads the
+// object instead, and the next plan decides. The zero value is that of an action on an object that is not there, or on a guard.
+type Preconditions struct {
+	// UID of the object.
+	UID types.UID
+	// ResourceVersion of the object when it was observed.
 	ResourceVersion string
+	// Exact says that the object must still have that ResourceVersion. Deletions are exact, and so are updates of an object without an owner,
+	// because somebody else may adopt it at the same time. Other updates are not: each change of the status would be a conflict.
+	Exact bool
+	// Owner is the owner id of the object. An object without an owner is accepted, too, unless the action takes the object over.
+	Owner string
 }
 
 // Waiting names an object that holds the component up.
 type Waiting struct {
 	Key     manifests.Key
 	Wave    int
-	Reason  string
+	Reason  WaitReason
 	Message string
 	// Failure is set where it failed.
 	Failure *Failure
 }
-
-// Reasons of Waiting that are not failures.
-const (
-	WaitObserving = "Observing"
-	// WaitUnwatched: the type may not be watched, or cannot be; its objects may be read.
-	WaitUnwatched = "Unwatched"
-	// WaitUnauthorized: the API server refuses the credentials.
-	WaitUnauthorized = "Unauthorized"
-	WaitNotListable  = "NotListable"
-	WaitNotServed    = "KindNotServed"
-	WaitInProgress   = "InProgress"
-	WaitTerminating  = "Terminating"
-	WaitNotGone      = "NotGone"
-	WaitNotEmpty     = "NamespaceNotEmpty"
-	WaitUnguarded    = "NotGuarded"
-	// WaitContested: somebody deletes the object, or takes it from us, again and again, and its repair is put off.
-	WaitContested = "Contested"
-
-	// WaitNamespaceMissing and WaitNamespaceTerminating are failures of a create that a namespace is to blame for.
-	WaitNamespaceMissing     = "NamespaceMissing"
-	WaitNamespaceTerminating = "NamespaceTerminating"
-)
 
 // Blocker is a managed type whose foreign instances forbid a deletion.
 type Blocker struct {

@@ -49,7 +49,7 @@ func (r *randomRun) appliedOnce(o manifests.Object, f Facts) bool {
 
 // mayTakeOver says that an action takes an object from its owner, as its policy says; to delete it, no policy allows.
 func (r *randomRun) mayTakeOver(a Action) bool {
-	return a.Object != nil && a.Verb != VerbDelete && a.From == them && a.Object.Settings.AdoptionPolicy == metav1alpha1.AdoptAlways
+	return a.Object != nil && a.Verb != VerbDelete && a.Preconditions.Owner == them && a.Object.Settings.AdoptionPolicy == metav1alpha1.AdoptAlways
 }
 
 // recreates says that a desired object is deleted because it has to be created anew: its manifest changed.

@@ -224,7 +224,7 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, which nobody owns, and which is not what was recorded", a.Verb, a.Key)
 		case a.Verb == VerbDelete && IsDefinition(a.Key) && !f.Guard.protects(a.Key.Name, f.Now):
 			return fmt.Sprintf("%s %s, without a guard that holds", a.Verb, a.Key)
-		case a.Verb == VerbDelete && (a.UID == "" || a.ResourceVersion == ""):
+		case a.Verb == VerbDelete && (a.Preconditions.UID == "" || a.Preconditions.ResourceVersion == "" || !a.Preconditions.Exact):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
 		case a.Verb == VerbDelete && a.Reason != ReasonChanged && Releases(entry, a.Reason):
 			return fmt.Sprintf("%s %s, which its policy releases", a.Verb, a.Key)
@@ -326,7 +326,7 @@ func (r *randomRun) converged(p Plan) bool {
 		return p.Done()
 	}
 	for _, w := range p.Waiting {
-		if !r.hopeless[w.Key] && w.Reason != "NotDeterministic" {
+		if !r.hopeless[w.Key] && w.Reason != WaitNotDeterministic {
 			return false
 		}
 	}

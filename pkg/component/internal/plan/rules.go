@@ -15,7 +15,7 @@ func ruleFailed(c candidate) (decision, bool) {
 	}
 	if c.result.Attempts >= maxAttempts {
 		return c.fail(Failure{
-			Class: Transient, Reason: "Contended",
+			Class: Transient, Reason: WaitContended,
 			Message: fmt.Sprintf("it changed %d times while it was being written", c.result.Attempts),
 		}), true
 	}
@@ -105,7 +105,7 @@ func ruleUnowned(c candidate) (decision, bool) {
 	}
 	if c.adoption == metav1alpha1.AdoptNever {
 		return c.fail(Failure{
-			Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict,
+			Class: Terminal, Reason: WaitOwnershipConflict,
 			Message: fmt.Sprintf("it exists already, and its adoption policy is never; delete it, %s, or change the policy", c.avoidance()),
 		}), true
 	}
@@ -204,12 +204,12 @@ func ruleInSync(c candidate) (decision, bool) {
 	case ready.Ready:
 		return c.completed(), true
 	case ready.Failed:
-		d := c.fail(Failure{Class: Terminal, Reason: metav1alpha1.ReasonDependentFailed, Message: r.Message})
+		d := c.fail(Failure{Class: Terminal, Reason: WaitDependentFailed, Message: r.Message})
 		d.applied = true
 		return d, true
 	case ready.InProgress, ready.Terminating, ready.Unknown:
 	}
-	d := c.wait(string(r.State), r.Message)
+	d := c.wait(WaitReason(r.State), r.Message)
 	d.applied = true
 	return d, true
 }

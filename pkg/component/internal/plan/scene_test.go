@@ -261,7 +261,7 @@ func answered(v Verb) func(*scene) {
 
 func attempts(n int) func(*scene) { return func(s *scene) { s.result.Attempts = n } }
 
-func failed(c FailureClass, reason string) func(*scene) {
+func failed(c FailureClass, reason WaitReason) func(*scene) {
 	return func(s *scene) {
 		s.result.Failure = &Failure{Class: c, Reason: reason, Message: "the API server refused it"}
 	}
@@ -361,11 +361,11 @@ func (d decision) text() string {
 
 func actionText(a Action) string {
 	text := fmt.Sprintf("%s: %s", a.Verb, a.Reason)
-	if a.From != "" {
-		text += ", from " + a.From
+	if a.TakesOver() {
+		text += ", from " + a.Preconditions.Owner
 	}
-	if a.UID != "" {
-		text += fmt.Sprintf(" (uid %s, version %s)", a.UID, a.ResourceVersion)
+	if a.Preconditions.UID != "" {
+		text += fmt.Sprintf(" (uid %s, version %s)", a.Preconditions.UID, a.Preconditions.ResourceVersion)
 	}
 	return text
 }

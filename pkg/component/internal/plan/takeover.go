@@ -7,12 +7,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ReasonTakenOver is why an object is taken from somebody else.
-const ReasonTakenOver Reason = "it exists, and its adoption policy is always"
-
-// Adopts says that an action makes an object ours that was not.
-func (r Reason) Adopts() bool { return r == ReasonAdopted || r == ReasonTakenOver }
-
 // foreign says that somebody else owns the object.
 func (c candidate) foreign() bool { return c.live.Owner != "" && c.live.Owner != c.owner }
 
@@ -25,7 +19,7 @@ func ruleTakeOver(c candidate) (decision, bool) {
 	}
 	d := c.update(ReasonTakenOver)
 	if d.action != nil {
-		d.action.From = c.live.Owner
+		d.action.Preconditions.Owner = c.live.Owner
 	}
 	return d, true
 }
@@ -39,7 +33,7 @@ func ruleOwned(c candidate) (decision, bool) {
 	if c.adoption == metav1alpha1.AdoptAlways {
 		message = fmt.Sprintf("it was taken over by %s; remove it there or here, or change its manifest here to take it back", c.ownerOfLive())
 	}
-	return c.fail(Failure{Class: Terminal, Reason: metav1alpha1.ReasonOwnershipConflict, Message: message}), true
+	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
 }
 
 // ownerOfLive names who owns the object, as far as its annotation tells.

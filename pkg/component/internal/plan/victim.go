@@ -75,7 +75,7 @@ func deleteFailed(v victim) (decision, bool) {
 	}
 	if v.result.Attempts >= maxAttempts {
 		message := fmt.Sprintf("it changed %d times while it was being deleted", v.result.Attempts)
-		return v.wait("Contended", message, &Failure{Class: Transient, Reason: "Contended", Message: message}), true
+		return v.wait(WaitContended, message, &Failure{Class: Transient, Reason: WaitContended, Message: message}), true
 	}
 	return decision{}, false
 }
@@ -175,7 +175,7 @@ func (v victim) lost() bool {
 	return v.entry.UID == "" || v.entry.UID != v.live.UID
 }
 
-func (v victim) wait(reason, message string, failure *Failure) decision {
+func (v victim) wait(reason WaitReason, message string, failure *Failure) decision {
 	return decision{waiting: &Waiting{
 		Key: v.key, Wave: v.wave, Reason: reason, Message: message, Failure: failure,
 	}}
@@ -184,6 +184,8 @@ func (v victim) wait(reason, message string, failure *Failure) decision {
 func (v victim) act(verb Verb, reason Reason) decision {
 	return decision{action: &Action{
 		Verb: verb, Key: v.key, Reason: reason, Wave: v.wave, Version: v.entry.Version,
-		Owner: v.owner, UID: v.live.UID, ResourceVersion: v.live.ResourceVersion,
+		Owner: v.owner, Preconditions: Preconditions{
+			UID: v.live.UID, ResourceVersion: v.live.ResourceVersion, Owner: v.owner, Exact: verb == VerbDelete,
+		},
 	}}
 }

@@ -137,12 +137,12 @@ func (w *world) perform(a Action) Result {
 		}
 		x = w.add(a.Key, "", "")
 	case VerbApply, VerbReplace:
-		if x == nil || x.uid != a.UID {
+		if x == nil || x.uid != a.Preconditions.UID {
 			return w.read(a)
 		}
 		w.touch(x)
 	case VerbDelete:
-		if x == nil || x.uid != a.UID || strconv.Itoa(x.version) != a.ResourceVersion {
+		if x == nil || x.uid != a.Preconditions.UID || strconv.Itoa(x.version) != a.Preconditions.ResourceVersion {
 			return w.read(a)
 		}
 		w.touch(x)
@@ -150,7 +150,7 @@ func (w *world) perform(a Action) Result {
 			delete(w.objects, a.Key)
 		}
 	case VerbOrphan:
-		if x == nil || x.uid != a.UID || strconv.Itoa(x.version) != a.ResourceVersion {
+		if x == nil || x.uid != a.Preconditions.UID || strconv.Itoa(x.version) != a.Preconditions.ResourceVersion {
 			return w.read(a)
 		}
 		w.touch(x)

@@ -1,21 +1,17 @@
-// Package rights says what to do about requests that the API server refuses.
 package rights
 
-import "strings"
+import "github.com/fairlead-io/fairlead/internal/apitext"
 
-// Grant is the advice where the message names who lacks which right.
+// Grant is the advice for a refusal whose message names the user and the missing right.
 const Grant = "grant it to that user"
 
-// Missing says that a message tells of a right that a user lacks: other refusals, such as those of a webhook, are no less forbidden. Nothing but
-// the text tells.
-func Missing(message string) bool { return strings.Contains(message, `" cannot `) }
-
-// Advice says what to do about a request that was refused for want of a right. Who lacks which right the API server says in its message. Where that
-// is the right to act as somebody else, whom it need not name, nothing helps that is granted to them: as is who that is, empty where the caller does
-// not know. Everything else is for the caller to advise. Nothing but the text tells.
+// Advice returns what to do about a request that was refused because a right is missing, given the message of the API server, which names
+// the user and the right. If the right to impersonate is missing, a right granted to the impersonated user does not help: the advice then
+// is to allow the impersonation of as, which is empty if the caller does not have the name. For all other rights it is the caller's own
+// advice.
 func Advice(message, as, otherwise string) string {
 	switch {
-	case !strings.Contains(message, `" cannot impersonate`):
+	case !apitext.MissingImpersonation(message):
 		return otherwise
 	case as == "":
 		return "allow that user to impersonate others"

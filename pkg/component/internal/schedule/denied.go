@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -48,7 +47,7 @@ func (d denied) after(digest string, now time.Time) denied {
 }
 
 // allowedElsewhere are the reasons of failures that can end without a change of the component or its manifests.
-var allowedElsewhere = []string{string(metav1.StatusReasonForbidden), plan.WaitUnauthorized, plan.WaitNotEmpty}
+var allowedElsewhere = []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthorized, plan.WaitNotEmpty}
 
 // denialDigest identifies the denied requests of a pass; it is empty without any. In a deletion every terminal failure
 // counts, because only others can resolve it; a failed object of a phase does not count, because a watch reports its end.
@@ -57,7 +56,7 @@ func denialDigest(deleting bool, terminal []outcome.Waiting, failure *condition.
 	switch {
 	case failure == nil:
 		for _, w := range terminal {
-			if slices.Contains(allowedElsewhere, w.Reason) || deleting && w.Reason != metav1alpha1.ReasonDependentFailed {
+			if slices.Contains(allowedElsewhere, plan.WaitReason(w.Reason)) || deleting && w.Reason != metav1alpha1.ReasonDependentFailed {
 				denials = append(denials, fmt.Sprintf("%q %q %q", w.Dependent, w.Reason, w.Message))
 			}
 		}

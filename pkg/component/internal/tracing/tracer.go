@@ -109,7 +109,7 @@ func (s Span) Result(r plan.Result) {
 	}
 	s.span.SetAttributes(attributeVerb.String(string(r.Verb)))
 	if r.Failure != nil {
-		s.span.SetAttributes(attribute.String("error.type", r.Failure.Reason))
+		s.span.SetAttributes(attribute.String("error.type", string(r.Failure.Reason)))
 		s.span.SetStatus(codes.Error, r.Failure.Message)
 	}
 }

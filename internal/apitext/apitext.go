@@ -1,0 +1,99 @@
+package apitext
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MissingRight reports whether the user lacks a right for the request. A webhook, a policy or a quota that refuses what is written answers
+// Forbidden, too.
+func MissingRight(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(messageOf(err), `" cannot `)
+}
+
+// MissingImpersonation reports whether a message says that a user may not act as another user.
+func MissingImpersonation(message string) bool {
+	return strings.Contains(message, `" cannot impersonate`)
+}
+
+// DryRunUnsupported reports whether a dry run was refused because an admission webhook or an aggregated API server does not support dry
+// runs. The answer says nothing about the request itself.
+func DryRunUnsupported(err error) bool {
+	return isStatus(err) && strings.Contains(messageOf(err), "does not support dry run")
+}
+
+// DefinitionTerminating reports whether no instance can be created because the definition of its type is being deleted.
+func DefinitionTerminating(s metav1.Status) bool {
+	return s.Reason == metav1.StatusReasonForbidden && strings.Contains(s.Message, "while custom resource definition is terminating")
+}
+
+// OtherVersion reports whether a server-side apply was refused because the managed fields of the object are listed in a version of its type
+// that lacks a field of the object, or that is not defined any more.
+func OtherVersion(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code != http.StatusInternalServerError || Untyped(status.Status()) {
+		return false
+	}
+	message := status.Status().Message
+	return strings.Contains(message, "field not declared in schema") || strings.Contains(message, "to an invalid group/version")
+}
+
+// Untyped reports whether a manifest does not fit the schema of its type. Server-side apply answers with an internal error without a
+// reason.
+func Untyped(s metav1.Status) bool {
+	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
+		strings.HasPrefix(s.Message, "failed to create typed patch object")
+}
+
+// TooLarge reports whether an object was refused for its size by the store of the API server, which takes 1.5 MiB, or by the connection
+// to the store. The answer is an internal error.
+func TooLarge(s metav1.Status) bool {
+	return s.Code == http.StatusInternalServerError &&
+		(strings.Contains(s.Message, "request is too large") || strings.Contains(s.Message, "message larger than max"))
+}
+
+// immutable are the phrases by which the API server says that a field cannot change.
+var immutable = []string{
+	"immutable", "may not change", "may not be changed", "may not be updated", "cannot change", "cannot be changed", "cannot be updated",
+	"updates to ",
+}
+
+// ImmutableField reports whether an update was refused because it changes a field that cannot change. Validation rules of custom resources
+// have messages of their own, so false does not mean that the field can change.
+func ImmutableField(err error) bool {
+	if !apierrors.IsInvalid(err) {
+		return false
+	}
+	text := messageOf(err)
+	return slices.ContainsFunc(immutable, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
+
+// UnknownField reports whether a request with strict field validation was refused because the type has no such field.
+func UnknownField(err error, field string) bool {
+	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && strings.Contains(messageOf(err), fmt.Sprintf("unknown field %q", field))
+}
+
+// RefusedByPolicy reports whether a request was refused by the ValidatingAdmissionPolicy of that name.
+func RefusedByPolicy(err error, name string) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(messageOf(err), "'"+name+"'")
+}
+
+func isStatus(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+// messageOf returns the message of an answer, whatever wraps it.
+func messageOf(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Message
+	}
+	return err.Error()
+}

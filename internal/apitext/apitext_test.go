@@ -1,0 +1,88 @@
+package apitext
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func answer(code int32, reason metav1.StatusReason, message string) error {
+	return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}})
+}
+
+func statusOf(err error) metav1.Status {
+	var status apierrors.APIStatus
+	errors.As(err, &status)
+	return status.Status()
+}
+
+// refused is what the API server answers to a user who lacks a right.
+var refused = apierrors.NewForbidden(
+	schema.GroupResource{Resource: "configmaps"}, "a", errors.New(`User "fred" cannot create resource "configmaps" in API group "" in the namespace "shop"`),
+)
+
+func TestRecognises(t *testing.T) {
+	of := func(recognise func(metav1.Status) bool) func(error) bool {
+		return func(err error) bool { return recognise(statusOf(err)) }
+	}
+	for _, c := range []struct {
+		name      string
+		recognise func(error) bool
+		err       error
+		want      bool
+	}{
+		{"a missing right", MissingRight, refused, true},
+		{"a missing right, wrapped", MissingRight, fmt.Errorf("list: %w", refused), true},
+		{"a webhook that refuses lacks no right", MissingRight, answer(403, "Forbidden", `admission webhook "v" denied the request: no`), false},
+		{"a text alone is no missing right", MissingRight, errors.New(`User "fred" cannot create`), false},
+		{"a webhook without dry runs", DryRunUnsupported, answer(400, "BadRequest", `admission webhook "v" does not support dry run`), true},
+		{"another bad request", DryRunUnsupported, answer(400, "BadRequest", "no"), false},
+		{"a text alone is no answer", DryRunUnsupported, errors.New("it does not support dry run"), false},
+		{
+			"a definition that is being deleted", of(DefinitionTerminating),
+			answer(403, "Forbidden", "create not allowed while custom resource definition is terminating"), true,
+		},
+		{"another refusal", of(DefinitionTerminating), refused, false},
+		{"a field of another version", OtherVersion, answer(500, "", "failed to merge: .spec.x: field not declared in schema"), true},
+		{"a version that is gone", OtherVersion, answer(500, "", "failed to convert to an invalid group/version"), true},
+		{
+			"a manifest that does not fit its schema is of no other version", OtherVersion,
+			answer(500, "", "failed to create typed patch object: .spec.x: field not declared in schema"), false,
+		},
+		{"a time-out", OtherVersion, answer(504, "Timeout", "field not declared in schema"), false},
+		{"no answer", OtherVersion, errors.New("connection refused"), false},
+		{"a manifest that does not fit its schema", of(Untyped), answer(500, "", "failed to create typed patch object (/a): no"), true},
+		{"an internal error", of(Untyped), answer(500, "InternalError", "failed to create typed patch object"), false},
+		{"an object too large for etcd", of(TooLarge), answer(500, "", "etcdserver: request is too large"), true},
+		{"an object too large for gRPC", of(TooLarge), answer(500, "", "trying to send message larger than max (3 vs. 2)"), true},
+		{"an object of the right size", of(TooLarge), answer(500, "", "etcdserver: leader changed"), false},
+		{"a field that cannot change", ImmutableField, answer(422, "Invalid", "spec.selector: Invalid value: field is immutable"), true},
+		{"a field with a wrong value", ImmutableField, answer(422, "Invalid", "spec.replicas: must be positive"), false},
+		{"a refusal", ImmutableField, answer(403, "Forbidden", "field is immutable"), false},
+		{"a policy", func(err error) bool { return RefusedByPolicy(err, "guard") }, answer(403, "Forbidden", "ValidatingAdmissionPolicy 'guard' denied"), true},
+		{"another policy", func(err error) bool { return RefusedByPolicy(err, "guard") }, answer(403, "Forbidden", "ValidatingAdmissionPolicy 'other' denied"), false},
+		{"an unknown field", func(err error) bool { return UnknownField(err, "spec.suspend") }, answer(400, "BadRequest", `strict decoding error: unknown field "spec.suspend"`), true},
+		{"another unknown field", func(err error) bool { return UnknownField(err, "spec.suspend") }, answer(400, "BadRequest", `strict decoding error: unknown field "spec.x"`), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.recognise(c.err); got != c.want {
+				t.Errorf("%v: got %t", c.err, got)
+			}
+		})
+	}
+}
+
+func TestMissingImpersonation(t *testing.T) {
+	for message, want := range map[string]bool{
+		`User "operator" cannot impersonate resource "users"`: true,
+		"denied: we cannot impersonate this":                  false,
+	} {
+		if got := MissingImpersonation(message); got != want {
+			t.Errorf("%s: got %t", message, got)
+		}
+	}
+}
