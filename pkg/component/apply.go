@@ -183,7 +183,7 @@ func (r *Reconciler[T]) place(ctx context.Context, component T, in inputs, depen
 	if err := checkPlacement(component.GetStatus(), in, dependents); err != nil || dependents == 0 {
 		return err
 	}
-	return r.holdTarget(ctx, component)
+	return r.protectKubeconfig(ctx, component)
 }
 
 // checkPlacement refuses to move dependents silently.
@@ -238,7 +238,7 @@ func (r *Reconciler[T]) record(ctx context.Context, component T, recorded mark, 
 	if err := r.hold(ctx, component); err != nil {
 		return err
 	}
-	if err := r.holdTarget(ctx, component); err != nil {
+	if err := r.protectKubeconfig(ctx, component); err != nil {
 		return err
 	}
 	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {

@@ -58,7 +58,7 @@ func (r *Reconciler[T]) prepareDelete(ctx context.Context, component T, t target
 		return Pass{}, orLetGo(err)
 	}
 	if len(inventory) > 0 {
-		if err := r.holdTarget(ctx, component); err != nil {
+		if err := r.protectKubeconfig(ctx, component); err != nil {
 			return Pass{}, err
 		}
 	}
@@ -133,7 +133,7 @@ func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	if err := r.settle(ctx, component); err != nil {
 		return err
 	}
-	if err := r.freeTarget(ctx, component, owner); err != nil {
+	if err := r.releaseKubeconfig(ctx, component, owner); err != nil {
 		return err
 	}
 	if err := r.endPhases(ctx, component, owner); err != nil {
@@ -142,7 +142,7 @@ func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	if err := r.keepNothing(ctx, component, owner); err != nil {
 		return err
 	}
-	if err := r.endInventory(ctx, component, owner); err != nil {
+	if err := r.deleteInventories(ctx, component, owner); err != nil {
 		return err
 	}
 	if err := r.changeFinalizers(ctx, component, markOf(component.GetStatus()), controllerutil.RemoveFinalizer); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -37,7 +38,7 @@ func (d dependents[T]) Get(ctx context.Context, key manifests.Key) (*unstructure
 		return nil, err
 	}
 	lines, err := d.reconciler.recordedLines(ctx, d.component, owner)
-	if err != nil && !isLost(err) {
+	if err != nil && !records.IsLost(err) {
 		return nil, err
 	}
 	entries, err := metav1alpha1.ParseInventory(lines)

@@ -190,8 +190,8 @@ func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) rec
 		}
 		s.engine.Forget(r.ownerOf(name))
 	}
-	if err := r.abandoned(ctx, name); err != nil {
-		log.FromContext(ctx).Error(err, "let go of the Secrets of a component that is gone")
+	if err := r.releaseVanished(ctx, name); err != nil {
+		log.FromContext(ctx).Error(err, "release the Secrets of a component that is gone")
 		return reconcile.Result{RequeueAfter: r.schedules.of(name).Retry()}
 	}
 	r.forget(name)

@@ -3,14 +3,19 @@ package component
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -46,7 +51,7 @@ func (r *Reconciler[T]) knownInventory(
 	ctx context.Context, component T, owner manifests.Owner, e *Engine,
 ) (known []metav1alpha1.InventoryEntry, found findings, err error) {
 	lines, lost := r.recordedLines(ctx, component, owner)
-	if lost != nil && !isLost(lost) {
+	if lost != nil && !records.IsLost(lost) {
 		return nil, nil, unreadInventory("cannot be read", lost)
 	}
 	entries, err := metav1alpha1.ParseInventory(lines)
@@ -82,7 +87,7 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 	if err := r.rebuildRecords(ctx, component, owner); err != nil {
 		return nil, err
 	}
-	strays, err := r.addStrays(ctx, owner, rebuilt)
+	strays, err := r.addUnnamed(ctx, owner, rebuilt)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, unreadInventory("is lost or damaged, and what is left of it cannot be found", err)
 	}
@@ -100,7 +105,7 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 		return nil, err
 	}
 	if !r.damaged(component) {
-		r.leave(client.ObjectKeyFromObject(component), strays, status)
+		r.setStale(client.ObjectKeyFromObject(component), strays, status)
 	}
 	return inventory, nil
 }
@@ -152,10 +157,10 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 // none says that it is not known, and one that does is believed.
 func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner manifests.Owner) error {
 	status := component.GetStatus()
-	found, err := r.listSecrets(ctx, owner)
+	found, err := r.records.List(ctx, owner)
 	if apierrors.IsForbidden(err) {
 		if status.PhaseRecord == "" {
-			status.PhaseRecord = phaseUnknown
+			status.PhaseRecord = records.PhasesUnknown
 		}
 		return nil
 	}
@@ -170,12 +175,105 @@ func (r *Reconciler[T]) rebuildRecords(ctx context.Context, component T, owner m
 // findRecords looks again for records that could not be looked for when the status was rebuilt. What was rendered meanwhile counts no more.
 func (r *Reconciler[T]) findRecords(ctx context.Context, component T, owner manifests.Owner) error {
 	status := component.GetStatus()
-	if status.PhaseRecord != phaseUnknown {
+	if status.PhaseRecord != records.PhasesUnknown {
 		return nil
 	}
-	if err := r.rebuildRecords(ctx, component, owner); err != nil || status.PhaseRecord == phaseUnknown {
+	if err := r.rebuildRecords(ctx, component, owner); err != nil || status.PhaseRecord == records.PhasesUnknown {
 		return err
 	}
 	r.rendered.drop(client.ObjectKeyFromObject(component))
+	return nil
+}
+
+// addUnnamed adds to a rebuilt inventory the entries of the inventory in Secrets that was written last: the lost or edited
+// status may not name it. It returns the Secrets of all inventories. Objects that were created again since, with another
+// UID, stay as they were found.
+func (r *Reconciler[T]) addUnnamed(
+	ctx context.Context, owner manifests.Owner, rebuilt plan.Inventory,
+) ([]metav1.PartialObjectMetadata, error) {
+	secrets, err := r.records.ListKind(ctx, owner, records.Inventory)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := r.records.ReadLatestInventory(ctx, owner, secrets)
+	if err != nil && !records.IsLost(err) {
+		return nil, err
+	}
+	// Objects whose lines cannot be parsed were found by their labels.
+	entries, _ := metav1alpha1.ParseInventory(lines)
+	for _, e := range entries {
+		found, ok := rebuilt[plan.KeyOf(e)]
+		if ok && found.UID != e.UID {
+			continue
+		}
+		if ok {
+			// The record may be older than the object.
+			e.DeletePolicy = found.DeletePolicy
+		}
+		rebuilt[plan.KeyOf(e)] = e
+	}
+	return secrets, nil
+}
+
+// setStale marks Secrets of inventories as stale, except those that the status names.
+func (r *Reconciler[T]) setStale(
+	name types.NamespacedName, secrets []metav1.PartialObjectMetadata, status *metav1alpha1.Status,
+) {
+	if s := r.shelvedAs(name, status); s != nil {
+		secrets = slices.DeleteFunc(secrets, records.HasID(s.id))
+	}
+	if len(secrets) > 0 {
+		r.secrets.of(name).SetStale(secrets)
+	}
+}
+
+// markStale decides about the unnamed Secrets of inventories that the garbage collection found. A Secret is stale if it
+// was written to replace another inventory than the one that the status names now: a crash left it. Otherwise another
+// operator process may be about to name it, and it is deleted after the next inventory is written. If the recorded
+// inventory is lost, all Secrets are needed to rebuild it.
+func (r *Reconciler[T]) markStale(ctx context.Context, component T) error {
+	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
+	memory, recorded := r.secrets.of(name), markOf(status)
+	unnamed := memory.UnnamedInventories()
+	isKnown := !status.HasInventoryRecord() || r.shelvedAs(name, status) != nil
+	if len(unnamed) == 0 || recorded.empty() || !isKnown || r.damaged(component) {
+		return nil
+	}
+	if err := r.confirm(ctx, component, recorded); err != nil {
+		return fmt.Errorf("confirm the component: %w", err)
+	}
+	memory.MarkStale(unnamed, func(secret metav1.Object) bool {
+		after := r.records.After(secret)
+		return after != "" && after != recorded.id() && !recorded.names(secret.GetName())
+	})
+	return nil
+}
+
+// deleteStale deletes the Secrets of stale inventories at the end of a pass. after is the time until the next pass, 0 for
+// none. deleteStale returns it, or a shorter time if the deletion failed.
+func (r *Reconciler[T]) deleteStale(ctx context.Context, component T, after time.Duration) time.Duration {
+	err := r.markStale(ctx, component)
+	if err == nil {
+		err = r.records.DeleteStale(ctx, r.secrets.of(client.ObjectKeyFromObject(component)))
+	}
+	if err == nil {
+		return after
+	}
+	log.FromContext(ctx).Info("stale Secrets are deleted later", "cause", err.Error())
+	soon := r.intervals(component).Retry
+	if after == 0 {
+		return soon
+	}
+	return min(after, soon)
+}
+
+// deleteInventories deletes the Secrets of all inventories when nothing is left to record.
+func (r *Reconciler[T]) deleteInventories(ctx context.Context, component T, owner manifests.Owner) error {
+	if component.GetStatus().InventoryRecord == nil {
+		return nil
+	}
+	if err := r.records.Delete(ctx, owner, records.Inventory, ""); err != nil {
+		return fmt.Errorf("delete the Secrets of the inventory: %w", err)
+	}
 	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -24,20 +26,21 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 	if !in.standing(st) || st.RenderedSet == "" {
 		return draft{}, false, nil
 	}
-	recalled, err := r.readRecord(ctx, owner, recordOfRendering, st.RenderedSet)
-	if isLost(err) {
+	var bodies []*unstructured.Unstructured
+	recalled, err := r.records.Read(ctx, owner, records.Rendering, st.RenderedSet, &bodies)
+	if records.IsLost(err) {
 		r.tell(component, status.Warning("RenderedSetLost", "it is rendered again; what was applied stays, and what is gone gets other values: "+err.Error()))
 		return draft{anew: true}, false, nil
 	}
 	if err != nil {
 		return draft{}, false, keepProblem("read", err)
 	}
-	if recalled.origin.InputDigest != in.digest {
+	if recalled.Origin == nil || recalled.Origin.InputDigest != in.digest {
 		// It was to be dropped when the inputs changed, and that failed.
 		return draft{anew: true}, false, nil
 	}
-	r.recordedSets.enter(name, recalled.id)
-	kept = draft{bodies: drafted{plain: recalled.bodies}, id: recalled.id, note: recalled.note, anew: recalled.anew}
+	r.secrets.of(name).SetID(records.Rendering, recalled.ID)
+	kept = draft{bodies: drafted{plain: bodies}, id: recalled.ID, note: recalled.Note, anew: recalled.ValuesLost}
 	if kept.looks, current, err = r.recallLooks(ctx, owner, in.target, st); err == nil && current {
 		r.follow(name, owner, in.target, kept.looks)
 	}
@@ -48,7 +51,7 @@ func (r *Reconciler[T]) kept(ctx context.Context, component T, owner manifests.O
 var errFoundLate = errors.New("it can be looked for only now")
 
 func keepProblem(what string, err error) error {
-	return recordProblem(what+" what was rendered", err)
+	return records.Problem(what+" what was rendered", err)
 }
 
 // keep records a set that a second rendering would give other values, before anything of it is applied, and drops what was recorded before.
@@ -63,13 +66,13 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if d.id == "" {
 		return r.keepNothing(ctx, component, owner)
 	}
-	if former == "" && status.PhaseRecord == phaseUnknown {
+	if former == "" && status.PhaseRecord == records.PhasesUnknown {
 		// What a lost status named may hold the values that were applied.
-		_, err := r.listRecords(ctx, owner, recordOfRendering)
+		_, err := r.records.ListKind(ctx, owner, records.Rendering)
 		return keepProblem("find", cmp.Or(err, errFoundLate))
 	}
-	if former == d.id && r.recordedSets.of(name) == d.id {
-		return r.dropFormer(ctx, name, owner, d.id)
+	if former == d.id && r.secrets.of(name).ID(records.Rendering) == d.id {
+		return r.deleteUnnamedRenderings(ctx, name, owner, d.id)
 	}
 	if err := r.hold(ctx, component); err != nil {
 		return err
@@ -83,18 +86,18 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if err := r.writeKept(ctx, component, owner, d); err != nil {
 		return err
 	}
-	r.noteStrays(name, recordOfRendering)
+	r.secrets.of(name).AddUnnamed(records.Rendering)
 	if former != d.id {
 		if err := r.nameRecord(ctx, component, d.id); err != nil {
 			return err
 		}
 	}
-	return r.dropFormer(ctx, name, owner, d.id)
+	return r.deleteUnnamedRenderings(ctx, name, owner, d.id)
 }
 
-// dropFormer drops the records of renderings that the status does not name, where there may be some.
-func (r *Reconciler[T]) dropFormer(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
-	if err := r.dropStrays(ctx, name, owner, recordOfRendering, named); err != nil {
+// deleteUnnamedRenderings deletes the records of renderings that the status does not name.
+func (r *Reconciler[T]) deleteUnnamedRenderings(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
+	if err := r.records.DeleteUnnamed(ctx, r.secrets.of(name), owner, records.Rendering, named); err != nil {
 		return keepProblem("drop", err)
 	}
 	return nil
@@ -106,11 +109,17 @@ func (r *Reconciler[T]) writeKept(ctx context.Context, component T, owner manife
 	if err != nil {
 		return err
 	}
-	rec := record{kind: recordOfRendering, id: d.id, bodies: bodies, note: d.note, anew: d.anew, origin: component.GetStatus()}
-	if err := r.writeRecord(ctx, owner, rec); err != nil {
+	rec := records.Record{
+		Kind: records.Rendering, ID: d.id, Note: d.note, ValuesLost: d.anew, Origin: records.OriginOf(component.GetStatus()),
+	}
+	parts, err := records.Encode(bodies)
+	if err == nil {
+		err = r.records.Write(ctx, owner, rec, parts)
+	}
+	if err != nil {
 		return keepProblem("record", err)
 	}
-	r.recordedSets.enter(client.ObjectKeyFromObject(component), d.id)
+	r.secrets.of(client.ObjectKeyFromObject(component)).SetID(records.Rendering, d.id)
 	return nil
 }
 
@@ -125,9 +134,9 @@ func (r *Reconciler[T]) nameRecord(ctx context.Context, component T, id string) 
 func (r *Reconciler[T]) keepNothing(ctx context.Context, component T, owner manifests.Owner) error {
 	status := component.GetStatus()
 	if status.RenderedSet == "" {
-		return r.dropFormer(ctx, client.ObjectKeyFromObject(component), owner, "")
+		return r.deleteUnnamedRenderings(ctx, client.ObjectKeyFromObject(component), owner, "")
 	}
-	if err := r.dropRecords(ctx, owner, recordOfRendering, ""); err != nil {
+	if err := r.records.Delete(ctx, owner, records.Rendering, ""); err != nil {
 		return keepProblem("drop", err)
 	}
 	status.RenderedSet = ""
@@ -137,11 +146,14 @@ func (r *Reconciler[T]) keepNothing(ctx context.Context, component T, owner mani
 // enterKept enters the record of a rendering that a lost status named, and what else is known by it: then the values stay as they are while
 // the inputs do.
 func (r *Reconciler[T]) enterKept(status *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
-	found := ofKind(secrets, recordOfRendering)
-	status.RenderedSet = r.latestRecord(found, status.RenderedSet)
+	found := records.OfKind(secrets, records.Rendering)
+	status.RenderedSet = r.records.Latest(found, status.RenderedSet)
 	for i := range found {
-		if recordedID(found[i].Name) == status.RenderedSet && status.InputDigest == "" {
-			r.recallOrigin(status, &found[i])
+		if records.IDOf(found[i].Name) != status.RenderedSet || status.InputDigest != "" {
+			continue
+		}
+		if origin := r.records.OriginOf(&found[i]); origin != nil {
+			origin.Restore(status)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -81,7 +82,7 @@ type looker struct {
 
 func (l looker) isOwn(object *unstructured.Unstructured) bool {
 	owner, _ := manifests.OwnerOf(object.GetLabels(), object.GetAnnotations(), l.reconciler, "")
-	return owner == l.owner || object.GetLabels()[l.reconciler+"/"+labelRecord] == l.owner
+	return owner == l.owner || object.GetLabels()[l.reconciler+"/"+records.LabelRecord] == l.owner
 }
 
 // look reduces a definite answer.

@@ -3,10 +3,10 @@ package component
 import (
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 )
 
@@ -15,22 +15,13 @@ type memory struct {
 	schedules table[schedule.State]
 	contents  notes[map[observe.Reference]content]
 	// prepared are the components, by their UIDs, whose deletion was prepared by the author's hook.
-	prepared   notes[types.UID]
-	suspects   notes[suspects]
-	belongings notes[belongings]
-	// recordedSets are the records of renderings that this process wrote or read, and wrotePhases the digests of those of phases that it wrote.
-	recordedSets, wrotePhases notes[string]
-	// strays are the components that may have records which no status names, by their kinds: of renderings, or of phases. True says that somebody
-	// wrote or saw some, false that nobody could look. The maps are read-only.
-	strays  notes[map[recordKind]bool]
+	prepared notes[types.UID]
+	suspects notes[suspects]
+	// secrets are the records of components.
+	secrets table[records.Memory]
 	shelves notes[shelf]
-	// leftovers are Secrets of former inventories, which are still to be deleted.
-	leftovers notes[[]metav1.PartialObjectMetadata]
 	// missed says of components that are being deleted what a rebuilt inventory may lack.
 	missed notes[string]
-	// unnamed are Secrets of inventories, by their names, that the sweep found, and that the status of their component did not name. The maps are
-	// read-only.
-	unnamed notes[map[string]metav1.PartialObjectMetadata]
 }
 
 // forget drops what is known of a component.
@@ -39,14 +30,9 @@ func (m *memory) forget(name types.NamespacedName) {
 	m.contents.forget(name)
 	m.prepared.forget(name)
 	m.suspects.forget(name)
-	m.belongings.forget(name)
-	m.recordedSets.forget(name)
-	m.wrotePhases.forget(name)
-	m.strays.forget(name)
+	m.secrets.forget(name)
 	m.shelves.forget(name)
-	m.leftovers.forget(name)
 	m.missed.forget(name)
-	m.unnamed.forget(name)
 }
 
 // notes are what this process knows of components, one note each, until they are gone. The zero value is ready for use, by many at once.
@@ -93,17 +79,6 @@ func (n *notes[V]) forget(name types.NamespacedName) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.known, name)
-}
-
-// without returns a copy of a map without a key: whoever has the former one may be reading it.
-func without[K comparable, V any](all map[K]V, key K) map[K]V {
-	rest := make(map[K]V, len(all))
-	for k, v := range all {
-		if k != key {
-			rest[k] = v
-		}
-	}
-	return rest
 }
 
 // table holds a part of the memory of each component. The zero value is ready to use, concurrently.

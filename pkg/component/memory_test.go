@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
 func TestNothingIsKnownOfAComponentThatIsGone(t *testing.T) {
@@ -13,13 +14,13 @@ func TestNothingIsKnownOfAComponentThatIsGone(t *testing.T) {
 	var m memory
 	for _, n := range []types.NamespacedName{name, other} {
 		m.suspects.change(n, func(s suspects) (suspects, bool) { return suspects{inventory: plan.Inventory{}}, s.inventory == nil })
-		m.recordedSets.enter(n, "one")
+		m.secrets.of(n).SetID(records.Rendering, "one")
 	}
 	m.forget(name)
-	if _, known := m.suspects.lookup(name); known || m.recordedSets.of(name) != "" {
+	if _, known := m.suspects.lookup(name); known || m.secrets.of(name).ID(records.Rendering) != "" {
 		t.Error("something is left")
 	}
-	if _, known := m.suspects.lookup(other); !known || m.recordedSets.of(other) != "one" {
+	if _, known := m.suspects.lookup(other); !known || m.secrets.of(other).ID(records.Rendering) != "one" {
 		t.Error("another one is forgotten, too")
 	}
 	m.suspects.change(other, func(s suspects) (suspects, bool) { return s, false })

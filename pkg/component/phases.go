@@ -3,21 +3,16 @@ package component
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
-
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
-)
-
-// phasePending is recorded while there may be records of phases that the status does not name yet, and phaseUnknown where a lost status was
-// rebuilt and the Secrets may not be listed that would tell. Where nothing is to be recorded, who may not list them goes without.
-const (
-	phasePending = "pending"
-	phaseUnknown = "unknown"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // ofPhase parts the objects of a phase from the others.
@@ -46,12 +41,12 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	}
 	name := client.ObjectKeyFromObject(component)
 	if wanted == last {
-		return r.dropPhases(ctx, name, owner, wanted)
+		return r.deleteUnnamedPhases(ctx, name, owner, wanted)
 	}
 	if wanted == "" {
 		return r.endPhases(ctx, component, owner)
 	}
-	if last == phasePending && r.wrotePhases.of(name) == wanted {
+	if last == records.PhasesPending && r.secrets.of(name).ID(records.Phases) == wanted {
 		// An earlier pass wrote it, and ended before it came to a status.
 		status.PhaseRecord = wanted
 		return nil
@@ -63,10 +58,14 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 	if err != nil {
 		return err
 	}
-	if err := r.writeRecord(ctx, owner, record{kind: recordOfPhases, id: wanted, bodies: bodies}); err != nil {
+	parts, err := records.Encode(bodies)
+	if err == nil {
+		err = r.records.Write(ctx, owner, records.Record{Kind: records.Phases, ID: wanted}, parts)
+	}
+	if err != nil {
 		return phaseProblem("record", err)
 	}
-	r.wrotePhases.enter(name, wanted)
+	r.secrets.of(name).SetID(records.Phases, wanted)
 	status.PhaseRecord = wanted
 	return r.replacePhases(ctx, component, owner, last)
 }
@@ -75,18 +74,18 @@ func (r *Reconciler[T]) keepPhases(ctx context.Context, component T, owner manif
 func (r *Reconciler[T]) replacePhases(ctx context.Context, component T, owner manifests.Owner, last string) error {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
 	switch last {
-	case phaseUnknown:
-		r.noteUnlisted(name)
+	case records.PhasesUnknown:
+		r.secrets.of(name).AddUnlisted()
 		return nil
 	case "":
 		// It is persisted with the inventory, before the first create, or at the end of the pass.
 		return nil
 	}
-	r.noteStrays(name, recordOfPhases)
+	r.secrets.of(name).AddUnnamed(records.Phases)
 	if err := r.writeStatus(ctx, component, markOf(status)); err != nil {
 		return err
 	}
-	return r.dropPhases(ctx, name, owner, status.PhaseRecord)
+	return r.deleteUnnamedPhases(ctx, name, owner, status.PhaseRecord)
 }
 
 // announcePhases makes sure, before there is a record, that a deletion waits for us, and looks for one.
@@ -98,30 +97,30 @@ func (r *Reconciler[T]) announcePhases(ctx context.Context, component T) error {
 	if status.PhaseRecord != "" {
 		return nil
 	}
-	status.PhaseRecord = phasePending
+	status.PhaseRecord = records.PhasesPending
 	return r.writeStatus(ctx, component, markOf(status))
 }
 
 // endPhases drops the record of a component that has no phases any more.
 func (r *Reconciler[T]) endPhases(ctx context.Context, component T, owner manifests.Owner) error {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
-	if status.PhaseRecord == phaseUnknown {
-		r.noteUnlisted(name)
+	if status.PhaseRecord == records.PhasesUnknown {
+		r.secrets.of(name).AddUnlisted()
 		status.PhaseRecord = ""
 	}
 	if status.PhaseRecord == "" {
-		return r.dropPhases(ctx, name, owner, "")
+		return r.deleteUnnamedPhases(ctx, name, owner, "")
 	}
-	if err := r.dropRecords(ctx, owner, recordOfPhases, ""); err != nil {
+	if err := r.records.Delete(ctx, owner, records.Phases, ""); err != nil {
 		return phaseProblem("delete the record of", err)
 	}
 	status.PhaseRecord = ""
 	return nil
 }
 
-// dropPhases drops the records of phases that the status does not name, where there may be some.
-func (r *Reconciler[T]) dropPhases(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
-	if err := r.dropStrays(ctx, name, owner, recordOfPhases, named); err != nil {
+// deleteUnnamedPhases deletes the records of phases that the status does not name.
+func (r *Reconciler[T]) deleteUnnamedPhases(ctx context.Context, name client.ObjectKey, owner manifests.Owner, named string) error {
+	if err := r.records.DeleteUnnamed(ctx, r.secrets.of(name), owner, records.Phases, named); err != nil {
 		return phaseProblem("delete a former record of", err)
 	}
 	return nil
@@ -140,7 +139,43 @@ func phaseDigest(objects []manifests.Object) (string, error) {
 }
 
 func phaseProblem(what string, err error) error {
-	return recordProblem(what+" what is applied when the component is deleted", err)
+	return records.Problem(what+" what is applied when the component is deleted", err)
+}
+
+// findPhases enters the record of phases that counts into the status of a component that is being deleted, if the status
+// does not name it. It fails if Secrets cannot be listed, unless their namespace is being deleted.
+func (r *Reconciler[T]) findPhases(ctx context.Context, component T, pass Pass) error {
+	status := component.GetStatus()
+	unknown := status.PhaseRecord == records.PhasesUnknown
+	nothingApplied := len(pass.Inventory) == 0 && status.AppliedDigest == ""
+	if status.PhaseRecord != records.PhasesPending && !unknown || unknown && nothingApplied {
+		return nil
+	}
+	found, err := r.records.List(ctx, pass.Owner)
+	if r.records.Unreachable(ctx, pass.Owner, err) {
+		return nil
+	}
+	if err != nil {
+		return orLetGo(phaseProblem("find", err))
+	}
+	r.enterPhases(status, found)
+	if unknown {
+		r.enterKept(status, found)
+	}
+	return nil
+}
+
+// enterPhases enters the record of phases that counts into a status that may not name it.
+func (r *Reconciler[T]) enterPhases(status *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
+	found := records.OfKind(secrets, records.Phases)
+	switch complete := r.records.Latest(found, status.PhaseRecord); {
+	case complete != "":
+		status.PhaseRecord = complete
+	case len(found) > 0:
+		status.PhaseRecord = records.PhasesPending
+	case status.PhaseRecord == records.PhasesUnknown:
+		status.PhaseRecord = ""
+	}
 }
 
 // recallPhases returns what is applied while the component is deleted. A record that is lost is reported, and holds nothing up.
@@ -150,7 +185,7 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 		return nil, nil, err
 	}
 	switch status.PhaseRecord {
-	case "", phasePending, phaseUnknown:
+	case "", records.PhasesPending, records.PhasesUnknown:
 		// Of what is pending there may be a part, which a crash kept from being completed: it is removed in the end.
 		return nil, nil, nil
 	}
@@ -158,17 +193,18 @@ func (r *Reconciler[T]) recallPhases(ctx context.Context, component T, pass Pass
 		// Nothing was ever applied, or all is done; see settle.
 		return nil, nil, nil
 	}
-	recalled, err := r.readRecord(ctx, pass.Owner, recordOfPhases, status.PhaseRecord)
-	if isLost(err) || r.outOfReach(ctx, pass.Owner, err) {
+	var bodies []*unstructured.Unstructured
+	_, err = r.records.Read(ctx, pass.Owner, records.Phases, status.PhaseRecord, &bodies)
+	if records.IsLost(err) || r.records.Unreachable(ctx, pass.Owner, err) {
 		r.reportLost(ctx, component, err)
 		// Once is enough.
-		status.PhaseRecord = phasePending
+		status.PhaseRecord = records.PhasesPending
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, phaseProblem("read", err)
 	}
-	objects, err := normalise(recalled.bodies, manifests.NormaliseOptions{
+	objects, err := normalise(bodies, manifests.NormaliseOptions{
 		Reconciler: r.name, Owner: pass.Owner, ScopeOf: t.engine.discovery.Scope, Managed: pass.Managed,
 	})
 	if err != nil {

@@ -106,6 +106,7 @@ func (p Preview[T]) open(ctx context.Context, component T) (*previewing[T], erro
 	if r.local, err = NewEngine(ctx, p.Name, config, r.engineOptions()); err != nil {
 		return nil, err
 	}
+	r.records = r.newRecordStore()
 	if r.client, err = client.New(config, client.Options{
 		Scheme: p.Scheme, HTTPClient: r.local.client, Mapper: r.local.discovery.Mapper(),
 	}); err != nil {

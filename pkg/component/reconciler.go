@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -38,6 +39,7 @@ type Reconciler[T Component] struct {
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
 	local    *Engine
+	records  *records.Store
 	remotes  *remotes
 	inputs   *observe.References
 	sources  *sources
@@ -47,7 +49,6 @@ type Reconciler[T Component] struct {
 
 	// identifying is held while the cluster is asked for its identity.
 	identifying sync.Mutex
-	lasting     lasting
 
 	// mu guards how to wake components, and those that were woken before that was known.
 	mu    sync.Mutex
@@ -96,7 +97,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	defer span.End()
 	loaded := component.GetStatus().DeepCopy()
 	result, err := r.pass(ctx, component)
-	r.noteBelongings(component)
+	r.noteOwned(component)
 	released, err := r.releaseDone(ctx, component, result, err)
 	if released {
 		return reconcile.Result{}, nil
@@ -139,7 +140,7 @@ func (r *Reconciler[T]) interrupted(ctx context.Context, req reconcile.Request, 
 
 // pass does what can be done now. Errors are problems to report, except for those that interrupt it.
 func (r *Reconciler[T]) pass(ctx context.Context, component T) (outcome.Outcome, error) {
-	if err := r.letGo(ctx, client.ObjectKeyFromObject(component), component.GetUID()); err != nil {
+	if err := r.releaseLeft(ctx, client.ObjectKeyFromObject(component), component.GetUID()); err != nil {
 		return outcome.Outcome{}, err
 	}
 	if err := r.call(ctx, "PostRead", r.hooks.PostRead, component); err != nil {

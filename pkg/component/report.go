@@ -50,7 +50,7 @@ func (r *Reconciler[T]) report(
 		Outcome: o, Failure: p, State: v.State, Reason: v.Reason, ProgressingSince: component.GetStatus().ProgressingSince,
 		Request: r.requestOf(component), Now: r.clock.Now(),
 	}, in)
-	return r.tidied(ctx, component, after), nil
+	return r.deleteStale(ctx, component, after), nil
 }
 
 // acknowledged returns the request for a pass that its sender wants to be acknowledged; empty without one.

@@ -74,6 +74,7 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 	if err := r.checkReach(); err != nil {
 		return err
 	}
+	r.records = r.newRecordStore()
 	r.remotes = newRemotes(ctx, func(ctx context.Context, kubeconfig []byte) (*Engine, error) {
 		remote, err := parseKubeconfig(kubeconfig)
 		if err != nil {
@@ -86,7 +87,7 @@ func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue wo
 	if r.options.Fetcher != nil {
 		r.sources = newSources(ctx, r.options.Fetcher, r.clock)
 	}
-	go r.sweep(ctx)
+	go r.newRecordCollector().Run(ctx)
 	r.listen(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 	return nil
 }

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -100,7 +101,7 @@ func (r *Reconciler[T]) named(name types.NamespacedName, status *metav1alpha1.St
 			return known, known.current != nil || known.next != nil
 		}
 		if len(known.next.former) > 0 {
-			r.leftovers.enter(name, known.next.former)
+			r.secrets.of(name).SetStale(known.next.former)
 		}
 		next := *known.next
 		next.parts, next.former = nil, nil
@@ -130,50 +131,21 @@ func (r *Reconciler[T]) recordedLines(ctx context.Context, component T, owner ma
 		return s.lines, nil
 	}
 	secrets := *status.InventoryRecord
-	id, ours := strings.CutPrefix(secrets.Name, recordPrefix(recordOfInventory, owner.ID(), ""))
-	if !ours || secrets.Namespace != r.recordNamespace(owner) {
-		return nil, &lostError{fmt.Sprintf("Secret %s/%s-0, which the status names, is no record of this component", secrets.Namespace, secrets.Name)}
+	id, ours := strings.CutPrefix(secrets.Name, records.NamePrefix(records.Inventory, owner.ID(), ""))
+	if !ours || secrets.Namespace != r.records.NamespaceOf(owner) {
+		return nil, &records.LostError{Cause: fmt.Sprintf("Secret %s/%s-0, which the status names, is no record of this component", secrets.Namespace, secrets.Name)}
 	}
-	lines, err := readInventory(ctx, secrets, r.recordSecret)
-	if r.outOfReach(ctx, owner, err) {
-		return nil, &lostError{err.Error()}
+	lines, err := records.ReadInventory(ctx, r.records.Get, secrets)
+	if r.records.Unreachable(ctx, owner, err) {
+		return nil, &records.LostError{Cause: err.Error()}
 	}
 	if err == nil && inventoryDigest(lines) != status.InventoryDigest {
-		err = &lostError{fmt.Sprintf("the inventory in Secret %s/%s-0 is not the one that was recorded", secrets.Namespace, secrets.Name)}
+		err = &records.LostError{Cause: fmt.Sprintf("the inventory in Secret %s/%s-0 is not the one that was recorded", secrets.Namespace, secrets.Name)}
 	}
 	if err == nil {
 		r.shelve(name, shelf{current: &shelved{secrets: secrets, id: id, digest: status.InventoryDigest, lines: lines}})
 	}
 	return lines, err
-}
-
-// recordSecret reads a Secret of a record.
-func (r *Reconciler[T]) recordSecret(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
-	return r.local.dynamic.Resource(secretResource).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-}
-
-// readInventory reads the lines of an inventory from Secrets; where a part is missing or damaged, all is lost.
-func readInventory(
-	ctx context.Context, from metav1alpha1.InventoryRecord, get func(context.Context, types.NamespacedName) (*unstructured.Unstructured, error),
-) ([]string, error) {
-	var data []byte
-	for i := range from.Parts {
-		name := types.NamespacedName{Namespace: from.Namespace, Name: fmt.Sprintf("%s-%d", from.Name, i)}
-		secret, err := get(ctx, name)
-		if apierrors.IsNotFound(err) {
-			return nil, &lostError{fmt.Sprintf("Secret %s, which holds a part of the inventory, does not exist any more", name)}
-		}
-		if err != nil {
-			return nil, err
-		}
-		part, err := partOf(secret, recordOfInventory)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, part...)
-	}
-	var lines []string
-	return lines, decodeRecord(data, &lines)
 }
 
 // Inventory returns what is recorded of the dependents of a component: by its status, or by the Secrets that the status names, in the cluster
@@ -182,11 +154,12 @@ func Inventory(ctx context.Context, reader TreeReader, status *metav1alpha1.Stat
 	if !status.HasInventoryRecord() {
 		return metav1alpha1.ParseInventory(status.Inventory)
 	}
-	lines, err := readInventory(ctx, *status.InventoryRecord, func(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	get := func(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
 		secret := &unstructured.Unstructured{}
-		secret.SetGroupVersionKind(secretResource.GroupVersion().WithKind("Secret"))
+		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 		return secret, reader.Get(ctx, name, secret)
-	})
+	}
+	lines, err := records.ReadInventory(ctx, get, *status.InventoryRecord)
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory from Secret %s/%s-0: %w", status.InventoryRecord.Namespace, status.InventoryRecord.Name, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
 // An inventory that takes much of the status is recorded in Secrets, and the status names them. A record is never changed: where the
@@ -108,7 +109,7 @@ func enterLines(status *metav1alpha1.Status, lines []string, digest string) {
 // draftInventory names the Secrets that an inventory is to be written to. The name depends on the version of the component, so no two
 // records of a component share one: who deletes a former record never meets a later one.
 func (r *Reconciler[T]) draftInventory(component T, lines []string, digest string) error {
-	parts, err := encodeRecord(lines)
+	parts, err := records.Encode(lines)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (r *Reconciler[T]) draftInventory(component T, lines []string, digest strin
 	name := client.ObjectKeyFromObject(component)
 	owner := r.ownerOf(name)
 	named := metav1alpha1.InventoryRecord{
-		Namespace: r.recordNamespace(owner), Name: recordPrefix(recordOfInventory, owner.ID(), id), Parts: int32(len(parts)),
+		Namespace: r.records.NamespaceOf(owner), Name: records.NamePrefix(records.Inventory, owner.ID(), id), Parts: int32(len(parts)),
 	}
 	status := component.GetStatus()
 	status.Inventory, status.InventoryRecord, status.InventoryDigest = nil, &named, digest
@@ -137,7 +138,7 @@ func (r *Reconciler[T]) writeInventory(ctx context.Context, component T, recorde
 	if err != nil {
 		return err
 	}
-	former, err := r.listRecords(ctx, owner, recordOfInventory)
+	former, err := r.records.ListKind(ctx, owner, records.Inventory)
 	if err != nil {
 		return err
 	}
@@ -152,8 +153,8 @@ func (r *Reconciler[T]) writeInventory(ctx context.Context, component T, recorde
 	if err := r.announceInventory(ctx, component, recorded); err != nil {
 		return err
 	}
-	next.former = slices.DeleteFunc(former, isPartOf(next.id))
-	return r.writeParts(ctx, owner, record{kind: recordOfInventory, id: next.id, after: recorded.id()}, next.parts)
+	next.former = slices.DeleteFunc(former, records.HasID(next.id))
+	return r.records.Write(ctx, owner, records.Record{Kind: records.Inventory, ID: next.id, After: recorded.id()}, next.parts)
 }
 
 // announceInventory makes sure, before there are Secrets, that a deletion waits for us, and looks for them.
@@ -193,7 +194,7 @@ func (r *Reconciler[T]) inventoryProblem(component T, err error) error {
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return fmt.Errorf("write the inventory, which takes too much for the status: %w", err)
 	}
-	where := r.recordNamespace(r.ownerOf(client.ObjectKeyFromObject(component)))
+	where := r.records.NamespaceOf(r.ownerOf(client.ObjectKeyFromObject(component)))
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonForbidden, Terminal: true,
 		Message: fmt.Sprintf("the inventory takes too much for the status, and cannot be written to Secrets: %v; "+

@@ -116,7 +116,7 @@ func (r *Reconciler[T]) enterRemote(ctx context.Context, component T, owner mani
 	if err != nil {
 		return unusable(metav1alpha1.ReasonReferenceNotFound, "does not exist; create it")
 	}
-	r.checkHold(component, owner, obj)
+	r.checkKubeconfig(component, owner, obj)
 	data, err := referencedData(obj, metav1alpha1.SecretReference)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.Inve
 // such a one.
 func (r *Reconciler[T]) goesWithRecords(ctx context.Context, component T, refused error) bool {
 	return apierrors.HasStatusCause(refused, corev1.NamespaceTerminatingCause) ||
-		r.outOfReach(ctx, r.ownerOf(client.ObjectKeyFromObject(component)), refused)
+		r.records.Unreachable(ctx, r.ownerOf(client.ObjectKeyFromObject(component)), refused)
 }
 
 // hasAll says that a record has an entry for each of an inventory, whatever these say.

@@ -1,7 +1,6 @@
 package component
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -41,29 +41,29 @@ func mayNotList() error {
 func TestRecordsAreFoundTogetherOrNotAtAll(t *testing.T) {
 	for failure := 1; failure <= 3; failure++ {
 		r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
-		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: phaseUnknown, Identity: identityText("cluster", "u")}
+		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, Identity: identityText("cluster", "u")}
 		owner := manifests.Owner{Namespace: "shop", Name: "app"}
-		secret := func(kind recordKind, id string) metav1.PartialObjectMetadata {
+		secret := func(kind records.Kind, id string) metav1.PartialObjectMetadata {
 			found := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-			found.Namespace, found.Name = "shop", recordName(kind, owner.ID(), id, 0)
-			found.Labels = map[string]string{r.name + "/" + labelRecord: owner.ID()}
-			found.Annotations = map[string]string{r.name + "/" + annotationParts: "1"}
+			found.Namespace, found.Name = "shop", records.NamePrefix(kind, owner.ID(), id)+"-0"
+			found.Labels = map[string]string{r.name + "/" + records.LabelRecord: owner.ID()}
+			found.Annotations = map[string]string{r.name + "/record-parts": "1"}
 			return found
 		}
-		r.local = listSecretsBy(apierrors.NewTooManyRequestsError("later"), failure, secret(recordOfPhases, "a"), secret(recordOfRendering, "b"))
+		withRecords(r, listSecretsBy(apierrors.NewTooManyRequestsError("later"), failure, secret(records.Phases, "a"), secret(records.Rendering, "b")))
 		err := r.findRecords(t.Context(), p, owner)
 		found := []string{p.status.PhaseRecord, p.status.RenderedSet}
-		if err == nil && !slices.Equal(found, []string{"a", "b"}) || err != nil && !slices.Equal(found, []string{phaseUnknown, ""}) {
+		if err == nil && !slices.Equal(found, []string{"a", "b"}) || err != nil && !slices.Equal(found, []string{records.PhasesUnknown, ""}) {
 			t.Errorf("with failure %d (%v) the status names %q", failure, err, found)
 		}
 	}
 }
 
 func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T) {
-	for named, want := range map[string]string{"": phaseUnknown, phaseUnknown: phaseUnknown, phasePending: phasePending, "a": "a"} {
+	for named, want := range map[string]string{"": records.PhasesUnknown, records.PhasesUnknown: records.PhasesUnknown, records.PhasesPending: records.PhasesPending, "a": "a"} {
 		r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
 		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: named, RenderedSet: "b", Identity: identityText("cluster", "u")}
-		r.local = listSecretsBy(mayNotList(), 0)
+		withRecords(r, listSecretsBy(mayNotList(), 0))
 		if err := r.rebuildRecords(t.Context(), p, manifests.Owner{Namespace: "shop", Name: "app"}); err != nil {
 			t.Fatal(err)
 		}
@@ -76,9 +76,9 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T)
 func TestWhatWasRenderedIsKeptWithoutAListWhereTheStatusNamesIt(t *testing.T) {
 	for named, stalls := range map[string]bool{"": true, "a": false} {
 		r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
-		p.status = metav1alpha1.Status{PhaseRecord: phaseUnknown, RenderedSet: named}
-		r.recordedSets.enter(client.ObjectKeyFromObject(p), "a")
-		r.local = listSecretsBy(mayNotList(), 0)
+		p.status = metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, RenderedSet: named}
+		r.secrets.of(client.ObjectKeyFromObject(p)).SetID(records.Rendering, "a")
+		withRecords(r, listSecretsBy(mayNotList(), 0))
 		if err := r.keep(t.Context(), p, manifests.Owner{Namespace: "shop", Name: "app"}, draft{id: "a"}); (err != nil) != stalls {
 			t.Errorf("named %q: %v", named, err)
 		}
@@ -88,8 +88,8 @@ func TestWhatWasRenderedIsKeptWithoutAListWhereTheStatusNamesIt(t *testing.T) {
 func TestADeletionFindsOutWhatIsUnknownWhereAnythingWasApplied(t *testing.T) {
 	for applied, stalls := range map[string]bool{"": false, "inputs": true} {
 		r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
-		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: phaseUnknown, AppliedDigest: applied, Identity: identityText("cluster", "u")}
-		r.local = listSecretsBy(apierrors.NewTooManyRequestsError("later"), 0)
+		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, AppliedDigest: applied, Identity: identityText("cluster", "u")}
+		withRecords(r, listSecretsBy(apierrors.NewTooManyRequestsError("later"), 0))
 		if err := r.findPhases(t.Context(), p, Pass{Owner: manifests.Owner{Namespace: "shop", Name: "app"}}); (err != nil) != stalls {
 			t.Errorf("applied %q: %v", applied, err)
 		}
@@ -98,35 +98,33 @@ func TestADeletionFindsOutWhatIsUnknownWhereAnythingWasApplied(t *testing.T) {
 
 func TestRecordsThatNobodyCouldLookForAreLookedForAgain(t *testing.T) {
 	r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
-	name, owner := client.ObjectKeyFromObject(p), manifests.Owner{Namespace: "shop", Name: "app"}
-	p.status.PhaseRecord = phaseUnknown
-	r.local = listSecretsBy(mayNotList(), 0)
+	owner := manifests.Owner{Namespace: "shop", Name: "app"}
+	p.status.PhaseRecord = records.PhasesUnknown
+	withRecords(r, listSecretsBy(mayNotList(), 0))
 	if err := r.endPhases(t.Context(), p, owner); err != nil || p.status.PhaseRecord != "" {
 		t.Errorf("the end of phases: %v, and the status says %q", err, p.status.PhaseRecord)
 	}
 	if err := r.keepNothing(t.Context(), p, owner); err != nil {
 		t.Errorf("nothing to keep: %v", err)
 	}
-	want := map[recordKind]bool{recordOfPhases: false, recordOfRendering: false}
-	if got := r.strays.of(name); !maps.Equal(got, want) {
-		t.Errorf("noted %v", got)
-	}
-	r.noteStrays(name, recordOfPhases)
-	r.noteUnlisted(name)
-	if got := r.strays.of(name); !got[recordOfPhases] {
-		t.Errorf("forgot what was seen: %v", got)
-	}
-	r.strays.forget(name)
-	r.noteUnlisted(name)
-	r.local = listSecretsBy(nil, -1)
-	for _, end := range []func() error{
-		func() error { return r.endPhases(t.Context(), p, owner) }, func() error { return r.keepNothing(t.Context(), p, owner) },
-	} {
-		if err := end(); err != nil {
+	withRecords(r, listSecretsBy(nil, -1))
+	end := func() {
+		t.Helper()
+		if err := r.endPhases(t.Context(), p, owner); err != nil {
+			t.Error(err)
+		}
+		if err := r.keepNothing(t.Context(), p, owner); err != nil {
 			t.Error(err)
 		}
 	}
-	if got := r.strays.of(name); len(got) > 0 {
-		t.Errorf("still noted when nothing was found: %v", got)
+	requests := func() int { return len(r.local.metadata.(*metadatafake.FakeMetadataClient).Actions()) }
+	end()
+	if requests() == 0 {
+		t.Error("nobody looked for them again")
+	}
+	before := requests()
+	end()
+	if requests() != before {
+		t.Error("somebody looked for them although nothing was found")
 	}
 }

@@ -1,0 +1,228 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// collectBackoff bounds the retries of one round of the Collector.
+var collectBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 8}
+
+// restoreGrace protects Secrets without component that were created while this process runs: a backup may restore the
+// Secrets before the components.
+const restoreGrace = time.Hour
+
+// Component is a component that may own Secrets. Its status is read-only.
+type Component struct {
+	Name   types.NamespacedName
+	Status *metav1alpha1.Status
+}
+
+// Components gives the Collector the components of a reconciler.
+type Components interface {
+	// Cached returns the components in the cache by their owner ids. The map is empty if the cache cannot list them.
+	Cached(ctx context.Context) (map[string]Component, error)
+	// Identity returns an owner without namespace and name: what the owners of all components have in common.
+	Identity(ctx context.Context) (manifests.Owner, error)
+	// Live lists the components in a namespace from the API server, in all namespaces if it is empty.
+	Live(ctx context.Context, namespace string) ([]types.NamespacedName, error)
+	// Unnamed is called with a Secret of a record that the status of its component does not name. The next pass of the
+	// component has to decide about it; see Memory.AddUnnamedSecret.
+	Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata)
+}
+
+// Collector is the garbage collection of Secrets. It releases the Secrets of components that disappeared while no
+// operator ran, or that this process does not remember, and it reports unnamed records of the others. It costs a list
+// and a watch on the Secrets with our label, and no further request while each Secret has a component in the cache.
+type Collector struct {
+	Store      *Store
+	Components Components
+	// Namespaces are the namespaces of the components; an empty string stands for all namespaces.
+	Namespaces []string
+	// Started is the time when this process began to watch.
+	Started time.Time
+}
+
+// Run collects until ctx ends.
+func (c *Collector) Run(ctx context.Context) {
+	logger := log.FromContext(ctx)
+	found := newQueue(func(cause string) {
+		logger.Info("Secrets of components that disappeared while no operator ran are not collected", "cause", cause)
+	})
+	for _, namespace := range c.Namespaces {
+		observe.FollowMarked(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(labelHeld), found)
+	}
+	for {
+		secrets, young := c.byAge(found.take(ctx))
+		if ctx.Err() != nil {
+			return
+		}
+		if len(young) > 0 {
+			time.AfterFunc(restoreGrace, func() { found.See(young...) })
+		}
+		var last error
+		err := wait.ExponentialBackoffWithContext(ctx, collectBackoff, func(ctx context.Context) (bool, error) {
+			last = c.collect(ctx, secrets)
+			return last == nil || apierrors.IsForbidden(last), nil
+		})
+		if ctx.Err() == nil && (err != nil || last != nil) {
+			logger.Info("the components of Secrets cannot be determined", "cause", fmt.Sprint(last))
+		}
+		if ctx.Err() == nil && err != nil {
+			found.See(secrets...)
+		}
+	}
+}
+
+// byAge separates the Secrets that restoreGrace protects. A Secret that is being deleted is not protected.
+func (c *Collector) byAge(secrets []*metav1.PartialObjectMetadata) (settled, young []*metav1.PartialObjectMetadata) {
+	for _, secret := range secrets {
+		created := secret.CreationTimestamp.Time
+		isYoung := created.After(c.Started) && c.Store.Clock.Since(created) < restoreGrace
+		if isYoung && secret.DeletionTimestamp == nil {
+			young = append(young, secret)
+			continue
+		}
+		settled = append(settled, secret)
+	}
+	return settled, young
+}
+
+// collect looks at Secrets that were read before it is called. A component that is not found now, after its Secret was
+// read, is gone. The cache may be older than the Secrets, or bounded to some components, so the API server is asked
+// about Secrets without component in the cache.
+func (c *Collector) collect(ctx context.Context, secrets []*metav1.PartialObjectMetadata) error {
+	cached, err := c.Components.Cached(ctx)
+	if err != nil {
+		return err
+	}
+	c.reportUnnamed(secrets, cached)
+	suspects := slices.DeleteFunc(slices.Clone(secrets), func(secret *metav1.PartialObjectMetadata) bool {
+		return c.hasOwners(secret, cached)
+	})
+	if len(suspects) == 0 {
+		return nil
+	}
+	identity, err := c.Components.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, namespace := range c.Namespaces {
+		inNamespace := slices.DeleteFunc(slices.Clone(suspects), func(secret *metav1.PartialObjectMetadata) bool {
+			return namespace != "" && secret.Namespace != namespace
+		})
+		if len(inNamespace) > 0 {
+			errs = append(errs, c.collectNamespace(ctx, identity, namespace, inNamespace))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// reportUnnamed reports the records that a status does not name. A crash may have left them.
+func (c *Collector) reportUnnamed(secrets []*metav1.PartialObjectMetadata, components map[string]Component) {
+	for _, secret := range secrets {
+		component, found := components[secret.Labels[c.Store.keys.name(LabelRecord)]]
+		if found && !isNamed(component.Status, secret.Name) {
+			c.Components.Unnamed(component.Name, secret)
+		}
+	}
+}
+
+// hasOwners reports whether all components that own a Secret are among components.
+func (c *Collector) hasOwners(secret *metav1.PartialObjectMetadata, components map[string]Component) bool {
+	if owner, isRecord := secret.Labels[c.Store.keys.name(LabelRecord)]; isRecord {
+		_, found := components[owner]
+		return found
+	}
+	return !slices.ContainsFunc(c.Store.keys.ownerFinalizers(secret), func(f string) bool {
+		_, found := components[strings.TrimPrefix(f, c.Store.keys.name(""))]
+		return !found
+	})
+}
+
+// collectNamespace releases those Secrets whose components do not exist. With several namespaces, a namespace in which
+// components cannot be listed is skipped.
+func (c *Collector) collectNamespace(
+	ctx context.Context, identity manifests.Owner, namespace string, secrets []*metav1.PartialObjectMetadata,
+) error {
+	names, err := c.Components.Live(ctx, namespace)
+	if namespace != "" && apierrors.IsForbidden(err) {
+		log.FromContext(ctx).Info("the components of Secrets cannot be determined",
+			"namespace", namespace, "cause", err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	owners := map[string]bool{}
+	for _, name := range names {
+		owner := identity
+		owner.Namespace, owner.Name = name.Namespace, name.Name
+		owners[owner.ID()] = true
+	}
+	return errors.Join(c.deleteRecords(ctx, secrets, owners, identity), c.removeFinalizers(ctx, secrets, owners))
+}
+
+// deleteRecords deletes the records of this reconciler whose component is not in owners. A record from another cluster,
+// which a backup restored, stays until somebody deletes it; then only its finalizer is removed, because nobody in this
+// cluster reads it.
+func (c *Collector) deleteRecords(
+	ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool, identity manifests.Owner,
+) error {
+	var errs []error
+	for _, secret := range secrets {
+		id, isRecord := secret.Labels[c.Store.keys.name(LabelRecord)]
+		owner, ok := manifests.ParseOwner(secret.Annotations[c.Store.keys.name(annotationOwner)])
+		sameType := ok && owner.Reconciler == identity.Reconciler &&
+			owner.Group == identity.Group && owner.Kind == identity.Kind
+		deletable := owner.Cluster == identity.Cluster || secret.DeletionTimestamp != nil
+		if !isRecord || !sameType || !deletable || owners[id] {
+			continue
+		}
+		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.deleteChanged(ctx, secret)))
+	}
+	return errors.Join(errs...)
+}
+
+// removeFinalizers removes the finalizers of components that are not in owners from Secrets with kubeconfigs.
+func (c *Collector) removeFinalizers(
+	ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool,
+) error {
+	var errs []error
+	for _, secret := range secrets {
+		for _, finalizer := range c.Store.keys.ownerFinalizers(secret) {
+			if owners[strings.TrimPrefix(finalizer, c.Store.keys.name(""))] {
+				continue
+			}
+			err := c.Store.Finalizers.change(ctx, client.ObjectKeyFromObject(secret), finalizer, false)
+			errs = append(errs, ignoreForbidden(ctx, secret, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ignoreForbidden logs and drops a refusal: a retry does not help, and the other Secrets need not wait for a grant.
+func ignoreForbidden(ctx context.Context, secret *metav1.PartialObjectMetadata, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	log.FromContext(ctx).Info("a Secret of a component that is gone cannot be released",
+		"secret", client.ObjectKeyFromObject(secret), "cause", err.Error())
+	return nil
+}

@@ -1,0 +1,185 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestTheQueueHoldsEachSecretThatIsThereOnceInItsLastVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(nil)
+		secret := func(name, version string) *metav1.PartialObjectMetadata {
+			return &metav1.PartialObjectMetadata{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, ResourceVersion: version},
+			}
+		}
+		q.See(secret("a", "1"), secret("b", "2"), secret("gone", "3"))
+		q.See(secret("a", "4"))
+		q.Gone(secret("gone", "5"))
+		g := NewWithT(t)
+		g.Expect(q.take(t.Context())).To(ConsistOf(secret("a", "4"), secret("b", "2")))
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		g.Expect(q.take(ctx)).To(BeNil())
+	})
+}
+
+func TestSecretsThatABackupMayHaveBroughtBackAreLeftAloneForAWhile(t *testing.T) {
+	cluster, s := newCluster(t)
+	cluster.clock.SetTime(start.Add(90 * time.Minute))
+	c := Collector{Store: s, Started: start}
+	secret := func(name string, came time.Time, deleting bool) *metav1.PartialObjectMetadata {
+		m := &metav1.PartialObjectMetadata{
+			ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(came)},
+		}
+		if deleting {
+			m.DeletionTimestamp = new(metav1.NewTime(came))
+		}
+		return m
+	}
+	settled, young := c.byAge([]*metav1.PartialObjectMetadata{
+		secret("before the start", start.Add(-time.Minute), false),
+		secret("just now", start.Add(89*time.Minute), false),
+		secret("just now, and being deleted", start.Add(89*time.Minute), true),
+		secret("long ago", start.Add(time.Minute), false),
+	})
+	g := NewWithT(t)
+	g.Expect(young).To(ConsistOf(HaveField("Name", "just now")))
+	g.Expect(settled).To(ConsistOf(
+		HaveField("Name", "before the start"), HaveField("Name", "just now, and being deleted"), HaveField("Name", "long ago")))
+}
+
+// components implements Components.
+type components struct {
+	cached  map[string]Component
+	live    []types.NamespacedName
+	lists   []string
+	refuse  error
+	unnamed []string
+}
+
+func (c *components) Cached(context.Context) (map[string]Component, error) { return c.cached, nil }
+
+func (c *components) Identity(context.Context) (manifests.Owner, error) {
+	identity := owner("")
+	identity.Namespace = ""
+	return identity, nil
+}
+
+func (c *components) Live(_ context.Context, namespace string) ([]types.NamespacedName, error) {
+	c.lists = append(c.lists, namespace)
+	return c.live, c.refuse
+}
+
+func (c *components) Unnamed(_ types.NamespacedName, secret *metav1.PartialObjectMetadata) {
+	c.unnamed = append(c.unnamed, secret.Name)
+}
+
+func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
+	g := NewWithT(t)
+	cluster, s := newCluster(t)
+	cached, live, gone := owner("cached"), owner("live"), owner("gone")
+	elsewhere, otherKind := owner("gone"), owner("gone")
+	elsewhere.Cluster, otherKind.Kind = "there", "Other"
+	var kept []string
+	for _, o := range []manifests.Owner{cached, live, elsewhere, otherKind} {
+		kept = append(kept, write(t, s, o, Phases, "a"))
+	}
+	write(t, s, gone, Phases, "a")
+	write(t, s, gone, Inventory, "b")
+	shared := cluster.addKubeconfig("config", s.keys.ownerFinalizer(live), s.keys.ownerFinalizer(gone))
+	known := &components{
+		cached: map[string]Component{cached.ID(): {
+			Name:   types.NamespacedName{Namespace: "shop", Name: "cached"},
+			Status: &metav1alpha1.Status{PhaseRecord: "a"},
+		}},
+		live: []types.NamespacedName{{Namespace: "shop", Name: "cached"}, {Namespace: "shop", Name: "live"}},
+	}
+	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
+	g.Expect(c.collect(t.Context(), cluster.all())).To(Succeed())
+	g.Expect(cluster.names("shop")).To(ConsistOf(append(kept, "config")))
+	g.Expect(shared.GetFinalizers()).To(Equal([]string{s.keys.ownerFinalizer(live)}))
+	g.Expect(known.lists).To(HaveLen(1))
+	g.Expect(known.unnamed).To(BeEmpty())
+}
+
+func TestNothingIsListedWhileEachSecretHasAComponentInTheCache(t *testing.T) {
+	g := NewWithT(t)
+	cluster, s := newCluster(t)
+	app := owner("app")
+	write(t, s, app, Phases, "named")
+	unnamed := []string{write(t, s, app, Phases, "b"), write(t, s, app, Rendering, "b"), write(t, s, app, Inventory, "b")}
+	named := write(t, s, app, Inventory, "named")
+	cluster.addKubeconfig("config", s.keys.ownerFinalizer(app))
+	record := metav1alpha1.InventoryRecord{Namespace: "shop", Name: NamePrefix(Inventory, app.ID(), "named"), Parts: 1}
+	known := &components{cached: map[string]Component{app.ID(): {
+		Status: &metav1alpha1.Status{PhaseRecord: "named", InventoryRecord: &record},
+	}}}
+	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
+	g.Expect(c.collect(t.Context(), cluster.all())).To(Succeed())
+	g.Expect(known.lists).To(BeEmpty())
+	g.Expect(known.unnamed).To(ConsistOf(unnamed))
+	g.Expect(known.unnamed).NotTo(ContainElement(named))
+	g.Expect(cluster.secrets).To(HaveLen(6))
+}
+
+func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		namespaces []string
+		refuse     error
+		fails      bool
+	}{
+		{"an error is retried", []string{""}, errors.New("reset"), true},
+		{"a refusal in all namespaces ends the round", []string{""}, forbidden(), true},
+		{"a refusal in one of several namespaces does not", []string{"other", "shop"}, forbidden(), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			cluster, s := newCluster(t)
+			write(t, s, owner("gone"), Phases, "a")
+			known := &components{refuse: test.refuse}
+			c := Collector{Store: s, Components: known, Namespaces: test.namespaces, Started: start}
+			err := c.collect(t.Context(), cluster.all())
+			g.Expect(err != nil).To(Equal(test.fails))
+			g.Expect(cluster.secrets).To(HaveLen(1))
+			g.Expect(known.lists).To(Equal(test.namespaces[len(test.namespaces)-1:]))
+		})
+	}
+}
+
+func TestASecretThatCannotBeReleasedHoldsUpNoOther(t *testing.T) {
+	g := NewWithT(t)
+	cluster, s := newCluster(t)
+	refused := write(t, s, owner("gone"), Phases, "a")
+	write(t, s, owner("gone"), Phases, "b")
+	cluster.refuse = func(verb, name string) error {
+		if name == refused && slices.Contains([]string{"patch", "delete"}, verb) {
+			return forbidden()
+		}
+		return nil
+	}
+	c := Collector{Store: s, Components: &components{}, Namespaces: []string{""}, Started: start}
+	g.Expect(c.collect(t.Context(), cluster.all())).To(Succeed())
+	g.Expect(cluster.names("shop")).To(ConsistOf(refused))
+	cluster.refuse = func(verb, _ string) error {
+		if verb == "patch" {
+			return apierrors.NewTooManyRequestsError("later")
+		}
+		return nil
+	}
+	g.Expect(c.collect(t.Context(), cluster.all())).NotTo(Succeed())
+}

@@ -1,0 +1,123 @@
+package records
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		allowed   bool
+		broken    error
+		namespace string
+		want      bool
+		// asked is the number of requests of two writes, and of a third one after the interval.
+		asked int
+	}{
+		{name: "where it is granted in all namespaces", allowed: true, namespace: "shop", want: true, asked: 2},
+		{name: "not where it is granted in one namespace", namespace: "shop", asked: 2},
+		{name: "where the review fails", broken: errors.New("broken"), namespace: "shop", want: true, asked: 3},
+		{name: "in the namespace of cluster-scoped components", want: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, s := newCluster(t)
+			asked := 0
+			c.allowed = test.allowed
+			c.refuse = func(verb, _ string) error {
+				if verb != "create" {
+					return nil
+				}
+				asked++
+				return test.broken
+			}
+			o := owner("app")
+			o.Namespace = test.namespace
+			for _, id := range []string{"a", "b", "c"} {
+				if id == "c" {
+					c.clock.SetTime(start.Add(reviewInterval))
+				}
+				name := write(t, s, o, Phases, id)
+				secret := c.secrets[types.NamespacedName{Namespace: s.NamespaceOf(o), Name: name}]
+				if got := slices.Contains(secret.GetFinalizers(), "parts.example.com/finalizer"); got != test.want {
+					t.Errorf("record %s has the finalizer: %t", id, got)
+				}
+			}
+			if asked != test.asked {
+				t.Errorf("asked %d times", asked)
+			}
+			for _, review := range c.reviews {
+				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {
+					t.Errorf("asked %v", review)
+				}
+			}
+		})
+	}
+}
+
+func TestTheLastAnswerCountsWhileAccessReviewsFail(t *testing.T) {
+	c, s := newCluster(t)
+	c.allowed = false
+	before := s.review.mayPatchAnywhere(t.Context())
+	c.clock.SetTime(start.Add(reviewInterval))
+	c.refuse = func(string, string) error { return errors.New("broken") }
+	if after := s.review.mayPatchAnywhere(t.Context()); before || after {
+		t.Errorf("allowed: %t, and %t when the review failed", before, after)
+	}
+}
+
+func TestFinalizersOfKubeconfigs(t *testing.T) {
+	c, s := newCluster(t)
+	a, b := owner("a"), owner("b")
+	first, second := c.addKubeconfig("first", "example.com/other"), c.addKubeconfig("second")
+	move := func(o manifests.Owner, former, secret string) {
+		t.Helper()
+		if err := s.Finalizers.Move(t.Context(), o, former, secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(a, "", "first")
+	move(b, "", "first")
+	if !s.Finalizers.Has(first, a) || !s.Finalizers.Has(first, b) || s.Finalizers.Has(second, a) {
+		t.Errorf("got %q", first.GetFinalizers())
+	}
+	version := first.GetResourceVersion()
+	move(a, "", "first")
+	if first.GetResourceVersion() != version {
+		t.Error("a finalizer that exists is written again")
+	}
+	move(a, "first", "second")
+	if s.Finalizers.Has(first, a) || !s.Finalizers.Has(first, b) || !s.Finalizers.Has(second, a) {
+		t.Errorf("after a move: %q, %q", first.GetFinalizers(), second.GetFinalizers())
+	}
+	move(b, "first", "")
+	if _, held := first.GetLabels()[s.keys.name(labelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
+		t.Errorf("after the last of our finalizers was removed: %q, %v", first.GetFinalizers(), first.GetLabels())
+	}
+	move(b, "missing", "")
+	if err := s.Finalizers.Move(t.Context(), b, "", "missing"); !apierrors.IsNotFound(err) {
+		t.Errorf("a Secret that does not exist: got %v", err)
+	}
+	if err := s.Finalizers.Move(t.Context(), owner("elsewhere"), "", "first"); err == nil {
+		t.Error("a finalizer is added for a component of another cluster")
+	}
+}
+
+func TestAKubeconfigThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
+	c, s := newCluster(t)
+	secret := c.addKubeconfig("first", "example.com/other")
+	now := metav1.NewTime(start)
+	secret.SetDeletionTimestamp(&now)
+	err := s.Finalizers.Move(t.Context(), owner("a"), "", "first")
+	if p := condition.Of(err); p == nil || !p.Terminal || p.Reason != "ReferenceNotFound" {
+		t.Errorf("got %v", err)
+	}
+}

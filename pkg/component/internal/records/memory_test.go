@@ -1,0 +1,99 @@
+package records
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+func TestTheSecretsThatAStatusNamesAreOwned(t *testing.T) {
+	for name, c := range map[string]struct {
+		status metav1alpha1.Status
+		want   []Kind
+	}{
+		"nothing":            {},
+		"unknown phases":     {metav1alpha1.Status{PhaseRecord: PhasesUnknown}, nil},
+		"pending phases":     {metav1alpha1.Status{PhaseRecord: PhasesPending}, []Kind{Phases}},
+		"a pinned rendering": {metav1alpha1.Status{RenderedSet: "a"}, []Kind{Rendering}},
+		"an inventory":       {metav1alpha1.Status{InventoryRecord: &metav1alpha1.InventoryRecord{}}, []Kind{Inventory}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := OwnedBy("uid", &c.status); !slices.Equal(got.Kinds, c.want) {
+				t.Errorf("got %v", got.Kinds)
+			}
+		})
+	}
+}
+
+func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
+	cluster, s := newCluster(t)
+	m := &Memory{}
+	cluster.addKubeconfig("config", s.keys.ownerFinalizer(owner("app")))
+	write(t, s, owner("app"), Phases, "a")
+	m.SetOwned(OwnedBy("former", &metav1alpha1.Status{PhaseRecord: "a", TargetSecret: "config"}))
+	if _, ok := m.LeftBy("former"); ok {
+		t.Error("a component that exists left Secrets")
+	}
+	m.SetOwned(OwnedBy("successor", &metav1alpha1.Status{}))
+	left, ok := m.LeftBy("successor")
+	if !ok {
+		t.Fatal("the Secrets of the former component are forgotten")
+	}
+	cluster.refuse = func(verb, _ string) error {
+		if verb == "list" {
+			return forbidden()
+		}
+		return nil
+	}
+	if err := s.Release(t.Context(), m, owner("app"), left); err == nil {
+		t.Error("no error without a right")
+	}
+	cluster.refuse = nil
+	if err := s.Release(t.Context(), m, owner("app"), left); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.names("shop"), []string{"config"}) {
+		t.Errorf("left are %q", cluster.names("shop"))
+	}
+	for _, secret := range cluster.all() {
+		if len(secret.Finalizers) > 0 {
+			t.Errorf("finalizers of %s: %q", secret.Name, secret.Finalizers)
+		}
+	}
+}
+
+func TestTheLastRecordOfEachKindIsRemembered(t *testing.T) {
+	m := &Memory{}
+	m.SetID(Phases, "a")
+	m.SetID(Phases, "b")
+	if m.ID(Phases) != "b" || m.ID(Rendering) != "" {
+		t.Errorf("got %q and %q", m.ID(Phases), m.ID(Rendering))
+	}
+}
+
+func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
+	m := &Memory{}
+	secret := func(kind Kind, id string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: secretName(kind, "owner", id, 0)}}
+	}
+	for _, s := range []*metav1.PartialObjectMetadata{
+		secret(Rendering, "a"), secret(Inventory, "a"), secret(Inventory, "b"),
+	} {
+		m.AddUnnamedSecret(s)
+	}
+	unnamed := m.UnnamedInventories()
+	if m.evidenceOf(Rendering) != seen || m.evidenceOf(Phases) != noEvidence || len(unnamed) != 2 {
+		t.Errorf("got %d inventories, renderings %v, phases %v", len(unnamed), m.evidenceOf(Rendering), m.evidenceOf(Phases))
+	}
+	m.AddUnnamedSecret(secret(Inventory, "c"))
+	m.MarkStale(unnamed, func(s metav1.Object) bool { return IDOf(s.GetName()) == "b" })
+	if stale := m.staleSecrets(); len(stale) != 1 || IDOf(stale[0].Name) != "b" {
+		t.Errorf("got stale %v", stale)
+	}
+	if rest := m.UnnamedInventories(); len(rest) != 1 || IDOf(rest[0].Name) != "c" {
+		t.Errorf("undecided are %v", rest)
+	}
+}

@@ -1,0 +1,74 @@
+package records
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// collectInterval is how long the queue waits for further Secrets after the first.
+const collectInterval = time.Second
+
+// queue holds the Secrets that the Collector has to look at, each in its last version. It implements observe.Marks.
+type queue struct {
+	refused func(message string)
+
+	mu      sync.Mutex
+	secrets map[types.NamespacedName]*metav1.PartialObjectMetadata
+	filled  chan struct{}
+}
+
+func newQueue(refused func(message string)) *queue {
+	return &queue{
+		refused: refused, secrets: map[types.NamespacedName]*metav1.PartialObjectMetadata{}, filled: make(chan struct{}, 1),
+	}
+}
+
+// See implements observe.Marks.
+func (q *queue) See(secrets ...*metav1.PartialObjectMetadata) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, secret := range secrets {
+		q.secrets[client.ObjectKeyFromObject(secret)] = secret
+	}
+	select {
+	case q.filled <- struct{}{}:
+	default:
+	}
+}
+
+// Gone implements observe.Marks.
+func (q *queue) Gone(secret *metav1.PartialObjectMetadata) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.secrets, client.ObjectKeyFromObject(secret))
+}
+
+// Refused implements observe.Marks.
+func (q *queue) Refused(message string) { q.refused(message) }
+
+// take waits for a Secret, and then for collectInterval. It returns the content of the queue and empties it. It returns
+// nil when ctx ends.
+func (q *queue) take(ctx context.Context) []*metav1.PartialObjectMetadata {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-q.filled:
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-time.After(collectInterval):
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	secrets := slices.Collect(maps.Values(q.secrets))
+	clear(q.secrets)
+	return secrets
+}

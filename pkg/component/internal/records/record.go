@@ -1,0 +1,212 @@
+package records
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// Kind is the kind of a record. The names of its Secrets begin with it.
+type Kind string
+
+// The kinds of records.
+const (
+	// Phases are the manifests that are applied while the component is deleted.
+	Phases Kind = "phases"
+	// Rendering is a pinned rendering: a set of manifests that a second rendering of the same inputs would change.
+	Rendering Kind = "rendered"
+	// Inventory is an inventory that does not fit into the status.
+	Inventory Kind = "inventory"
+)
+
+// Values of Status.PhaseRecord that are no ids.
+const (
+	// PhasesPending means that there may be records of phases which the status does not name yet.
+	PhasesPending = "pending"
+	// PhasesUnknown means that the status was lost and rebuilt while Secrets could not be listed: it is not known
+	// whether there are records of phases and pinned renderings.
+	PhasesUnknown = "unknown"
+)
+
+// dataKey returns the key of the data of a Secret.
+func (k Kind) dataKey() string {
+	if k == Inventory {
+		return "inventory.json.gz"
+	}
+	return "manifests.json.gz"
+}
+
+const (
+	// maxPart bounds the bytes of a record in one Secret. In base64 and with its metadata, the Secret takes less than
+	// 512 KiB as JSON.
+	maxPart = 360 << 10
+	// maxRecord bounds the uncompressed size of a record that is read.
+	maxRecord = 64 << 20
+)
+
+// Record is a record without its content.
+type Record struct {
+	Kind Kind
+	// ID distinguishes the records of a kind. It is part of the names of the Secrets.
+	ID string
+	// Note is text for people. It must not contain secret values.
+	Note string
+	// ValuesLost is set on a rendering that replaces a lost one: its values differ from the applied ones.
+	ValuesLost bool
+	// Origin describes the inputs of a rendering, nil for other kinds.
+	Origin *Origin
+	// After identifies the inventory that this inventory replaces; see inventory references.
+	After string
+}
+
+// Origin describes the inputs that a rendering was made of. A status that was lost gets it back from the record.
+type Origin struct {
+	InputDigest                                string
+	Revision                                   int64
+	TargetCluster, TargetNamespace, TargetName string
+}
+
+// OriginOf returns the origin of a rendering of the current inputs of a status.
+func OriginOf(status *metav1alpha1.Status) *Origin {
+	return &Origin{
+		status.InputDigest, status.Revision, status.TargetCluster, status.TargetNamespace, status.TargetName,
+	}
+}
+
+// Restore enters the origin into a status.
+func (o Origin) Restore(status *metav1alpha1.Status) {
+	status.InputDigest, status.Revision = o.InputDigest, o.Revision
+	status.TargetCluster, status.TargetNamespace, status.TargetName = o.TargetCluster, o.TargetNamespace, o.TargetName
+}
+
+func (o Origin) text() string {
+	return strings.Join([]string{
+		o.InputDigest, strconv.FormatInt(o.Revision, 10), o.TargetCluster, o.TargetNamespace, o.TargetName,
+	}, "/")
+}
+
+// parseOrigin parses an annotation. It returns nil if the text is no origin.
+func parseOrigin(text string) *Origin {
+	parts := strings.Split(text, "/")
+	if len(parts) != 5 {
+		return nil
+	}
+	revision, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || revision <= 0 {
+		return nil
+	}
+	return &Origin{parts[0], revision, parts[2], parts[3], parts[4]}
+}
+
+// LostError is the error of a record that does not exist or cannot be decoded. A retry does not help.
+type LostError struct{ Cause string }
+
+// Error implements error.
+func (e *LostError) Error() string { return e.Cause }
+
+// IsLost reports whether err is a LostError.
+func IsLost(err error) bool {
+	_, ok := errors.AsType[*LostError](err)
+	return ok
+}
+
+// NamePrefix returns the common part of the names of the Secrets of a record. Secret number N has the name PREFIX-N.
+func NamePrefix(kind Kind, ownerID, id string) string {
+	return fmt.Sprintf("%s-%s-%s", kind, ownerID, id)
+}
+
+func secretName(kind Kind, ownerID, id string, part int) string {
+	return fmt.Sprintf("%s-%d", NamePrefix(kind, ownerID, id), part)
+}
+
+// IDOf returns the id of the record that a Secret is a part of.
+func IDOf(secretName string) string {
+	words := strings.Split(secretName, "-")
+	return words[max(0, len(words)-2)]
+}
+
+// HasID returns a function that selects the Secrets of the record with an id.
+func HasID(id string) func(metav1.PartialObjectMetadata) bool {
+	return func(secret metav1.PartialObjectMetadata) bool { return IDOf(secret.Name) == id }
+}
+
+// kindOf returns the kind of the record that a Secret is a part of, empty if the name is that of no record.
+func kindOf(secretName string) Kind {
+	for _, kind := range []Kind{Phases, Rendering, Inventory} {
+		if strings.HasPrefix(secretName, string(kind)+"-") {
+			return kind
+		}
+	}
+	return ""
+}
+
+// OfKind returns the Secrets that are parts of records of a kind.
+func OfKind(secrets []metav1.PartialObjectMetadata, kind Kind) []metav1.PartialObjectMetadata {
+	return slices.DeleteFunc(slices.Clone(secrets), func(secret metav1.PartialObjectMetadata) bool {
+		return kindOf(secret.Name) != kind
+	})
+}
+
+// isNamed reports whether a status names the record that a Secret is a part of. Secrets of other kinds count as named.
+func isNamed(status *metav1alpha1.Status, secretName string) bool {
+	switch kindOf(secretName) {
+	case Phases:
+		return IDOf(secretName) == status.PhaseRecord
+	case Rendering:
+		return IDOf(secretName) == status.RenderedSet
+	case Inventory:
+		return status.HasInventoryRecord() && strings.HasPrefix(secretName, status.InventoryRecord.Name+"-")
+	}
+	return true
+}
+
+// Encode returns content as compressed JSON, in parts that fit into one Secret each.
+func Encode(content any) (parts [][]byte, err error) {
+	var buffer bytes.Buffer
+	compressed := gzip.NewWriter(&buffer)
+	if err := json.NewEncoder(compressed).Encode(content); err != nil {
+		return nil, err
+	}
+	if err := compressed.Close(); err != nil {
+		return nil, err
+	}
+	return slices.Collect(slices.Chunk(buffer.Bytes(), maxPart)), nil
+}
+
+// decode reads the concatenated parts of a record into content. It returns a LostError if they cannot be decoded.
+func decode(data []byte, content any) error {
+	reader, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return &LostError{"the record is damaged: " + err.Error()}
+	}
+	text, err := io.ReadAll(io.LimitReader(reader, maxRecord))
+	if err != nil {
+		return &LostError{"the record is damaged: " + err.Error()}
+	}
+	if err := json.Unmarshal(text, content); err != nil {
+		return &LostError{"the record is damaged, or another version wrote it"}
+	}
+	return nil
+}
+
+// dataOf returns the part of a record that a Secret has. It returns a LostError if the data is not valid base64.
+func dataOf(secret *unstructured.Unstructured, kind Kind) ([]byte, error) {
+	text, _, _ := unstructured.NestedString(secret.Object, "data", kind.dataKey())
+	part, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, &LostError{fmt.Sprintf("the record in Secret %s/%s is damaged", secret.GetNamespace(), secret.GetName())}
+	}
+	return part, nil
+}

@@ -1,0 +1,381 @@
+package records
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var secretResource = corev1.SchemeGroupVersion.WithResource("secrets")
+
+// Options configure a Store.
+type Options struct {
+	// Reconciler is the name of the reconciler: the field manager, and the prefix of labels and annotations.
+	Reconciler string
+	// Namespace is the namespace of the records of cluster-scoped components.
+	Namespace string
+	// Dynamic and Metadata are clients of the cluster of the components, as the operator.
+	Dynamic  dynamic.Interface
+	Metadata metadata.Interface
+	// NamespaceGoes reports whether a namespace is being deleted or does not exist.
+	NamespaceGoes func(ctx context.Context, namespace string) bool
+	// VerifyCluster is called before a write for a component. It returns an error unless the owner id of the component
+	// has the id of the cluster that it is in.
+	VerifyCluster func(ctx context.Context, name types.NamespacedName) error
+	Clock         clock.PassiveClock
+}
+
+// Store reads, writes and deletes the records of components. It is safe for concurrent use.
+//
+// Records have no owner label and are in no inventory, because they are no dependents. They have a finalizer, so that
+// they outlive their namespace; see accessReview for the exception.
+type Store struct {
+	Options
+	// Finalizers are the finalizers on Secrets with kubeconfigs.
+	Finalizers Finalizers
+
+	keys   keys
+	review accessReview
+}
+
+// NewStore returns a store.
+func NewStore(o Options) *Store {
+	return &Store{
+		Options: o, keys: keys(o.Reconciler),
+		Finalizers: Finalizers{keys: keys(o.Reconciler), metadata: o.Metadata, verifyCluster: o.VerifyCluster},
+		review:     accessReview{dynamic: o.Dynamic, clock: o.Clock},
+	}
+}
+
+// Get reads a Secret.
+type Get func(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error)
+
+// NamespaceOf returns the namespace of the records of an owner. Cluster-scoped components have a common one: the
+// namespaces of their dependents may be dependents themselves.
+func (s *Store) NamespaceOf(owner manifests.Owner) string {
+	if owner.Namespace == "" {
+		return s.Namespace
+	}
+	return owner.Namespace
+}
+
+// Problem returns the condition error of a failed request about records. action names what failed, in the infinitive.
+func Problem(action string, err error) error {
+	p := &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("%s: %v", action, err)}
+	if apitext.MissingRight(err) {
+		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
+		p.Message += "; " + rights.Grant
+	}
+	return p
+}
+
+// Unreachable reports whether err is a refusal that no grant will change: the namespace of the records is being
+// deleted. The records are deleted with it, unless their finalizer remains.
+func (s *Store) Unreachable(ctx context.Context, owner manifests.Owner, err error) bool {
+	return apierrors.IsForbidden(err) && s.NamespaceGoes(ctx, s.NamespaceOf(owner))
+}
+
+// Write writes the Secrets of a record, one for each part (see Encode). It overwrites Secrets that exist: a crash may
+// have prevented the status from naming them.
+func (s *Store) Write(ctx context.Context, owner manifests.Owner, rec Record, parts [][]byte) error {
+	if err := s.VerifyCluster(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); err != nil {
+		return err
+	}
+	secrets := s.Dynamic.Resource(secretResource).Namespace(s.NamespaceOf(owner))
+	annotations := s.keys.annotations(owner, rec, len(parts), s.Clock.Now().UTC().Format(timeFormat))
+	// The common namespace of cluster-scoped components is not deleted with a component.
+	withFinalizer := owner.Namespace == "" || s.review.mayPatchAnywhere(ctx)
+	for i, part := range parts {
+		secret := s.secret(owner, rec, i, annotations, part)
+		if withFinalizer {
+			secret.SetFinalizers([]string{s.keys.finalizer()})
+		}
+		apply := metav1.ApplyOptions{FieldManager: s.Reconciler, Force: true}
+		if _, err := secrets.Apply(ctx, secret.GetName(), secret, apply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) secret(
+	owner manifests.Owner, rec Record, number int, annotations map[string]any, part []byte,
+) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata": map[string]any{
+			"namespace":   s.NamespaceOf(owner),
+			"name":        secretName(rec.Kind, owner.ID(), rec.ID, number),
+			"labels":      map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(labelHeld): "true"},
+			"annotations": annotations,
+		},
+		"data": map[string]any{rec.Kind.dataKey(): base64.StdEncoding.EncodeToString(part)},
+	}}
+}
+
+// OriginOf returns the origin of the rendering that a Secret is a part of, nil if it has none.
+func (s *Store) OriginOf(secret metav1.Object) *Origin {
+	return parseOrigin(secret.GetAnnotations()[s.keys.name(annotationOrigin)])
+}
+
+// After returns the reference of the inventory that the inventory in a Secret replaces, empty if it is not known.
+func (s *Store) After(secret metav1.Object) string {
+	return secret.GetAnnotations()[s.keys.name(annotationAfter)]
+}
+
+// Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist or
+// cannot be decoded.
+func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id string, content any) (Record, error) {
+	rec := Record{Kind: kind, ID: id}
+	prefix := NamePrefix(kind, owner.ID(), id)
+	data, err := readParts(ctx, s.Get, kind, s.NamespaceOf(owner), prefix, 1, func(secret *unstructured.Unstructured) int {
+		rec.Note = secret.GetAnnotations()[s.keys.name(annotationNote)]
+		rec.ValuesLost = secret.GetAnnotations()[s.keys.name(annotationValuesLost)] != ""
+		rec.Origin = s.OriginOf(secret)
+		parts, _ := strconv.Atoi(secret.GetAnnotations()[s.keys.name(annotationParts)])
+		return parts
+	})
+	if err != nil {
+		return Record{}, err
+	}
+	return rec, decode(data, content)
+}
+
+// Get reads a Secret; see type Get.
+func (s *Store) Get(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	return s.Dynamic.Resource(secretResource).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+}
+
+// ReadInventory reads the lines of an inventory. It returns a LostError if a part is missing or damaged.
+func ReadInventory(ctx context.Context, get Get, from metav1alpha1.InventoryRecord) ([]string, error) {
+	data, err := readParts(ctx, get, Inventory, from.Namespace, from.Name, int(from.Parts), nil)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	return lines, decode(data, &lines)
+}
+
+// readParts reads the data of a number of Secrets, with the names prefix-0, prefix-1 and so on. If visit is not nil, it
+// is called with each Secret, and returns the number of parts from then on.
+func readParts(
+	ctx context.Context, get Get, kind Kind, namespace, prefix string, parts int,
+	visit func(*unstructured.Unstructured) int,
+) ([]byte, error) {
+	var data []byte
+	for i := 0; i < parts; i++ {
+		name := types.NamespacedName{Namespace: namespace, Name: fmt.Sprintf("%s-%d", prefix, i)}
+		secret, err := get(ctx, name)
+		if apierrors.IsNotFound(err) {
+			return nil, &LostError{fmt.Sprintf("Secret %s with a part of the record does not exist", name)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if visit != nil {
+			parts = visit(secret)
+		}
+		part, err := dataOf(secret, kind)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, part...)
+	}
+	return data, nil
+}
+
+// List returns the metadata of the Secrets of all records of an owner. It reads no data.
+func (s *Store) List(ctx context.Context, owner manifests.Owner) ([]metav1.PartialObjectMetadata, error) {
+	secrets := s.Metadata.Resource(secretResource).Namespace(s.NamespaceOf(owner))
+	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: s.keys.name(LabelRecord) + "=" + owner.ID()})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// ListKind returns those Secrets of List that are parts of records of a kind.
+func (s *Store) ListKind(
+	ctx context.Context, owner manifests.Owner, kind Kind,
+) ([]metav1.PartialObjectMetadata, error) {
+	found, err := s.List(ctx, owner)
+	return OfKind(found, kind), err
+}
+
+// Latest returns the id of the record that counts among the complete records in secrets, which are of one kind: the
+// record with the id named, or else the record that was written last. It is empty if no record is complete.
+func (s *Store) Latest(secrets []metav1.PartialObjectMetadata, named string) string {
+	parts, written := map[string]int{}, map[string]string{}
+	for i := range secrets {
+		id, annotations := IDOf(secrets[i].Name), secrets[i].Annotations
+		parts[id]++
+		if strconv.Itoa(parts[id]) == annotations[s.keys.name(annotationParts)] {
+			written[id] = annotations[s.keys.name(annotationWritten)]
+		}
+	}
+	if _, ok := written[named]; ok {
+		return named
+	}
+	latest := ""
+	for _, id := range slices.Sorted(maps.Keys(written)) {
+		if latest == "" || written[id] > written[latest] {
+			latest = id
+		}
+	}
+	return latest
+}
+
+// ReadLatestInventory returns the lines of the inventory that was written last among secrets, nil if none is complete.
+// It returns a LostError if the inventory cannot be read.
+func (s *Store) ReadLatestInventory(
+	ctx context.Context, owner manifests.Owner, secrets []metav1.PartialObjectMetadata,
+) ([]string, error) {
+	id := s.Latest(secrets, "")
+	if id == "" {
+		return nil, nil
+	}
+	latest := secrets[slices.IndexFunc(secrets, HasID(id))]
+	parts, err := strconv.ParseInt(latest.Annotations[s.keys.name(annotationParts)], 10, 32)
+	if err != nil {
+		return nil, nil
+	}
+	return ReadInventory(ctx, s.Get, metav1alpha1.InventoryRecord{
+		Namespace: latest.Namespace, Name: NamePrefix(Inventory, owner.ID(), id), Parts: int32(parts),
+	})
+}
+
+// Delete deletes the records of a kind except the record with the id named, which may be empty. Records that are
+// unreachable are left to the deletion of their namespace.
+func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
+	err := s.deleteAll(ctx, owner, kind, named)
+	if s.Unreachable(ctx, owner, err) {
+		log.FromContext(ctx).Info(
+			"the namespace of the records is being deleted, and they cannot be deleted before; "+
+				"if it waits for them, remove the finalizer by hand",
+			"namespace", s.NamespaceOf(owner), "records", kind, "finalizer", s.keys.finalizer(), "cause", err.Error())
+		return nil
+	}
+	return err
+}
+
+func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
+	found, err := s.ListKind(ctx, owner, kind)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if named != "" && IDOf(found[i].Name) == named {
+			continue
+		}
+		if err := s.deleteSecret(ctx, &found[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteUnnamed deletes the records of a kind that the status does not name, if memory says that there may be some. If
+// nobody has seen one, and Secrets cannot be listed, it does nothing, and the next call tries again.
+func (s *Store) DeleteUnnamed(
+	ctx context.Context, m *Memory, owner manifests.Owner, kind Kind, named string,
+) error {
+	evidence := m.evidenceOf(kind)
+	switch evidence {
+	case noEvidence:
+		return nil
+	case notListed:
+		if _, err := s.ListKind(ctx, owner, kind); apierrors.IsForbidden(err) {
+			return nil
+		}
+	case seen:
+	}
+	if err := s.Delete(ctx, owner, kind, named); err != nil {
+		return err
+	}
+	m.dropEvidence(kind)
+	return nil
+}
+
+// Release removes the finalizers of a component that is gone, and deletes its records. owner is the component, and left
+// is what Memory.LeftBy returned for it.
+func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, left Owned) error {
+	if err := s.Finalizers.Remove(ctx, owner, left.Kubeconfig); err != nil {
+		return err
+	}
+	for _, kind := range left.Kinds {
+		if err := s.Delete(ctx, owner, kind, ""); err != nil {
+			return fmt.Errorf("delete the records of %s/%s, which is gone: %w", owner.Namespace, owner.Name, err)
+		}
+	}
+	m.released()
+	return nil
+}
+
+// DeleteStale deletes the Secrets of stale inventories. They are identified by UID, so that a Secret of the same name
+// that another operator process has written since is not deleted.
+func (s *Store) DeleteStale(ctx context.Context, m *Memory) error {
+	stale := m.staleSecrets()
+	for i := range stale {
+		if err := s.deleteChanged(ctx, &stale[i]); err != nil {
+			return fmt.Errorf("delete Secret %s/%s of a stale inventory: %w", stale[i].Namespace, stale[i].Name, err)
+		}
+	}
+	m.SetStale(nil)
+	return nil
+}
+
+// deleteChanged deletes a Secret even if it changed since it was read, but not another Secret of the same name.
+func (s *Store) deleteChanged(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
+	err := s.deleteSecret(ctx, secret)
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
+	newer, err := secrets.Get(ctx, secret.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && newer.UID != secret.UID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.deleteSecret(ctx, newer)
+}
+
+// deleteSecret removes the finalizer of a Secret, and deletes it. The error is a conflict if the Secret changed since
+// it was read.
+func (s *Store) deleteSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
+	patch, err := finalizerPatch(secret, s.keys.finalizer(), false, nil)
+	if err != nil {
+		return err
+	}
+	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
+	options := metav1.PatchOptions{FieldManager: s.Reconciler}
+	freed, err := secrets.Patch(ctx, secret.Name, types.MergePatchType, patch, options)
+	if err == nil && freed.DeletionTimestamp == nil {
+		sameObject := metav1.NewUIDPreconditions(string(secret.UID))
+		err = secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: sameObject})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,302 @@
+package records
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestWhichRecordOfPhasesCounts(t *testing.T) {
+	_, s := newCluster(t)
+	// All were created in the same second, as far as the API server tells.
+	at := func(nanoseconds int) string { return time.Unix(1000, int64(nanoseconds)).UTC().Format(timeFormat) }
+	part := func(digest string, number int, parts, written string) metav1.PartialObjectMetadata {
+		var secret metav1.PartialObjectMetadata
+		secret.SetName(secretName(Phases, "owner", digest, number))
+		secret.SetAnnotations(map[string]string{
+			s.keys.name(annotationParts): parts, s.keys.name(annotationWritten): written,
+		})
+		return secret
+	}
+	former, latter := part("b", 0, "1", at(9)), part("a", 0, "1", at(10))
+	for _, c := range []struct {
+		name  string
+		found []metav1.PartialObjectMetadata
+		named string
+		want  string
+	}{
+		{"none where there is none", nil, "a", ""},
+		{"the one that was written last", []metav1.PartialObjectMetadata{former, latter}, "", "a"},
+		{"the one that was written last, whatever comes first", []metav1.PartialObjectMetadata{latter, former}, "", "a"},
+		{
+			"the one that the status names, whatever was written after it",
+			[]metav1.PartialObjectMetadata{former, latter}, "b", "b",
+		},
+		{"not one that the status names and nobody finds", []metav1.PartialObjectMetadata{former}, "a", "b"},
+		{
+			"not one of which a part is missing",
+			[]metav1.PartialObjectMetadata{former, part("a", 1, "2", at(10))}, "a", "b",
+		},
+		{
+			"one of several parts",
+			[]metav1.PartialObjectMetadata{former, part("a", 0, "2", at(10)), part("a", 1, "2", at(10))}, "", "a",
+		},
+		{
+			"the same one, where the times are equal or lost",
+			[]metav1.PartialObjectMetadata{part("b", 0, "1", ""), part("a", 0, "1", "")}, "", "a",
+		},
+		{"not one that says nothing of its parts", []metav1.PartialObjectMetadata{part("a", 0, "", at(1))}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := s.Latest(c.found, c.named); got != c.want {
+				t.Errorf("%q counts, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestARecordIsReadAsItWasWritten(t *testing.T) {
+	c, s := newCluster(t)
+	origin := Origin{InputDigest: "inputs", Revision: 7, TargetCluster: "there", TargetNamespace: "ns", TargetName: "n"}
+	noise := make([]byte, 2*maxPart)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	content := []string{"first", base64.StdEncoding.EncodeToString(noise)}
+	parts, err := Encode(content)
+	if err != nil || len(parts) < 2 {
+		t.Fatalf("%d parts: %v", len(parts), err)
+	}
+	written := Record{Kind: Rendering, ID: "one", Note: "a note", ValuesLost: true, Origin: &origin}
+	if err := s.Write(t.Context(), owner("app"), written, parts); err != nil {
+		t.Fatal(err)
+	}
+	if names := c.names("shop"); len(names) != len(parts) {
+		t.Errorf("got Secrets %q", names)
+	}
+	var read []string
+	rec, err := s.Read(t.Context(), owner("app"), Rendering, "one", &read)
+	if err != nil || !slices.Equal(read, content) {
+		t.Fatalf("got %d lines: %v", len(read), err)
+	}
+	var status metav1alpha1.Status
+	rec.Origin.Restore(&status)
+	if *OriginOf(&status) != origin {
+		t.Errorf("got origin %v", rec.Origin)
+	}
+	rec.Origin = written.Origin
+	if rec != written {
+		t.Errorf("got %+v", rec)
+	}
+	if err := s.Write(t.Context(), owner("elsewhere"), written, parts); err == nil {
+		t.Error("a record is written for a component of another cluster")
+	}
+}
+
+func TestARecordIsLost(t *testing.T) {
+	for name, damage := range map[string]func(c *cluster, name types.NamespacedName){
+		"without its Secret": func(c *cluster, name types.NamespacedName) { delete(c.secrets, name) },
+		"with data that is no base64": func(c *cluster, name types.NamespacedName) {
+			must(unstructured.SetNestedField(c.secrets[name].Object, "%", "data", Inventory.dataKey()))
+		},
+		"with data that is not compressed": func(c *cluster, name types.NamespacedName) {
+			must(unstructured.SetNestedField(c.secrets[name].Object, "YQ==", "data", Inventory.dataKey()))
+		},
+		"with other content": func(c *cluster, name types.NamespacedName) {
+			parts, err := Encode("text")
+			must(err)
+			text := base64.StdEncoding.EncodeToString(parts[0])
+			must(unstructured.SetNestedField(c.secrets[name].Object, text, "data", Inventory.dataKey()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(t)
+			prefix := NamePrefix(Inventory, owner("app").ID(), "one")
+			secret := types.NamespacedName{Namespace: "shop", Name: write(t, s, owner("app"), Inventory, "one")}
+			from := metav1alpha1.InventoryRecord{Namespace: "shop", Name: prefix, Parts: 1}
+			if lines, err := ReadInventory(t.Context(), s.Get, from); err != nil || len(lines) != 2 {
+				t.Fatalf("got %q, %v", lines, err)
+			}
+			damage(c, secret)
+			if _, err := ReadInventory(t.Context(), s.Get, from); !IsLost(err) {
+				t.Errorf("the inventory: got %v", err)
+			}
+			var lines []string
+			if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); !IsLost(err) {
+				t.Errorf("the record: got %v", err)
+			}
+		})
+	}
+	c, s := newCluster(t)
+	c.refuse = func(string, string) error { return errors.New("reset") }
+	var lines []string
+	if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); err == nil || IsLost(err) {
+		t.Errorf("a request that failed: got %v", err)
+	}
+}
+
+func TestTheLatestInventoryIsRead(t *testing.T) {
+	c, s := newCluster(t)
+	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), nil); lines != nil || err != nil {
+		t.Errorf("got %q, %v of nothing", lines, err)
+	}
+	write(t, s, owner("app"), Inventory, "former")
+	c.clock.SetTime(start.Add(time.Second))
+	latest := write(t, s, owner("app"), Inventory, "latest")
+	delete(c.secrets[types.NamespacedName{Namespace: "shop", Name: latest}].Object, "data")
+	secrets, err := s.ListKind(t.Context(), owner("app"), Inventory)
+	if err != nil || len(secrets) != 2 {
+		t.Fatalf("got %d Secrets: %v", len(secrets), err)
+	}
+	if _, err := s.ReadLatestInventory(t.Context(), owner("app"), secrets); !IsLost(err) {
+		t.Errorf("of the latest inventory, which is damaged: got %v", err)
+	}
+	former := slices.DeleteFunc(secrets, HasID("latest"))
+	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), former); err != nil || len(lines) != 2 {
+		t.Errorf("got %q, %v", lines, err)
+	}
+}
+
+func TestRecordsAreDeletedByKindAndOwner(t *testing.T) {
+	c, s := newCluster(t)
+	named := write(t, s, owner("app"), Phases, "named")
+	write(t, s, owner("app"), Phases, "other")
+	rendering := write(t, s, owner("app"), Rendering, "named")
+	others := write(t, s, owner("b"), Phases, "other")
+	if err := s.Delete(t.Context(), owner("app"), Phases, "named"); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Sorted(slices.Values([]string{named, rendering, others}))
+	if got := c.names("shop"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	c.refuse = func(string, string) error { return forbidden() }
+	if err := s.Delete(t.Context(), owner("app"), Phases, ""); !apierrors.IsForbidden(err) {
+		t.Errorf("got %v without a right", err)
+	}
+	c.ending = []string{"shop"}
+	if err := s.Delete(t.Context(), owner("app"), Phases, ""); err != nil {
+		t.Errorf("got %v in a namespace that is being deleted", err)
+	}
+}
+
+func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
+	c, s := newCluster(t)
+	m := &Memory{}
+	drop := func() error { return s.DeleteUnnamed(t.Context(), m, owner("app"), Phases, "named") }
+	write(t, s, owner("app"), Phases, "other")
+	if err := drop(); err != nil || len(c.secrets) != 1 {
+		t.Errorf("without evidence: %v, %d Secrets", err, len(c.secrets))
+	}
+	m.AddUnlisted()
+	c.refuse = func(string, string) error { return forbidden() }
+	if err := drop(); err != nil || m.evidenceOf(Phases) != notListed {
+		t.Errorf("that cannot be listed: %v", err)
+	}
+	m.AddUnnamed(Phases)
+	m.AddUnlisted()
+	if err := drop(); !apierrors.IsForbidden(err) {
+		t.Errorf("that were seen and cannot be listed: %v", err)
+	}
+	c.refuse = nil
+	if err := drop(); err != nil || len(c.secrets) != 0 || m.evidenceOf(Phases) != noEvidence {
+		t.Errorf("that can be deleted: %v, %d Secrets", err, len(c.secrets))
+	}
+}
+
+func TestStaleSecretsAreDeletedByUID(t *testing.T) {
+	c, s := newCluster(t)
+	m := &Memory{}
+	write(t, s, owner("app"), Inventory, "stale")
+	write(t, s, owner("app"), Inventory, "changed")
+	write(t, s, owner("app"), Inventory, "gone")
+	replaced := write(t, s, owner("app"), Inventory, "replaced")
+	secrets, err := s.ListKind(t.Context(), owner("app"), Inventory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.SetStale(secrets)
+	for name, secret := range c.secrets {
+		switch IDOf(name.Name) {
+		case "changed":
+			c.add(secret)
+		case "gone":
+			delete(c.secrets, name)
+		case "replaced":
+			secret.SetUID("new")
+			c.add(secret)
+		}
+	}
+	c.refuse = func(verb, name string) error {
+		if verb == "patch" && IDOf(name) == "stale" {
+			return forbidden()
+		}
+		return nil
+	}
+	if err := s.DeleteStale(t.Context(), m); !apierrors.IsForbidden(err) || len(m.staleSecrets()) != 4 {
+		t.Errorf("without a right: got %v", err)
+	}
+	c.refuse = nil
+	if err := s.DeleteStale(t.Context(), m); err != nil || len(m.staleSecrets()) != 0 {
+		t.Errorf("got %v", err)
+	}
+	if got := c.names("shop"); !slices.Equal(got, []string{replaced}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+func TestWhereRecordsAre(t *testing.T) {
+	_, s := newCluster(t)
+	if got := s.NamespaceOf(owner("app")); got != "shop" {
+		t.Errorf("got %q", got)
+	}
+	if got := s.NamespaceOf(manifests.Owner{Name: "app"}); got != "operator" {
+		t.Errorf("got %q for a cluster-scoped component", got)
+	}
+}
+
+func TestFailedRequestsForRecordsBecomeConditions(t *testing.T) {
+	if got := condition.Of(Problem("read the record", errors.New("reset"))); got.Terminal || got.Message != "read the record: reset" {
+		t.Errorf("got %+v", got)
+	}
+	denied := errors.New(`User "op" cannot list resource "secrets"`)
+	refused := apierrors.NewForbidden(secretResource.GroupResource(), "", denied)
+	if got := condition.Of(Problem("read the record", refused)); !got.Terminal {
+		t.Logf("%v", refused)
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestNoSecretThatIsWrittenIsLarge(t *testing.T) {
+	name := strings.Repeat("n", 253)
+	owner := manifests.Owner{Cluster: name, Reconciler: name, Group: name, Kind: name[:63], Namespace: name[:63], Name: name}
+	s := NewStore(Options{Reconciler: name})
+	noise := make([]byte, 2*maxPart)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	parts, err := Encode(base64.StdEncoding.EncodeToString(noise))
+	if err != nil || len(parts) < 2 {
+		t.Fatalf("%d parts: %v", len(parts), err)
+	}
+	origin := &Origin{name, 1 << 40, name, name, name}
+	rec := Record{Kind: Rendering, ID: name[:16], Note: strings.Repeat(name+", ", 20), Origin: origin}
+	text, err := json.Marshal(s.secret(owner, rec, 0, s.keys.annotations(owner, rec, len(parts), timeFormat), parts[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", len(text))
+	if len(text) > 512<<10-8<<10 {
+		t.Errorf("%d bytes", len(text))
+	}
+}
