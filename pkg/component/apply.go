@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -81,7 +82,7 @@ func unrendered(err error) (outcome.Outcome, error) {
 func (r *Reconciler[T]) enter(ctx context.Context, component T, in inputs, rendered rendering, p Pass) error {
 	st := component.GetStatus()
 	before := st.DeepCopy()
-	st.Identity = identityText(p.Owner.Cluster, component.GetUID())
+	st.Identity = components.Identity(p.Owner.Cluster, component.GetUID())
 	err := r.begin(st, in, rendered, p.Inventory)
 	if err == nil {
 		err = r.keep(ctx, component, p.Owner, rendered.draft)
@@ -119,7 +120,7 @@ func validate(component Component) error {
 
 // recorded returns who owns the dependents, and their record. Where there is one, our finalizer guards it, also when somebody removed it.
 func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (manifests.Owner, []metav1alpha1.InventoryEntry, error) {
-	owner, err := r.owner(ctx, component)
+	owner, err := r.owners.Of(ctx, component)
 	if err != nil {
 		return owner, nil, err
 	}
@@ -128,7 +129,7 @@ func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (m
 		err = r.findRecords(ctx, component, owner)
 	}
 	if err == nil && len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
-		err = r.hold(ctx, component)
+		err = r.components.AddFinalizer(ctx, component)
 	}
 	return owner, r.withSuspects(client.ObjectKeyFromObject(component), inventory), err
 }
@@ -136,18 +137,18 @@ func (r *Reconciler[T]) recorded(ctx context.Context, component T, e *Engine) (m
 // newPass returns what applying and deleting have in common.
 func (r *Reconciler[T]) newPass(component T, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) Pass {
 	// Watches wake while the component is written to, and what it is called is not to be read then.
-	name, recorded := client.ObjectKeyFromObject(component), markOf(component.GetStatus())
+	name, recorded := client.ObjectKeyFromObject(component), components.RefOf(component.GetStatus())
 	return Pass{
-		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(), Superseded: r.flights.superseded(name),
+		Owner: owner, Inventory: inventory, Policies: policiesOf(component), Now: r.clock.Now(), Superseded: r.passes.Superseded(name),
 		Record: func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			err := r.record(ctx, component, recorded, inventory)
 			if err == nil {
-				recorded = markOf(component.GetStatus())
+				recorded = components.RefOf(component.GetStatus())
 			}
 			return err
 		},
-		Before:  func(ctx context.Context) error { return r.certain(ctx, name) },
-		Confirm: func(ctx context.Context) error { return r.confirm(ctx, component, recorded) },
+		Before:  func(ctx context.Context) error { return r.owners.VerifyCluster(ctx, name) },
+		Confirm: func(ctx context.Context) error { return r.components.Confirm(ctx, component, recorded) },
 		Wake:    func() { r.wake(name) },
 	}
 }
@@ -233,9 +234,9 @@ func (r *Reconciler[T]) begin(status *metav1alpha1.Status, in inputs, rendered r
 
 // record persists an inventory, behind the finalizer: without it a deletion could outrun us. The resource version fences operators of
 // the same name.
-func (r *Reconciler[T]) record(ctx context.Context, component T, recorded mark, inventory []metav1alpha1.InventoryEntry) error {
+func (r *Reconciler[T]) record(ctx context.Context, component T, recorded components.InventoryRef, inventory []metav1alpha1.InventoryEntry) error {
 	defer r.vitals.meter.Time(metrics.StepRecord)()
-	if err := r.hold(ctx, component); err != nil {
+	if err := r.components.AddFinalizer(ctx, component); err != nil {
 		return err
 	}
 	if err := r.protectKubeconfig(ctx, component); err != nil {
@@ -246,5 +247,5 @@ func (r *Reconciler[T]) record(ctx context.Context, component T, recorded mark, 
 	}
 	deleting := !component.GetDeletionTimestamp().IsZero()
 	*component.GetStatus() = status.Recorded(*component.GetStatus(), component.GetGeneration(), deleting, r.clock.Now())
-	return r.writeStatus(ctx, component, recorded)
+	return r.components.WriteStatus(ctx, component, recorded)
 }

@@ -3,7 +3,6 @@ package component
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -22,7 +21,7 @@ func (r *Reconciler[T]) delete(ctx context.Context, component T) (outcome.Outcom
 	if !r.concerns(component) {
 		return outcome.Outcome{}, nil
 	}
-	if others := r.foreignFinalizers(component); len(others) > 0 {
+	if others := components.OtherFinalizers(component, r.Finalizer()); len(others) > 0 {
 		return outcome.Outcome{}, &condition.Error{
 			Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
 			Message: fmt.Sprintf("dependents stay until the finalizers of others are gone: %s", strings.Join(others, ", ")),
@@ -78,7 +77,7 @@ func (r *Reconciler[T]) concerns(component T) bool {
 
 // hasNothing says that no dependent was ever created, as far as anybody knows.
 func (r *Reconciler[T]) hasNothing(component T) bool {
-	return markOf(component.GetStatus()).empty() && !r.damaged(component) &&
+	return components.RefOf(component.GetStatus()).Empty() && !components.Damaged(component, r.Finalizer()) &&
 		len(r.suspects.of(client.ObjectKeyFromObject(component)).inventory) == 0
 }
 
@@ -92,23 +91,19 @@ func orLetGo(err error) error {
 	return &p
 }
 
-func (r *Reconciler[T]) foreignFinalizers(component client.Object) []string {
-	return slices.DeleteFunc(slices.Clone(component.GetFinalizers()), func(f string) bool { return f == r.Finalizer() })
-}
-
 // settle records that nothing is left, before the Secrets go that lead there: the kubeconfig of the target, and the records of phases and of
 // the inventory. A crash in between must not make the next pass look for them.
 func (r *Reconciler[T]) settle(ctx context.Context, component T) error {
 	status := component.GetStatus()
-	recorded := markOf(status)
-	if recorded.empty() && !r.damaged(component) || status.TargetSecret == "" && status.PhaseRecord == "" && !status.HasInventoryRecord() {
+	recorded := components.RefOf(status)
+	if recorded.Empty() && !components.Damaged(component, r.Finalizer()) || status.TargetSecret == "" && status.PhaseRecord == "" && !status.HasInventoryRecord() {
 		return nil
 	}
 	if err := r.keepInventory(ctx, component, recorded, nil); err != nil {
 		return err
 	}
 	status.AppliedDigest = ""
-	return r.writeStatus(ctx, component, recorded)
+	return r.components.WriteStatus(ctx, component, recorded)
 }
 
 // releaseDone lets a component go whose deletion came to its end with this pass, which failed by failure, if at all.
@@ -126,7 +121,7 @@ func (r *Reconciler[T]) releaseDone(ctx context.Context, component T, o outcome.
 
 // release lets the component go: its dependents are gone.
 func (r *Reconciler[T]) release(ctx context.Context, component T) error {
-	owner, err := r.owner(ctx, component)
+	owner, err := r.owners.Of(ctx, component)
 	if err != nil {
 		return err
 	}
@@ -145,7 +140,7 @@ func (r *Reconciler[T]) release(ctx context.Context, component T) error {
 	if err := r.deleteInventories(ctx, component, owner); err != nil {
 		return err
 	}
-	if err := r.changeFinalizers(ctx, component, markOf(component.GetStatus()), controllerutil.RemoveFinalizer); err != nil {
+	if err := r.components.RemoveFinalizer(ctx, component); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	r.forget(client.ObjectKeyFromObject(component))

@@ -33,7 +33,7 @@ type dependents[T Component] struct {
 
 // Get implements DependentReader.
 func (d dependents[T]) Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error) {
-	owner, err := d.reconciler.owner(ctx, d.component)
+	owner, err := d.reconciler.owners.Of(ctx, d.component)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -94,52 +90,6 @@ func (f *fence) entries(inv plan.Inventory) plan.Inventory {
 	return created
 }
 
-// confirm reads the component, past the cache. The error is a conflict where it is not any more what this pass works for.
-func (r *Reconciler[T]) confirm(ctx context.Context, component T, recorded mark) error {
-	live, err := r.live(ctx, client.ObjectKeyFromObject(component))
-	if err != nil {
-		return err
-	}
-	return r.superseded(component, live, recorded)
-}
-
-// live reads a component from the API server. That it is gone is a conflict: whoever works for it has to stop.
-func (r *Reconciler[T]) live(ctx context.Context, name types.NamespacedName) (T, error) {
-	live, err := newComponent[T]()
-	if err != nil {
-		return live, err
-	}
-	err = r.reader.Get(ctx, name, live)
-	if apierrors.IsNotFound(err) {
-		return live, r.conflict(name, "it does not exist any more")
-	}
-	return live, err
-}
-
-// superseded returns a conflict where a newer version of a component differs from that of a pass in what the pass works with: identity,
-// spec, deletion, our finalizer, or the record, of which recorded is what was persisted when the pass began. All else (other metadata, an
-// author's part of the status) may change at any time, and so may the spec where the pass insists, as long as the component is not suspended.
-func (r *Reconciler[T]) superseded(component, newer T, recorded mark) error {
-	name := client.ObjectKeyFromObject(component)
-	switch {
-	case newer.GetUID() != component.GetUID():
-		return r.conflict(name, "it was created anew")
-	case newer.GetDeletionTimestamp().IsZero() != component.GetDeletionTimestamp().IsZero():
-		return r.conflict(name, "it is being deleted")
-	case newer.GetGeneration() != component.GetGeneration() && (!r.flights.insists(name) || isSuspended(newer)):
-		return r.conflict(name, "its spec changed")
-	case controllerutil.ContainsFinalizer(component, r.Finalizer()) && !controllerutil.ContainsFinalizer(newer, r.Finalizer()):
-		return r.conflict(name, "its finalizer was removed")
-	case !recorded.equal(markOf(newer.GetStatus())):
-		return r.conflict(name, "its record changed")
-	}
-	return nil
-}
-
-func (r *Reconciler[T]) conflict(name types.NamespacedName, cause string) error {
-	return apierrors.NewConflict(schema.GroupResource{Group: r.gvk.Group, Resource: r.gvk.Kind}, name.String(), fmt.Errorf("%s", cause))
-}
-
 // suspects are what passes created since a status was written last, and the engine that did.
 type suspects struct {
 	engine    *Engine
@@ -180,7 +130,7 @@ func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) rec
 	name := req.NamespacedName
 	if s := r.suspects.of(name); len(s.inventory) > 0 {
 		result, err := s.engine.delete(ctx, Pass{
-			Owner: r.ownerOf(name), Inventory: sortedEntries(s.inventory), Now: r.clock.Now(), Wake: func() { r.wake(name) },
+			Owner: r.owners.Known(name), Inventory: sortedEntries(s.inventory), Now: r.clock.Now(), Wake: func() { r.wake(name) },
 		})
 		switch {
 		case err == nil && result.Observing:
@@ -188,7 +138,7 @@ func (r *Reconciler[T]) vanished(ctx context.Context, req reconcile.Request) rec
 		case err != nil || !result.Done():
 			return reconcile.Result{RequeueAfter: r.schedules.of(name).Retry()}
 		}
-		s.engine.Forget(r.ownerOf(name))
+		s.engine.Forget(r.owners.Known(name))
 	}
 	if err := r.releaseVanished(ctx, name); err != nil {
 		log.FromContext(ctx).Error(err, "release the Secrets of a component that is gone")

@@ -121,7 +121,7 @@ func (r *Reconciler[T]) holdEarly(ctx context.Context, component T) error {
 		// So that a status without record is not taken for one that was lost.
 		status.Reconciler = r.name
 	}
-	return r.hold(ctx, component)
+	return r.components.AddFinalizer(ctx, component)
 }
 
 // deleteWithHooks deletes between the hooks that belong to it.

@@ -13,22 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
-
-func inventoryDigest(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	digest, err := manifests.Digest(lines)
-	if err != nil {
-		return ""
-	}
-	return digest
-}
 
 // inventory reads the record of a component. Where it is lost, or was edited, it is rebuilt from the owner labels before anything is
 // planned: nothing leaks, and nothing is pruned for want of a record.
@@ -55,7 +45,7 @@ func (r *Reconciler[T]) knownInventory(
 		return nil, nil, unreadInventory("cannot be read", lost)
 	}
 	entries, err := metav1alpha1.ParseInventory(lines)
-	if err == nil && lost == nil && !r.damaged(component) {
+	if err == nil && lost == nil && !components.Damaged(component, r.Finalizer()) {
 		return entries, nil, nil
 	}
 	found, err = e.search(ctx, owner, policiesOf(component).Or(e.defaults).Delete, e.searched(component, entries))
@@ -93,18 +83,18 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 	}
 	restoreTypes(component)
 	inventory, status := sortedEntries(rebuilt), component.GetStatus()
-	recorded := markOf(status)
+	recorded := components.RefOf(status)
 	if err := r.enterRebuilt(ctx, component, inventory, len(strays) > 0); err != nil {
 		return nil, err
 	}
-	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" && status.InventoryRecord == nil && recorded.empty() {
+	if len(inventory) == 0 && status.PhaseRecord == "" && status.RenderedSet == "" && status.InventoryRecord == nil && recorded.Empty() {
 		// There is nothing to look for again, should this pass not get as far as writing a status.
 		return inventory, nil
 	}
-	if err := r.writeStatus(ctx, component, recorded); err != nil {
+	if err := r.components.WriteStatus(ctx, component, recorded); err != nil {
 		return nil, err
 	}
-	if !r.damaged(component) {
+	if !components.Damaged(component, r.Finalizer()) {
 		r.setStale(client.ObjectKeyFromObject(component), strays, status)
 	}
 	return inventory, nil
@@ -114,12 +104,12 @@ func (r *Reconciler[T]) restore(ctx context.Context, component T, owner manifest
 func (r *Reconciler[T]) enterRebuilt(ctx context.Context, component T, inventory []metav1alpha1.InventoryEntry, strays bool) error {
 	status := component.GetStatus()
 	if len(inventory) > 0 && component.GetDeletionTimestamp().IsZero() {
-		if err := r.hold(ctx, component); err != nil {
+		if err := r.components.AddFinalizer(ctx, component); err != nil {
 			return err
 		}
 	}
-	recorded, named := markOf(status), status.InventoryRecord
-	if strays || recorded.secrets.Name != "" {
+	recorded, named := components.RefOf(status), status.InventoryRecord
+	if strays || recorded.Secrets().Name != "" {
 		status.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
 	if err := r.keepInventory(ctx, component, recorded, inventory); err != nil {
@@ -233,18 +223,18 @@ func (r *Reconciler[T]) setStale(
 // inventory is lost, all Secrets are needed to rebuild it.
 func (r *Reconciler[T]) markStale(ctx context.Context, component T) error {
 	name, status := client.ObjectKeyFromObject(component), component.GetStatus()
-	memory, recorded := r.secrets.of(name), markOf(status)
+	memory, recorded := r.secrets.of(name), components.RefOf(status)
 	unnamed := memory.UnnamedInventories()
 	isKnown := !status.HasInventoryRecord() || r.shelvedAs(name, status) != nil
-	if len(unnamed) == 0 || recorded.empty() || !isKnown || r.damaged(component) {
+	if len(unnamed) == 0 || recorded.Empty() || !isKnown || components.Damaged(component, r.Finalizer()) {
 		return nil
 	}
-	if err := r.confirm(ctx, component, recorded); err != nil {
+	if err := r.components.Confirm(ctx, component, recorded); err != nil {
 		return fmt.Errorf("confirm the component: %w", err)
 	}
 	memory.MarkStale(unnamed, func(secret metav1.Object) bool {
 		after := r.records.After(secret)
-		return after != "" && after != recorded.id() && !recorded.names(secret.GetName())
+		return after != "" && after != recorded.ID() && !recorded.Names(secret.GetName())
 	})
 	return nil
 }

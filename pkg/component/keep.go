@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -74,7 +75,7 @@ func (r *Reconciler[T]) keep(ctx context.Context, component T, owner manifests.O
 	if former == d.id && r.secrets.of(name).ID(records.Rendering) == d.id {
 		return r.deleteUnnamedRenderings(ctx, name, owner, d.id)
 	}
-	if err := r.hold(ctx, component); err != nil {
+	if err := r.components.AddFinalizer(ctx, component); err != nil {
 		return err
 	}
 	if former == "" {
@@ -127,7 +128,7 @@ func (r *Reconciler[T]) writeKept(ctx context.Context, component T, owner manife
 func (r *Reconciler[T]) nameRecord(ctx context.Context, component T, id string) error {
 	status := component.GetStatus()
 	status.RenderedSet = id
-	return r.writeStatus(ctx, component, markOf(status))
+	return r.components.WriteStatus(ctx, component, components.RefOf(status))
 }
 
 // keepNothing drops what is recorded.

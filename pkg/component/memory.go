@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
@@ -12,6 +13,7 @@ import (
 
 // memory is what this process knows of each component besides, until that is gone. It is lost with the process: what matters is recorded.
 type memory struct {
+	objects   objectMemories
 	schedules table[schedule.State]
 	contents  notes[map[observe.Reference]content]
 	// prepared are the components, by their UIDs, whose deletion was prepared by the author's hook.
@@ -26,6 +28,7 @@ type memory struct {
 
 // forget drops what is known of a component.
 func (m *memory) forget(name types.NamespacedName) {
+	m.objects.forget(name)
 	m.schedules.forget(name)
 	m.contents.forget(name)
 	m.prepared.forget(name)
@@ -34,6 +37,15 @@ func (m *memory) forget(name types.NamespacedName) {
 	m.shelves.forget(name)
 	m.missed.forget(name)
 }
+
+// objectMemories implements components.Memories.
+type objectMemories struct{ table[components.Memory] }
+
+// Of implements components.Memories.
+func (m *objectMemories) Of(name types.NamespacedName) *components.Memory { return m.of(name) }
+
+// Known implements components.Memories.
+func (m *objectMemories) Known(name types.NamespacedName) *components.Memory { return m.known(name) }
 
 // notes are what this process knows of components, one note each, until they are gone. The zero value is ready for use, by many at once.
 type notes[V any] struct {
@@ -100,6 +112,13 @@ func (t *table[V]) of(name types.NamespacedName) *V {
 	part := new(V)
 	t.byName[name] = part
 	return part
+}
+
+// known returns the part of a component, nil if there is none.
+func (t *table[V]) known(name types.NamespacedName) *V {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byName[name]
 }
 
 func (t *table[V]) forget(name types.NamespacedName) {

@@ -28,24 +28,3 @@ func TestNothingIsKnownOfAComponentThatIsGone(t *testing.T) {
 		t.Error("a note is kept that nobody wants to keep")
 	}
 }
-
-func TestWhereComponentsLive(t *testing.T) {
-	name := types.NamespacedName{Namespace: "shop", Name: "app"}
-	var r residence
-	if _, changed := r.presume(name, "here"); changed || r.of(name) != "here" {
-		t.Errorf("at first: %s", r.of(name))
-	}
-	if former, changed := r.presume(name, "there"); !changed || former != "here" {
-		t.Errorf("what was presumed before is %q", former)
-	}
-	if _, presumed := r.presumption(name); presumed {
-		t.Error("the next pass would presume what was not true")
-	}
-	r.answer("there")
-	if _, changed := r.presume(name, "there"); changed || r.of(name) != "there" || r.asked() != "there" {
-		t.Errorf("once it was asked: %s", r.of(name))
-	}
-	if _, presumed := r.presumption(name); presumed {
-		t.Error("it is presumed although it was asked")
-	}
-}

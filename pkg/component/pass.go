@@ -66,6 +66,15 @@ func (p Pass) over(ctx context.Context) error {
 	return ctx.Err()
 }
 
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // Outcome is the result of a pass.
 type Outcome struct {
 	// Inventory is the record to persist. It is nil if the pass ended with an error; the last recorded inventory stays.

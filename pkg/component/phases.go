@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -82,7 +83,7 @@ func (r *Reconciler[T]) replacePhases(ctx context.Context, component T, owner ma
 		return nil
 	}
 	r.secrets.of(name).AddUnnamed(records.Phases)
-	if err := r.writeStatus(ctx, component, markOf(status)); err != nil {
+	if err := r.components.WriteStatus(ctx, component, components.RefOf(status)); err != nil {
 		return err
 	}
 	return r.deleteUnnamedPhases(ctx, name, owner, status.PhaseRecord)
@@ -90,7 +91,7 @@ func (r *Reconciler[T]) replacePhases(ctx context.Context, component T, owner ma
 
 // announcePhases makes sure, before there is a record, that a deletion waits for us, and looks for one.
 func (r *Reconciler[T]) announcePhases(ctx context.Context, component T) error {
-	if err := r.hold(ctx, component); err != nil {
+	if err := r.components.AddFinalizer(ctx, component); err != nil {
 		return err
 	}
 	status := component.GetStatus()
@@ -98,7 +99,7 @@ func (r *Reconciler[T]) announcePhases(ctx context.Context, component T) error {
 		return nil
 	}
 	status.PhaseRecord = records.PhasesPending
-	return r.writeStatus(ctx, component, markOf(status))
+	return r.components.WriteStatus(ctx, component, components.RefOf(status))
 }
 
 // endPhases drops the record of a component that has no phases any more.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
@@ -100,19 +101,21 @@ func (p Preview[T]) open(ctx context.Context, component T) (*previewing[T], erro
 	if err != nil {
 		return nil, err
 	}
-	if r.gvk, err = apiutil.GVKForObject(component, p.Scheme); err != nil {
+	gvk, err := apiutil.GVKForObject(component, p.Scheme)
+	if err != nil {
 		return nil, err
 	}
 	if r.local, err = NewEngine(ctx, p.Name, config, r.engineOptions()); err != nil {
 		return nil, err
 	}
-	r.records = r.newRecordStore()
-	if r.client, err = client.New(config, client.Options{
+	c, err := client.New(config, client.Options{
 		Scheme: p.Scheme, HTTPClient: r.local.client, Mapper: r.local.discovery.Mapper(),
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
-	r.reader, r.recorder = r.client, mute{}
+	r.connect(gvk, c, c)
+	r.records, r.recorder = r.newRecordStore(), mute{}
 	wakes := make(chan struct{}, 1)
 	r.listen(func(types.NamespacedName) {
 		select {
@@ -184,7 +187,7 @@ func (v *previewing[T]) apply(ctx context.Context) (Forecast, error) {
 	}
 	forecast, err := in.target.engine.rehearse(ctx, pass, plan.ForApply, v.wakes)
 	forecast.Revision, forecast.NewRevision = status.Revision, status.Revision != last
-	forecast.Suspended = isSuspended(v.component)
+	forecast.Suspended = components.Suspended(v.component)
 	return forecast, err
 }
 
@@ -217,16 +220,16 @@ func (v *previewing[T]) delete(ctx context.Context) (Forecast, error) {
 	}
 	pass.deleting = true
 	forecast, err := t.engine.rehearse(ctx, pass, plan.ForDelete, v.wakes)
-	forecast.Revision, forecast.Finalizers = v.component.GetStatus().Revision, v.foreignFinalizers(v.component)
+	forecast.Revision, forecast.Finalizers = v.component.GetStatus().Revision, components.OtherFinalizers(v.component, v.Finalizer())
 	return forecast, err
 }
 
 // recorded returns who owns the dependents, and their record.
 func (v *previewing[T]) recorded(ctx context.Context, e *Engine) (manifests.Owner, []metav1alpha1.InventoryEntry, error) {
-	owner, err := v.owner(ctx, v.component)
+	owner, err := v.owners.Of(ctx, v.component)
 	if apierrors.IsForbidden(err) {
 		// It is only asked for a component that nobody has worked on. What that owns there is nothing.
-		owner, err = v.ownerIn("", client.ObjectKeyFromObject(v.component)), nil
+		owner, err = v.owners.In("", client.ObjectKeyFromObject(v.component)), nil
 	}
 	if err != nil {
 		return owner, nil, err

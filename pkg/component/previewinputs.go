@@ -109,7 +109,7 @@ func (v *previewing[T]) remoteTarget(ctx context.Context, t target, secret refer
 	if err != nil {
 		return target{}, unidentified(secret.Namespace, secret.Name, err)
 	}
-	own, err := v.owner(ctx, v.component)
+	own, err := v.owners.Of(ctx, v.component)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return target{}, err
 	}

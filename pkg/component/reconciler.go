@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -44,19 +45,17 @@ type Reconciler[T Component] struct {
 	inputs   *observe.References
 	sources  *sources
 	rendered *renderings
-	flights  *flights
 	vitals   *vitals
 
-	// identifying is held while the cluster is asked for its identity.
-	identifying sync.Mutex
+	components *components.Store
+	passes     *components.Passes
+	owners     *components.Owners
 
 	// mu guards how to wake components, and those that were woken before that was known.
 	mu    sync.Mutex
 	wake  func(types.NamespacedName)
 	early []types.NamespacedName
 
-	residence residence
-	written   *writes[T]
 	memory
 }
 
@@ -64,15 +63,27 @@ type Reconciler[T Component] struct {
 // cluster, such as mycomponent-operator.mydomain.io: it is the field owner of all writes, and the prefix of finalizer, labels and
 // annotations. Two reconcilers of one name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
-	return &Reconciler[T]{
+	r := &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), clock: clock.RealClock{}, vitals: newVitals(name, o),
-		flights: newFlights(), written: newWrites[T](),
 		rendered: newRenderings(o.withDefaults().RenderedBytes),
 	}
+	r.connect(schema.GroupVersionKind{}, nil, nil)
+	return r
+}
+
+// connect builds what depends on the type of the components and the clients of their cluster: c reads from a cache, reader does not.
+func (r *Reconciler[T]) connect(gvk schema.GroupVersionKind, c client.Client, reader client.Reader) {
+	r.gvk, r.client, r.reader = gvk, c, reader
+	options := components.Options{
+		Name: r.name, GVK: gvk, New: func() (components.Object, error) { return newComponent[T]() }, Client: c, Reader: reader,
+		Memories: &r.objects, StatusWritten: r.named, OwnerChanged: r.stopWatching,
+	}
+	r.owners, r.passes = components.NewOwners(options), components.NewPasses(options.Memories)
+	r.components = components.NewStore(options, r.owners, r.passes)
 }
 
 // Finalizer returns the finalizer that holds a component until its dependents are gone.
-func (r *Reconciler[T]) Finalizer() string { return r.name + "/finalizer" }
+func (r *Reconciler[T]) Finalizer() string { return components.Finalizer(r.name) }
 
 // Reconcile is one pass over one component. It never waits: a watch event or a deadline brings the component back.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -80,18 +91,16 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if wait := schedule.Begin(r.options.MinInterval, r.clock.Now()); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	r.written.begin(req.NamespacedName)
-	defer r.endPass(ctx, req.NamespacedName)
-	flight := r.flights.begin(req.NamespacedName)
-	defer r.flights.end(req.NamespacedName)
-	component, err := r.freshest(ctx, req.NamespacedName)
+	pass := r.passes.Begin(req.NamespacedName)
+	defer r.components.EndPass(ctx, req.NamespacedName, pass)
+	component, err := r.load(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		return r.vanished(ctx, req), nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.flights.loaded(req.NamespacedName, component)
+	pass.Loaded(component)
 	r.vitals.recall(component)
 	ctx, span := r.vitals.tracer.Pass(ctx, r.gvk.Kind, req.NamespacedName, component.GetGeneration())
 	defer span.End()
@@ -102,8 +111,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if released {
 		return reconcile.Result{}, nil
 	}
-	if flight.interrupted(err) {
-		return r.interrupted(ctx, req, component, flight, result), nil
+	if pass.Interrupted(err) {
+		return r.interrupted(ctx, req, component, pass, result), nil
 	}
 	if result.Observing && err == nil {
 		since := component.GetStatus().ProgressingSince
@@ -117,20 +126,20 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	}
 	after, err := r.report(ctx, req, component, loaded, result, err)
 	if condition.Interrupted(err) {
-		return r.interrupted(ctx, req, component, flight, result), nil
+		return r.interrupted(ctx, req, component, pass, result), nil
 	}
-	r.flights.cameTo(req.NamespacedName, true)
+	pass.Finish(false)
 	return r.ended(req.NamespacedName, after), err
 }
 
 // interrupted ends a pass because somebody else wrote the component in between, or the operator is stopping: the next pass starts from what is
 // there then, at once where it is known that something else is wanted. What was created is remembered, and what was changed is told: no
 // other pass will.
-func (r *Reconciler[T]) interrupted(ctx context.Context, req reconcile.Request, component T, f *flight, o outcome.Outcome) reconcile.Result {
+func (r *Reconciler[T]) interrupted(ctx context.Context, req reconcile.Request, component T, pass *components.Pass, o outcome.Outcome) reconcile.Result {
 	r.vitals.passed(ctx, outcomeInterrupted, nil)
-	r.flights.cameTo(req.NamespacedName, false)
+	pass.Finish(true)
 	r.tellChanges(ctx, component, o)
-	if !f.isOver() {
+	if !pass.Superseded() {
 		return r.ended(req.NamespacedName, r.schedules.of(req.NamespacedName).Retry())
 	}
 	r.schedules.of(req.NamespacedName).ResetRetry()
@@ -149,7 +158,7 @@ func (r *Reconciler[T]) pass(ctx context.Context, component T) (outcome.Outcome,
 	if !component.GetDeletionTimestamp().IsZero() {
 		return r.delete(ctx, component)
 	}
-	if isSuspended(component) {
+	if components.Suspended(component) {
 		return outcome.Outcome{}, status.Suspended(component.GetAnnotations()[r.name+"/"+AnnotationSuspendReason])
 	}
 	return r.applyWithHooks(ctx, component)
@@ -175,6 +184,43 @@ func (r *Reconciler[T]) intervals(component T) schedule.Intervals {
 	return in
 }
 
+// load returns the newest known version of a component.
+func (r *Reconciler[T]) load(ctx context.Context, name types.NamespacedName) (T, error) {
+	var none T
+	loaded, err := r.components.Load(ctx, name)
+	if err != nil {
+		return none, err
+	}
+	return typed[T](loaded)
+}
+
+// typed returns a component of the store as its own type.
+func typed[T Component](obj components.Object) (T, error) {
+	component, ok := obj.(T)
+	if !ok {
+		return component, fmt.Errorf("a component has the type %T", obj)
+	}
+	return component, nil
+}
+
+// UpdateStatus changes the author's part of a component's status, such as a value that is allocated once: all fields beside the embedded
+// Status, and in that the conditions of other types than the reconciler's. It may be called from hooks and from any other code.
+//
+// change gets the newest known version of the component, and changes its status. The update is bound to the resource version: after a
+// conflict change is called again with the version that the API server has. So change must decide by its argument in every call. An error
+// of change ends the update, and is returned unchanged. If change changes nothing, no request is sent.
+//
+// Afterwards component has that status too, and so has the next pass, even if the cache is older.
+func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change func(T) error) error {
+	return r.components.UpdateStatus(ctx, component, func(stored components.Object) error {
+		current, err := typed[T](stored)
+		if err != nil {
+			return err
+		}
+		return change(current)
+	})
+}
+
 // newComponent returns an empty component.
 func newComponent[T Component]() (T, error) {
 	var none T
@@ -191,19 +237,16 @@ func newComponent[T Component]() (T, error) {
 
 // forget drops all that is kept in memory of a component that does not exist any more.
 func (r *Reconciler[T]) forget(name types.NamespacedName) {
-	owner := r.ownerOf(name)
+	owner := r.owners.Known(name)
 	r.memory.forget(name)
-	r.written.forget(name)
-	r.residence.forget(name)
 	r.vitals.forget(name)
-	r.flights.cameTo(name, true)
 	r.inputs.Release(name.String())
 	r.forgetSource(name)
-	r.disown(owner)
+	r.stopWatching(owner)
 }
 
-// disown ends what is watched for an owner, and drops what was rendered with its mark.
-func (r *Reconciler[T]) disown(owner manifests.Owner) {
+// stopWatching ends the watches for the dependents of an owner, and drops the rendering that carries its owner id.
+func (r *Reconciler[T]) stopWatching(owner manifests.Owner) {
 	r.rendered.drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
 	r.local.Forget(owner)
 	r.unfollow(owner)

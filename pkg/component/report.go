@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -37,8 +38,8 @@ func (r *Reconciler[T]) report(
 		Timeout: in.Timeout, Acknowledged: r.acknowledged(component), Now: r.clock.Now(),
 	})
 	*component.GetStatus() = next
-	if before := r.persisted(component, loaded); !equality.Semantic.DeepEqual(before, &next) {
-		if err := r.writeTimed(ctx, component, markOf(before)); err != nil {
+	if before := r.components.Persisted(component, loaded); !equality.Semantic.DeepEqual(before, &next) {
+		if err := r.writeTimed(ctx, component, components.RefOf(before)); err != nil {
 			return 0, r.untold(ctx, component, o, err)
 		}
 		r.acquit(req.NamespacedName)
@@ -96,19 +97,19 @@ func (r *Reconciler[T]) recordOutcome(ctx context.Context, component T, loaded *
 	if o.Inventory == nil || o.Observing {
 		return nil
 	}
-	return r.keepInventory(ctx, component, markOf(r.persisted(component, loaded)), o.Inventory)
+	return r.keepInventory(ctx, component, components.RefOf(r.components.Persisted(component, loaded)), o.Inventory)
 }
 
 // writeTimed writes the status at the end of a pass.
-func (r *Reconciler[T]) writeTimed(ctx context.Context, component T, recorded mark) error {
+func (r *Reconciler[T]) writeTimed(ctx context.Context, component T, recorded components.InventoryRef) error {
 	defer r.vitals.meter.Time(metrics.StepStatus)()
-	return r.writeStatus(ctx, component, recorded)
+	return r.components.WriteStatus(ctx, component, recorded)
 }
 
 // untold ends a pass whose status could not be written. That the component is gone is a conflict.
 func (r *Reconciler[T]) untold(ctx context.Context, component T, o outcome.Outcome, cause error) error {
 	if apierrors.IsNotFound(cause) {
-		return r.conflict(client.ObjectKeyFromObject(component), "it does not exist any more")
+		return r.components.Conflict(client.ObjectKeyFromObject(component), "it does not exist any more")
 	}
 	if !condition.Interrupted(cause) {
 		r.vitals.passed(ctx, outcomeFailed, cause)

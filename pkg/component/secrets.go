@@ -22,7 +22,7 @@ func (r *Reconciler[T]) newRecordStore() *records.Store {
 		NamespaceGoes: func(ctx context.Context, namespace string) bool {
 			return r.local.checking.NamespaceGoes(ctx, namespace)
 		},
-		VerifyCluster: r.certain, Clock: r.clock,
+		VerifyCluster: r.owners.VerifyCluster, Clock: r.clock,
 	})
 }
 
@@ -58,16 +58,16 @@ func (c collectedComponents[T]) Cached(ctx context.Context) (map[string]records.
 			return nil
 		}
 		name := client.ObjectKeyFromObject(component)
-		cluster, err := r.clusterFor(ctx, component)
-		found[r.ownerIn(cluster, name).ID()] = records.Component{Name: name, Status: component.GetStatus()}
+		cluster, err := r.owners.ClusterOf(ctx, component)
+		found[r.owners.In(cluster, name).ID()] = records.Component{Name: name, Status: component.GetStatus()}
 		return err
 	})
 }
 
 // Identity implements records.Components.
 func (c collectedComponents[T]) Identity(ctx context.Context) (manifests.Owner, error) {
-	cluster, err := c.reconciler.clusterID(ctx)
-	return c.reconciler.ownerIn(cluster, types.NamespacedName{}), err
+	cluster, err := c.reconciler.owners.ClusterID(ctx)
+	return c.reconciler.owners.In(cluster, types.NamespacedName{}), err
 }
 
 // Live implements records.Components.
@@ -101,7 +101,7 @@ func (r *Reconciler[T]) protectKubeconfig(ctx context.Context, component T) erro
 	if status.TargetSecret == declared {
 		return nil
 	}
-	owner, err := r.owner(ctx, component)
+	owner, err := r.owners.Of(ctx, component)
 	if err != nil {
 		return err
 	}
@@ -151,11 +151,11 @@ func (r *Reconciler[T]) releaseLeft(ctx context.Context, name types.NamespacedNa
 		return nil
 	}
 	// The cluster id in the status of the deleted component may have been edited.
-	cluster, err := r.clusterID(ctx)
+	cluster, err := r.owners.ClusterID(ctx)
 	if err != nil {
 		return err
 	}
-	return r.records.Release(ctx, memory, r.ownerIn(cluster, name), left)
+	return r.records.Release(ctx, memory, r.owners.In(cluster, name), left)
 }
 
 // releaseVanished releases the Secrets of a component that is not in the cache. If it had any, the component is read
@@ -164,7 +164,7 @@ func (r *Reconciler[T]) releaseVanished(ctx context.Context, name types.Namespac
 	if _, ok := r.secrets.of(name).LeftBy(""); !ok {
 		return nil
 	}
-	live, err := r.live(ctx, name)
+	live, err := r.components.Live(ctx, name)
 	if apierrors.IsConflict(err) {
 		return r.releaseLeft(ctx, name, "")
 	}

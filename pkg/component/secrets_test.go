@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -41,7 +42,7 @@ func mayNotList() error {
 func TestRecordsAreFoundTogetherOrNotAtAll(t *testing.T) {
 	for failure := 1; failure <= 3; failure++ {
 		r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
-		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, Identity: identityText("cluster", "u")}
+		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, Identity: components.Identity("cluster", "u")}
 		owner := manifests.Owner{Namespace: "shop", Name: "app"}
 		secret := func(kind records.Kind, id string) metav1.PartialObjectMetadata {
 			found := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
@@ -62,7 +63,7 @@ func TestRecordsAreFoundTogetherOrNotAtAll(t *testing.T) {
 func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T) {
 	for named, want := range map[string]string{"": records.PhasesUnknown, records.PhasesUnknown: records.PhasesUnknown, records.PhasesPending: records.PhasesPending, "a": "a"} {
 		r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
-		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: named, RenderedSet: "b", Identity: identityText("cluster", "u")}
+		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: named, RenderedSet: "b", Identity: components.Identity("cluster", "u")}
 		withRecords(r, listSecretsBy(mayNotList(), 0))
 		if err := r.rebuildRecords(t.Context(), p, manifests.Owner{Namespace: "shop", Name: "app"}); err != nil {
 			t.Fatal(err)
@@ -88,7 +89,7 @@ func TestWhatWasRenderedIsKeptWithoutAListWhereTheStatusNamesIt(t *testing.T) {
 func TestADeletionFindsOutWhatIsUnknownWhereAnythingWasApplied(t *testing.T) {
 	for applied, stalls := range map[string]bool{"": false, "inputs": true} {
 		r, p := NewReconciler[*part]("parts.example.com", nil, Options{}), newPart()
-		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, AppliedDigest: applied, Identity: identityText("cluster", "u")}
+		p.UID, p.status = "u", metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, AppliedDigest: applied, Identity: components.Identity("cluster", "u")}
 		withRecords(r, listSecretsBy(apierrors.NewTooManyRequestsError("later"), 0))
 		if err := r.findPhases(t.Context(), p, Pass{Owner: manifests.Owner{Namespace: "shop", Name: "app"}}); (err != nil) != stalls {
 			t.Errorf("applied %q: %v", applied, err)

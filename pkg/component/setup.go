@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 )
 
@@ -54,10 +54,12 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	if r.gvk, err = apiutil.GVKForObject(prototype, mgr.GetScheme()); err != nil {
+	gvk, err := apiutil.GVKForObject(prototype, mgr.GetScheme())
+	if err != nil {
 		return err
 	}
-	r.client, r.reader, r.recorder = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(r.name)
+	r.connect(gvk, mgr.GetClient(), mgr.GetAPIReader())
+	r.recorder = mgr.GetEventRecorder(r.name)
 	return r.build(mgr, prototype)
 }
 
@@ -102,7 +104,7 @@ func (r *Reconciler[T]) engineOptions() EngineOptions {
 
 func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		if err := r.watchFlights(ctx, mgr.GetCache(), prototype); err != nil {
+		if err := r.passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
 			return err
 		}
 		return r.start(ctx, mgr.GetConfig(), queue)
@@ -128,16 +130,13 @@ func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
 	return b.Complete(r)
 }
 
-// relevant lets changes of a component pass that a pass has to look at: its spec, its deletion, its finalizers, the request for a pass,
-// and a status that somebody damaged. What we write to the status ourselves is none of them.
+// relevant selects the changes of a component that need a pass: those of components.NeedsPass, another record in Secrets, a requested pass,
+// and, by Options.WatchMetadata, other metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested := r.name + "/" + AnnotationReconcileRequested
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		r.written.drop(e.ObjectNew)
-		return !wantedOf(e.ObjectOld).same(wantedOf(e.ObjectNew)) ||
-			!slices.Equal(r.foreignFinalizers(e.ObjectOld), r.foreignFinalizers(e.ObjectNew)) ||
-			controllerutil.ContainsFinalizer(e.ObjectOld, r.Finalizer()) && !controllerutil.ContainsFinalizer(e.ObjectNew, r.Finalizer()) ||
-			!r.damaged(e.ObjectOld) && r.damaged(e.ObjectNew) ||
+		r.components.DropWrite(e.ObjectNew)
+		return components.NeedsPass(e.ObjectOld, e.ObjectNew, r.Finalizer()) ||
 			!r.mislaid(e.ObjectOld) && r.mislaid(e.ObjectNew) ||
 			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
 			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
@@ -148,18 +147,4 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 func sameMetadata(a, b client.Object) bool {
 	return maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) &&
 		slices.Equal(a.GetFinalizers(), b.GetFinalizers()) && equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences())
-}
-
-// damaged says that the record of a component is lost, or was edited, as far as the status tells.
-func (r *Reconciler[T]) damaged(obj client.Object) bool {
-	component, ok := obj.(T)
-	if !ok {
-		return false
-	}
-	status := component.GetStatus()
-	lost := status.Reconciler == "" && controllerutil.ContainsFinalizer(component, r.Finalizer())
-	if status.HasInventoryRecord() {
-		return lost || len(status.Inventory) > 0 || status.InventoryDigest == ""
-	}
-	return lost || inventoryDigest(status.Inventory) != status.InventoryDigest
 }

@@ -3,7 +3,6 @@ package component
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,43 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
-
-// mark identifies the record of dependents that a status holds, or names.
-type mark struct {
-	lines   []string
-	secrets metav1alpha1.InventoryRecord
-}
-
-func markOf(status *metav1alpha1.Status) mark {
-	m := mark{lines: status.Inventory}
-	if status.HasInventoryRecord() {
-		m.secrets = *status.InventoryRecord
-	}
-	return m
-}
-
-func (m mark) equal(other mark) bool {
-	return m.secrets == other.secrets && slices.Equal(m.lines, other.lines)
-}
-
-// names says that a Secret is a part of the record.
-func (m mark) names(secret string) bool {
-	return m.secrets.Name != "" && strings.HasPrefix(secret, m.secrets.Name+"-")
-}
-
-// id tells a record from those before and after it. Only lines may be what they were once.
-func (m mark) id() string {
-	if m.secrets.Name != "" {
-		return m.secrets.Name
-	}
-	return "status-" + inventoryDigest(m.lines)
-}
-
-// empty says that no dependents are recorded: Secrets that are named hold some.
-func (m mark) empty() bool { return len(m.lines) == 0 && m.secrets.Name == "" }
 
 // shelved is an inventory that is in Secrets, or is to be.
 type shelved struct {
@@ -97,7 +63,7 @@ func (r *Reconciler[T]) shelvedAs(name types.NamespacedName, status *metav1alpha
 // named notes that a status was written: what it names counts from now on, and what was there before is left over.
 func (r *Reconciler[T]) named(name types.NamespacedName, status *metav1alpha1.Status) {
 	r.shelves.change(name, func(known shelf) (shelf, bool) {
-		if known.next == nil || known.next.secrets != markOf(status).secrets {
+		if known.next == nil || known.next.secrets != components.RefOf(status).Secrets() {
 			return known, known.current != nil || known.next != nil
 		}
 		if len(known.next.former) > 0 {
@@ -139,7 +105,7 @@ func (r *Reconciler[T]) recordedLines(ctx context.Context, component T, owner ma
 	if r.records.Unreachable(ctx, owner, err) {
 		return nil, &records.LostError{Cause: err.Error()}
 	}
-	if err == nil && inventoryDigest(lines) != status.InventoryDigest {
+	if err == nil && components.InventoryDigest(lines) != status.InventoryDigest {
 		err = &records.LostError{Cause: fmt.Sprintf("the inventory in Secret %s/%s-0 is not the one that was recorded", secrets.Namespace, secrets.Name)}
 	}
 	if err == nil {

@@ -8,13 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
-
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // An inventory that takes much of the status is recorded in Secrets, and the status names them. A record is never changed: where the
@@ -29,7 +28,7 @@ const writtenSize = 90
 
 // keepInventory enters an inventory into the status of a component, and writes the Secrets that the status is going to name, where it takes
 // some. recorded is what the status says that the API server has. Where it fails, the status is as it was.
-func (r *Reconciler[T]) keepInventory(ctx context.Context, component T, recorded mark, inventory []metav1alpha1.InventoryEntry) error {
+func (r *Reconciler[T]) keepInventory(ctx context.Context, component T, recorded components.InventoryRef, inventory []metav1alpha1.InventoryEntry) error {
 	status := component.GetStatus()
 	before := *status
 	if err := r.setInventory(component, inventory); err != nil {
@@ -63,7 +62,7 @@ func (r *Reconciler[T]) setInventory(component T, inventory []metav1alpha1.Inven
 				len(inventory), size, maxInventory),
 		}
 	}
-	status, digest := component.GetStatus(), inventoryDigest(lines)
+	status, digest := component.GetStatus(), components.InventoryDigest(lines)
 	if !r.spills(status, size) {
 		enterLines(status, lines, digest)
 		return nil
@@ -118,7 +117,7 @@ func (r *Reconciler[T]) draftInventory(component T, lines []string, digest strin
 		return err
 	}
 	name := client.ObjectKeyFromObject(component)
-	owner := r.ownerOf(name)
+	owner := r.owners.Known(name)
 	named := metav1alpha1.InventoryRecord{
 		Namespace: r.records.NamespaceOf(owner), Name: records.NamePrefix(records.Inventory, owner.ID(), id), Parts: int32(len(parts)),
 	}
@@ -129,12 +128,12 @@ func (r *Reconciler[T]) draftInventory(component T, lines []string, digest strin
 }
 
 // writeInventory writes the Secrets that a status is going to name, before it does, and notes those that do not count from then on.
-func (r *Reconciler[T]) writeInventory(ctx context.Context, component T, recorded mark) error {
+func (r *Reconciler[T]) writeInventory(ctx context.Context, component T, recorded components.InventoryRef) error {
 	status, name := component.GetStatus(), client.ObjectKeyFromObject(component)
-	if markOf(status).secrets == recorded.secrets {
+	if components.RefOf(status).Secrets() == recorded.Secrets() {
 		return nil
 	}
-	owner, err := r.owner(ctx, component)
+	owner, err := r.owners.Of(ctx, component)
 	if err != nil {
 		return err
 	}
@@ -150,40 +149,11 @@ func (r *Reconciler[T]) writeInventory(ctx context.Context, component T, recorde
 	if next == nil {
 		return fmt.Errorf("what was to be written to Secret %s/%s-0 is not known any more", status.InventoryRecord.Namespace, status.InventoryRecord.Name)
 	}
-	if err := r.announceInventory(ctx, component, recorded); err != nil {
+	if err := r.components.AnnounceRecord(ctx, component, recorded); err != nil {
 		return err
 	}
 	next.former = slices.DeleteFunc(former, records.HasID(next.id))
-	return r.records.Write(ctx, owner, records.Record{Kind: records.Inventory, ID: next.id, After: recorded.id()}, next.parts)
-}
-
-// announceInventory makes sure, before there are Secrets, that a deletion waits for us, and looks for them.
-func (r *Reconciler[T]) announceInventory(ctx context.Context, component T, recorded mark) error {
-	if !controllerutil.ContainsFinalizer(component, r.Finalizer()) && component.GetDeletionTimestamp().IsZero() {
-		if err := r.changeFinalizers(ctx, component, recorded, controllerutil.AddFinalizer); err != nil {
-			return err
-		}
-	}
-	if recorded.secrets.Name != "" {
-		return nil
-	}
-	return r.persist(ctx, component, recorded, func(stored T) error {
-		if stored.GetStatus().InventoryRecord != nil {
-			return nil
-		}
-		stored.GetStatus().InventoryRecord = &metav1alpha1.InventoryRecord{}
-		if err := r.client.Status().Update(ctx, stored); err != nil {
-			return err
-		}
-		if stored.GetStatus().InventoryRecord == nil {
-			return &condition.Error{
-				Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
-				Message: fmt.Sprintf("there are too many dependents for the status, and the definition of %s does not know status.inventoryRecord; "+
-					"bring the definition up to date", r.gvk.Kind),
-			}
-		}
-		return nil
-	})
+	return r.records.Write(ctx, owner, records.Record{Kind: records.Inventory, ID: next.id, After: recorded.ID()}, next.parts)
 }
 
 // inventoryProblem tells why an inventory could not be written.
@@ -194,7 +164,7 @@ func (r *Reconciler[T]) inventoryProblem(component T, err error) error {
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return fmt.Errorf("write the inventory, which takes too much for the status: %w", err)
 	}
-	where := r.records.NamespaceOf(r.ownerOf(client.ObjectKeyFromObject(component)))
+	where := r.records.NamespaceOf(r.owners.Known(client.ObjectKeyFromObject(component)))
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonForbidden, Terminal: true,
 		Message: fmt.Sprintf("the inventory takes too much for the status, and cannot be written to Secrets: %v; "+

@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
-
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // entries returns n records of dependents, as they are once they are written.
@@ -75,10 +75,10 @@ func TestWhereAnInventoryIs(t *testing.T) {
 			if p.status.HasInventoryRecord() != c.spills || slices.Equal(p.status.Inventory, lines) == c.spills {
 				t.Errorf("in Secrets: %t, lines in the status: %d", p.status.HasInventoryRecord(), len(p.status.Inventory))
 			}
-			if p.status.InventoryDigest != inventoryDigest(lines) {
+			if p.status.InventoryDigest != components.InventoryDigest(lines) {
 				t.Errorf("the digest is %q", p.status.InventoryDigest)
 			}
-			if r.damaged(p) {
+			if components.Damaged(p, r.Finalizer()) {
 				t.Error("it is taken for a damaged one")
 			}
 		})
@@ -128,35 +128,6 @@ func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnInventoryIsDamaged(t *testing.T) {
-	lines, _ := inventoryText(entries(2))
-	digest, named := inventoryDigest(lines), &metav1alpha1.InventoryRecord{Namespace: "shop", Name: "inventory-a-b", Parts: 1}
-	for _, c := range []struct {
-		name   string
-		status metav1alpha1.Status
-		want   bool
-	}{
-		{"not where there is none", metav1alpha1.Status{}, false},
-		{"not as it was written", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest}, false},
-		{"not after it came back", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: &metav1alpha1.InventoryRecord{}}, false},
-		{"not in Secrets", metav1alpha1.Status{InventoryDigest: digest, InventoryRecord: named}, false},
-		{"where a line was removed", metav1alpha1.Status{Inventory: lines[1:], InventoryDigest: digest}, true},
-		{"where lines changed places", metav1alpha1.Status{Inventory: []string{lines[1], lines[0]}, InventoryDigest: digest}, true},
-		{"where the digest was removed", metav1alpha1.Status{Inventory: lines}, true},
-		{"where the name of the Secrets was removed", metav1alpha1.Status{InventoryDigest: digest}, true},
-		{"where lines were added beside Secrets", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: named}, true},
-		{"where the digest of what Secrets hold was removed", metav1alpha1.Status{InventoryRecord: named}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r, p := withRecords(NewReconciler[*part]("parts.example.com", nil, Options{}), &Engine{connection: &connection{}}), newPart()
-			p.status = c.status
-			if got := r.damaged(p); got != c.want {
-				t.Errorf("damaged: %t", got)
-			}
-		})
-	}
-}
-
 func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 	const room = 1800
 	// otherwise are the same dependents, of which more is known than was recorded.
@@ -195,8 +166,8 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 			if got := r.keepElsewhere(p, c.left, func() bool { return c.ending }); got != c.goesOn {
 				t.Fatalf("it goes on: %t", got)
 			}
-			if p.status.HasInventoryRecord() != c.named || r.damaged(p) != c.damaged {
-				t.Errorf("names Secrets: %t, looks for dependents after a restart: %t", p.status.HasInventoryRecord(), r.damaged(p))
+			if p.status.HasInventoryRecord() != c.named || components.Damaged(p, r.Finalizer()) != c.damaged {
+				t.Errorf("names Secrets: %t, looks for dependents after a restart: %t", p.status.HasInventoryRecord(), components.Damaged(p, r.Finalizer()))
 			}
 			if !c.goesOn {
 				return

@@ -34,7 +34,7 @@ func (r *Reconciler[T]) target(ctx context.Context, component T) (target, error)
 	if err != nil {
 		return target{}, condition.InvalidSpec(err)
 	}
-	owner, err := r.owner(ctx, component)
+	owner, err := r.owners.Of(ctx, component)
 	if err != nil {
 		return target{}, err
 	}

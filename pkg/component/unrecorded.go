@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
@@ -23,7 +24,7 @@ func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.Inve
 	status, name := component.GetStatus(), client.ObjectKeyFromObject(component)
 	lines, size := inventoryText(inventory)
 	if size <= maxLastInventory {
-		enterLines(status, lines, inventoryDigest(lines))
+		enterLines(status, lines, components.InventoryDigest(lines))
 		return true
 	}
 	known := r.shelvedAs(name, status)
@@ -38,7 +39,7 @@ func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.Inve
 		return false
 	}
 	// A digest without what it was made of is that of a record that is lost: who knows less looks for the dependents again.
-	status.Inventory, status.InventoryRecord, status.InventoryDigest = nil, &metav1alpha1.InventoryRecord{}, inventoryDigest(lines)
+	status.Inventory, status.InventoryRecord, status.InventoryDigest = nil, &metav1alpha1.InventoryRecord{}, components.InventoryDigest(lines)
 	r.shelve(name, shelf{current: &shelved{digest: status.InventoryDigest, lines: lines}})
 	return true
 }
@@ -47,7 +48,7 @@ func (r *Reconciler[T]) keepElsewhere(component T, inventory []metav1alpha1.Inve
 // such a one.
 func (r *Reconciler[T]) goesWithRecords(ctx context.Context, component T, refused error) bool {
 	return apierrors.HasStatusCause(refused, corev1.NamespaceTerminatingCause) ||
-		r.records.Unreachable(ctx, r.ownerOf(client.ObjectKeyFromObject(component)), refused)
+		r.records.Unreachable(ctx, r.owners.Known(client.ObjectKeyFromObject(component)), refused)
 }
 
 // hasAll says that a record has an entry for each of an inventory, whatever these say.

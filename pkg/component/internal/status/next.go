@@ -85,14 +85,6 @@ func Suspended(cause string) *condition.Error {
 	}
 }
 
-// IsForeign reports whether a condition is not of this reconciler, but of the author.
-func IsForeign(c metav1.Condition) bool {
-	return !slices.Contains([]string{
-		metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
-		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic, metav1alpha1.ConditionContested,
-	}, c.Type)
-}
-
 // setVerdict sets the conditions of a verdict.
 func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now time.Time) {
 	status.ObservedGeneration, status.State = generation, v.State

@@ -1,0 +1,106 @@
+package components
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// UpdateStatus changes the author's part of a component's status: all fields beside the embedded Status, and in that
+// the conditions of other types than the reconciler's. change gets the newest known version of the component and
+// changes its status. After a conflict change is called again with the stored version. An error of change is returned
+// unchanged. If change changes nothing, no request is sent.
+//
+// Afterwards obj has the author's part as it is stored, and Load returns it whatever the cache has.
+func (s *Store) UpdateStatus(ctx context.Context, obj Object, change func(Object) error) error {
+	name := client.ObjectKeyFromObject(obj)
+	stored, err := s.loadExisting(ctx, name)
+	for retry := 0; ; retry++ {
+		if err != nil {
+			return err
+		}
+		if uid := obj.GetUID(); uid != "" && stored.GetUID() != uid {
+			return s.options.conflict(name, "it was deleted and created again")
+		}
+		err = s.updateStatusOnce(ctx, stored, change)
+		if err == nil {
+			return copyAuthorStatus(obj, stored)
+		}
+		if !apierrors.IsConflict(err) || retry == maxRetries {
+			return err
+		}
+		stored, err = s.reload(ctx, name, retry)
+	}
+}
+
+// updateStatusOnce changes the author's part of the status of a stored component and sends it, without retries.
+func (s *Store) updateStatusOnce(ctx context.Context, stored Object, change func(Object) error) error {
+	before, err := copyOf(stored)
+	if err != nil {
+		return err
+	}
+	if err := change(stored); err != nil {
+		return err
+	}
+	// The reconciler's part is restored: change may have edited it.
+	restored := before.GetStatus().DeepCopy()
+	restored.Conditions = withAuthorConditions(restored.Conditions, stored.GetStatus().Conditions)
+	*stored.GetStatus() = *restored
+	if equality.Semantic.DeepEqual(before, stored) {
+		return nil
+	}
+	if err := s.options.Client.Status().Update(ctx, stored); err != nil {
+		return err
+	}
+	s.keepWrite(stored)
+	return nil
+}
+
+// copyAuthorStatus copies the author's part of the stored status into obj. The reconciler's part of obj stays, because
+// a pass may have changed it and not written it yet.
+func copyAuthorStatus(obj, stored Object) error {
+	if obj == stored {
+		return nil
+	}
+	status := reflect.ValueOf(obj).Elem().FieldByName("Status")
+	if !status.CanSet() {
+		return fmt.Errorf("%T has no field Status", obj)
+	}
+	kept := obj.GetStatus().DeepCopy()
+	kept.Conditions = withAuthorConditions(kept.Conditions, stored.GetStatus().Conditions)
+	copied := stored.DeepCopyObject()
+	status.Set(reflect.ValueOf(copied).Elem().FieldByName("Status"))
+	*obj.GetStatus() = *kept
+	obj.SetResourceVersion(stored.GetResourceVersion())
+	return nil
+}
+
+// withAuthorConditions returns the reconciler's conditions of own, followed by the author's conditions of stored.
+func withAuthorConditions(own, stored []metav1.Condition) []metav1.Condition {
+	merged := slices.DeleteFunc(slices.Clone(own), isAuthorCondition)
+	for _, c := range stored {
+		if isAuthorCondition(c) {
+			merged = append(merged, c)
+		}
+	}
+	return merged
+}
+
+// isAuthorCondition reports whether a condition has a type that the reconciler does not write.
+func isAuthorCondition(c metav1.Condition) bool {
+	switch c.Type {
+	case metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
+		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic,
+		metav1alpha1.ConditionContested:
+		return false
+	}
+	return true
+}

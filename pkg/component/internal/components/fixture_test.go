@@ -1,0 +1,207 @@
+package components
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const reconciler = "gadgets.example.com"
+
+var (
+	app       = types.NamespacedName{Namespace: "shop", Name: "app"}
+	gadgetGVK = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gadget"}
+)
+
+// gadget is a component whose author keeps a port in the status.
+type gadget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   gadgetSpec   `json:"spec,omitempty"`
+	Status gadgetStatus `json:"status,omitempty"`
+}
+
+type gadgetSpec struct {
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+type gadgetStatus struct {
+	metav1alpha1.Status `json:",inline"`
+
+	Port int `json:"port,omitempty"`
+}
+
+func (g *gadget) GetStatus() *metav1alpha1.Status { return &g.Status.Status }
+
+func (g *gadget) Suspended() bool { return g.Spec.Suspend }
+
+func (g *gadget) DeepCopyObject() runtime.Object {
+	copied := *g
+	copied.ObjectMeta = *g.ObjectMeta.DeepCopy()
+	copied.Status.Status = *g.Status.Status.DeepCopy()
+	return &copied
+}
+
+// embedding is a component whose author forgot DeepCopyObject.
+type embedding struct{ gadget }
+
+func newGadget(edits ...func(*gadget)) *gadget {
+	g := &gadget{}
+	g.SetGroupVersionKind(gadgetGVK)
+	g.Namespace, g.Name, g.UID, g.Generation = app.Namespace, app.Name, "u1", 1
+	for _, edit := range edits {
+		edit(g)
+	}
+	return g
+}
+
+// table implements Memories.
+type table struct {
+	mu    sync.Mutex
+	known map[types.NamespacedName]*Memory
+}
+
+func newTable() *table { return &table{known: map[types.NamespacedName]*Memory{}} }
+
+func (t *table) Of(name types.NamespacedName) *Memory {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known[name] == nil {
+		t.known[name] = &Memory{}
+	}
+	return t.known[name]
+}
+
+func (t *table) Known(name types.NamespacedName) *Memory {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known[name]
+}
+
+// cluster is an API server with a cache in front of it, and the collaborators that work with it.
+type cluster struct {
+	t *testing.T
+	// server answers Live and all writes. cached answers Load, unless it is nil.
+	server client.WithWatch
+	cached *gadget
+	// beforeStatus and beforePatch are called before each write.
+	beforeStatus, beforePatch func()
+	// asked counts the requests for the cluster id, and statuses those that write a status.
+	asked, statuses int
+	written         []types.NamespacedName
+	former          []manifests.Owner
+
+	memories *table
+	store    *Store
+	passes   *Passes
+	owners   *Owners
+}
+
+func newCluster(t *testing.T, objects ...client.Object) *cluster {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypeWithName(gadgetGVK, &gadget{})
+	metav1.AddToGroupVersion(scheme, gadgetGVK.GroupVersion())
+	c := &cluster{t: t, memories: newTable(), beforeStatus: func() {}, beforePatch: func() {}}
+	c.server = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&gadget{}).Build()
+	requests := interceptor.Funcs{
+		Get: func(
+			ctx context.Context, server client.WithWatch, key client.ObjectKey, into client.Object, _ ...client.GetOption,
+		) error {
+			if g, ok := into.(*gadget); ok && c.cached != nil {
+				copied, _ := c.cached.DeepCopyObject().(*gadget)
+				*g = *copied
+				return nil
+			}
+			return server.Get(ctx, key, into)
+		},
+		Patch: func(
+			ctx context.Context, server client.WithWatch, obj client.Object, patch client.Patch, _ ...client.PatchOption,
+		) error {
+			c.beforePatch()
+			return server.Patch(ctx, obj, patch)
+		},
+		SubResourceUpdate: func(
+			ctx context.Context, server client.Client, _ string, obj client.Object, _ ...client.SubResourceUpdateOption,
+		) error {
+			c.beforeStatus()
+			c.statuses++
+			return server.Status().Update(ctx, obj)
+		},
+	}
+	live := interceptor.NewClient(c.server, interceptor.Funcs{Get: func(
+		ctx context.Context, server client.WithWatch, key client.ObjectKey, into client.Object, _ ...client.GetOption,
+	) error {
+		if _, ok := into.(*gadget); ok {
+			return server.Get(ctx, key, into)
+		}
+		c.asked++
+		into.SetUID("cluster")
+		return nil
+	}})
+	options := Options{
+		Name: reconciler, GVK: gadgetGVK, New: func() (Object, error) { return &gadget{}, nil },
+		Client: interceptor.NewClient(c.server, requests), Reader: live, Memories: c.memories,
+		StatusWritten: func(name types.NamespacedName, _ *metav1alpha1.Status) { c.written = append(c.written, name) },
+		OwnerChanged:  func(former manifests.Owner) { c.former = append(c.former, former) },
+	}
+	c.owners, c.passes = NewOwners(options), NewPasses(c.memories)
+	c.store = NewStore(options, c.owners, c.passes)
+	return c
+}
+
+// load returns the component as a pass loads it.
+func (c *cluster) load() *gadget {
+	c.t.Helper()
+	loaded, err := c.store.Load(c.t.Context(), app)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	g, ok := loaded.(*gadget)
+	if !ok {
+		c.t.Fatalf("loaded a %T", loaded)
+	}
+	return g
+}
+
+// stored returns the component as the API server has it.
+func (c *cluster) stored() *gadget {
+	c.t.Helper()
+	g := &gadget{}
+	if err := c.server.Get(c.t.Context(), app, g); err != nil {
+		c.t.Fatal(err)
+	}
+	return g
+}
+
+// edit changes the stored component as another client.
+func (c *cluster) edit(change func(*gadget)) {
+	c.t.Helper()
+	g := c.stored()
+	change(g)
+	if err := c.server.Update(c.t.Context(), g); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// editStatus changes the stored status as another client.
+func (c *cluster) editStatus(change func(*gadget)) {
+	c.t.Helper()
+	g := c.stored()
+	change(g)
+	if err := c.server.Status().Update(c.t.Context(), g); err != nil {
+		c.t.Fatal(err)
+	}
+}

@@ -1,0 +1,53 @@
+package components
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// Object is a component.
+type Object interface {
+	client.Object
+	// GetStatus returns a pointer into the object, never nil.
+	GetStatus() *metav1alpha1.Status
+}
+
+// Finalizer returns the finalizer that the reconciler of a name adds to its components.
+func Finalizer(reconciler string) string { return reconciler + "/finalizer" }
+
+// OtherFinalizers returns the finalizers of an object except own.
+func OtherFinalizers(obj client.Object, own string) []string {
+	return slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return f == own })
+}
+
+// Suspended reports whether an object is a suspended component. It calls code of the type's author, which may panic.
+func Suspended(obj client.Object) bool {
+	s, ok := obj.(interface{ Suspended() bool })
+	return ok && s.Suspended()
+}
+
+// suspendedOrFalse is Suspended for watch handlers. A panic there would end the process, and again after each restart.
+// The pass over the component calls Suspended as well, and reports the panic as an error of that component.
+func suspendedOrFalse(obj client.Object) (suspended bool) {
+	defer func() {
+		if recover() != nil {
+			suspended = false
+		}
+	}()
+	return Suspended(obj)
+}
+
+// copyOf returns a deep copy of an object. The error is a mistake of the type's author: a struct that embeds another
+// type and has no DeepCopyObject of its own is copied to the embedded type.
+func copyOf(obj Object) (Object, error) {
+	copied, ok := obj.DeepCopyObject().(Object)
+	if !ok || reflect.TypeOf(copied) != reflect.TypeOf(obj) {
+		return nil, fmt.Errorf("DeepCopyObject of %T returns another type", obj)
+	}
+	return copied, nil
+}

@@ -1,0 +1,37 @@
+package components
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Options describe the components of one reconciler, and how to reach them. All fields are required.
+type Options struct {
+	// Name is the name of the reconciler.
+	Name string
+	// GVK is the type of the components, and New returns an empty component.
+	GVK schema.GroupVersionKind
+	New func() (Object, error)
+	// Client reads from the cache and writes. Reader reads from the API server.
+	Client client.Client
+	Reader client.Reader
+	// Memories holds the memory of each component.
+	Memories Memories
+	// StatusWritten is called after each write of a whole status by WriteStatus.
+	StatusWritten func(types.NamespacedName, *metav1alpha1.Status)
+	// OwnerChanged is called with an owner id that was assumed and is wrong. All watches for it must be stopped.
+	OwnerChanged func(former manifests.Owner)
+}
+
+// conflict returns the error of a pass or a write whose component was changed by another client.
+func (o *Options) conflict(name types.NamespacedName, cause string) error {
+	resource := schema.GroupResource{Group: o.GVK.Group, Resource: o.GVK.Kind}
+	return apierrors.NewConflict(resource, name.String(), errors.New(cause))
+}

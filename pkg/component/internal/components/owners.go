@@ -1,0 +1,132 @@
+package components
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Owners computes owner ids. An owner id contains the id of the cluster where the components are stored, which is the
+// UID of the namespace kube-system.
+//
+// After a restart the cluster id is not known. A pass assumes the id that the component's status names, and the id is
+// verified before the first write. So a restart with thousands of unchanged components sends no request for it.
+type Owners struct {
+	options Options
+	// asking is held during the request for the cluster id, so that only one worker sends it.
+	asking sync.Mutex
+	// mu guards cluster.
+	mu sync.Mutex
+	// cluster is the answer of the API server, empty before the first answer.
+	cluster string
+}
+
+// NewOwners returns the owner ids of the components of a reconciler.
+func NewOwners(options Options) *Owners { return &Owners{options: options} }
+
+// Of returns the owner id of a component for this pass. If an earlier pass assumed another cluster id, it calls
+// Options.OwnerChanged with the former owner id and returns a conflict, because a pass works for one owner id only.
+func (o *Owners) Of(ctx context.Context, obj Object) (manifests.Owner, error) {
+	name := client.ObjectKeyFromObject(obj)
+	cluster, err := o.ClusterOf(ctx, obj)
+	if err != nil {
+		return manifests.Owner{}, err
+	}
+	if former := o.options.Memories.Of(name).assumeCluster(cluster, o.confirmed()); former != "" {
+		o.options.OwnerChanged(o.In(former, name))
+		return manifests.Owner{}, o.options.conflict(name, "its status named another cluster")
+	}
+	return o.In(cluster, name), nil
+}
+
+// Known returns the owner id that the last pass over a component used. It also works for a component that is gone.
+func (o *Owners) Known(name types.NamespacedName) manifests.Owner {
+	if assumed := o.options.Memories.Known(name).clusterAssumption(); assumed != "" {
+		return o.In(assumed, name)
+	}
+	return o.In(o.confirmed(), name)
+}
+
+// In returns the owner id of a component in the cluster of an id.
+func (o *Owners) In(cluster string, name types.NamespacedName) manifests.Owner {
+	gvk := o.options.GVK
+	return manifests.Owner{
+		Cluster: cluster, Reconciler: o.options.Name,
+		Group: gvk.Group, Kind: gvk.Kind, Namespace: name.Namespace, Name: name.Name,
+	}
+}
+
+// VerifyCluster confirms the assumed cluster id of a component. The caller must call it before the first write of a
+// pass. With the id of another cluster, which somebody entered into the status, all dependents and records would count
+// as those of another owner. It sends at most one request per process. A wrong assumption is a conflict.
+func (o *Owners) VerifyCluster(ctx context.Context, name types.NamespacedName) error {
+	assumed := o.options.Memories.Known(name).clusterAssumption()
+	if assumed == "" {
+		return nil
+	}
+	cluster, err := o.ClusterID(ctx)
+	if err == nil && cluster != assumed {
+		return o.options.conflict(name, "its status names another cluster")
+	}
+	return err
+}
+
+// ClusterOf returns the cluster id of a component: the confirmed id, or else the id that its status names. The status
+// of a component that is being deleted is not trusted, because a deletion with a wrong id would leave all dependents.
+func (o *Owners) ClusterOf(ctx context.Context, obj Object) (string, error) {
+	if confirmed := o.confirmed(); confirmed != "" {
+		return confirmed, nil
+	}
+	recorded := recordedCluster(obj.GetStatus(), obj.GetUID())
+	if recorded != "" && obj.GetDeletionTimestamp().IsZero() {
+		return recorded, nil
+	}
+	return o.ClusterID(ctx)
+}
+
+// ClusterID returns the id of the cluster where the components are stored. It asks the API server once.
+func (o *Owners) ClusterID(ctx context.Context) (string, error) {
+	o.asking.Lock()
+	defer o.asking.Unlock()
+	if confirmed := o.confirmed(); confirmed != "" {
+		return confirmed, nil
+	}
+	// The metadata is enough, and then the author's scheme needs no core types.
+	namespace := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	err := o.options.Reader.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, &namespace)
+	if err != nil {
+		return "", fmt.Errorf("identify the cluster: %w", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.cluster = string(namespace.UID)
+	return o.cluster, nil
+}
+
+// confirmed returns the cluster id that the API server answered, and an empty string before the first answer.
+func (o *Owners) confirmed() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.cluster
+}
+
+// Identity returns the text of Status.Identity for a component in the cluster of an id.
+func Identity(cluster string, uid types.UID) string { return cluster + "/" + string(uid) }
+
+// recordedCluster returns the cluster id that a status names, and an empty string if the status was written for
+// another object. A backup that restores a component, in any cluster, gives it another UID.
+func recordedCluster(status *metav1alpha1.Status, uid types.UID) string {
+	cluster, of, _ := strings.Cut(status.Identity, "/")
+	if uid == "" || of != string(uid) {
+		return ""
+	}
+	return cluster
+}

@@ -1,0 +1,113 @@
+package components
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+func TestAStatusNamesTheClusterOfItsOwnComponentOnly(t *testing.T) {
+	for name, test := range map[string]struct {
+		identity string
+		uid      types.UID
+		want     string
+	}{
+		"its own":                         {identity: Identity("cluster", "a"), uid: "a", want: "cluster"},
+		"of an object that was restored":  {identity: Identity("cluster", "a"), uid: "b"},
+		"none yet":                        {uid: "a"},
+		"of a component without a UID":    {identity: "cluster/"},
+		"with the name of another owner":  {identity: "cluster/fairlead.io/group/Kind/a", uid: "a"},
+		"that was cut off":                {identity: "cluster", uid: "a"},
+		"without a cluster, so not known": {identity: "/a", uid: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := recordedCluster(&metav1alpha1.Status{Identity: test.identity}, test.uid)
+			NewWithT(t).Expect(got).To(Equal(test.want))
+		})
+	}
+}
+
+func TestMemoryOfTheAssumedCluster(t *testing.T) {
+	g := NewWithT(t)
+	var m Memory
+	g.Expect(m.assumeCluster("here", "")).To(BeEmpty())
+	g.Expect(m.clusterAssumption()).To(Equal("here"))
+	g.Expect(m.assumeCluster("there", "")).To(Equal("here"), "the former assumption")
+	g.Expect(m.clusterAssumption()).To(BeEmpty(), "the next pass must not repeat a wrong assumption")
+	g.Expect(m.assumeCluster("there", "there")).To(BeEmpty())
+	g.Expect(m.clusterAssumption()).To(BeEmpty(), "a confirmed id is no assumption")
+}
+
+func identified(cluster string) func(*gadget) {
+	return func(g *gadget) { g.Status.Identity = Identity(cluster, g.UID) }
+}
+
+func TestTheClusterIDIsAskedForOnceAndBeforeTheFirstWrite(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, newGadget(identified("cluster")))
+	owner, err := c.owners.Of(t.Context(), c.load())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(owner).To(Equal(c.owners.In("cluster", app)))
+	g.Expect(owner.String()).To(ContainSubstring("Gadget"))
+	g.Expect(c.owners.Known(app)).To(Equal(owner))
+	g.Expect(c.asked).To(BeZero(), "a pass that writes nothing sends no request")
+	held := func(g *gadget) { g.Finalizers = []string{Finalizer(reconciler)} }
+	for range 2 {
+		g.Expect(c.store.AddFinalizer(t.Context(), newGadget())).To(Succeed())
+		g.Expect(c.store.RemoveFinalizer(t.Context(), newGadget(held))).To(Succeed())
+	}
+	g.Expect(c.asked).To(Equal(1))
+	_, err = c.owners.Of(t.Context(), c.load())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.owners.Known(app)).To(Equal(owner))
+	g.Expect(c.memories.Of(app).clusterAssumption()).To(BeEmpty())
+}
+
+func TestAWrongClusterInTheStatusIsAConflict(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, newGadget(identified("elsewhere")))
+	owner, err := c.owners.Of(t.Context(), c.load())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(owner.Cluster).To(Equal("elsewhere"))
+	g.Expect(apierrors.IsConflict(c.store.AddFinalizer(t.Context(), c.load()))).To(BeTrue())
+	g.Expect(c.stored().Finalizers).To(BeEmpty())
+
+	_, err = c.owners.Of(t.Context(), c.load())
+	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "the pass that had assumed it ends")
+	g.Expect(c.former).To(ConsistOf(owner))
+	owner, err = c.owners.Of(t.Context(), c.load())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(owner.Cluster).To(Equal("cluster"))
+}
+
+func TestTheClusterIDIsNotAssumedInADeletionOrOfANewComponent(t *testing.T) {
+	for name, edit := range map[string]func(*gadget){
+		"deletion": func(g *gadget) {
+			identified("elsewhere")(g)
+			g.DeletionTimestamp, g.Finalizers = new(metav1.Now()), []string{"other"}
+		},
+		"new": func(*gadget) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c := newCluster(t, newGadget(edit))
+			owner, err := c.owners.Of(t.Context(), c.load())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(owner.Cluster).To(Equal("cluster"))
+			g.Expect(c.asked).To(Equal(1))
+		})
+	}
+}
+
+func TestWithoutAnAnswerThereIsNoOwnerID(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, newGadget())
+	c.owners.options.Reader = c.server
+	_, err := c.owners.Of(t.Context(), c.load())
+	g.Expect(err).To(MatchError(ContainSubstring("identify the cluster")))
+}

@@ -1,0 +1,159 @@
+package components
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+)
+
+// maxInterruptions is the number of passes in a row that may be interrupted. The next pass runs to completion even if
+// the spec changes. Without this bound a component whose spec changes faster than it can be applied makes no progress.
+const maxInterruptions = 10
+
+// Passes are the in-flight passes of a process, at most one per component. A watch on the components interrupts a pass
+// whose component was changed, deleted or recreated.
+type Passes struct{ memories Memories }
+
+// NewPasses returns the in-flight passes of a process.
+func NewPasses(memories Memories) *Passes { return &Passes{memories} }
+
+// Pass is an in-flight pass over one component. The lock of its memory guards its fields.
+type Pass struct {
+	memory *Memory
+	// loaded is the request that the pass works for, nil until the component is loaded. newest is the last version
+	// that the watch delivered since the pass began.
+	loaded, newest *request
+	superseded     chan struct{}
+	isSuperseded   bool
+	// runsToCompletion is set if a new spec must not end the pass; see request.supersedes.
+	runsToCompletion bool
+}
+
+// Begin starts a pass. The caller must call it before it loads the component, so that no change is missed, and must
+// call End when the pass is over.
+func (p *Passes) Begin(name types.NamespacedName) *Pass {
+	memory := p.memories.Of(name)
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	memory.pass = &Pass{
+		memory: memory, superseded: make(chan struct{}),
+		runsToCompletion: memory.interruptions >= maxInterruptions,
+	}
+	return memory.pass
+}
+
+// Superseded returns a channel that is closed when the in-flight pass over a component must end. It is nil if there is
+// no such pass.
+func (p *Passes) Superseded(name types.NamespacedName) <-chan struct{} {
+	if pass := p.inFlight(name); pass != nil {
+		return pass.superseded
+	}
+	return nil
+}
+
+// RunsToCompletion reports whether an in-flight pass over a component goes on after a change of the spec.
+func (p *Passes) RunsToCompletion(name types.NamespacedName) bool {
+	pass := p.inFlight(name)
+	return pass != nil && pass.runsToCompletion
+}
+
+func (p *Passes) inFlight(name types.NamespacedName) *Pass {
+	memory := p.memories.Known(name)
+	if memory == nil {
+		return nil
+	}
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	return memory.pass
+}
+
+// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache.
+func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype client.Object) error {
+	informer, err := informers.GetInformer(ctx, prototype, ctrlcache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { p.observe(obj, false) },
+		UpdateFunc: func(_, obj any) { p.observe(obj, false) },
+		DeleteFunc: func(obj any) { p.observe(obj, true) },
+	})
+	return err
+}
+
+// observe passes a version that the watch delivered to the in-flight pass over its component.
+func (p *Passes) observe(obj any, gone bool) {
+	if lost, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = lost.Obj
+	}
+	component, ok := obj.(client.Object)
+	if !ok {
+		return
+	}
+	memory := p.memories.Known(client.ObjectKeyFromObject(component))
+	if memory == nil {
+		return
+	}
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	if pass := memory.pass; pass != nil {
+		pass.newest = requestOf(component)
+		pass.newest.gone = gone
+		pass.check()
+	}
+}
+
+// Loaded sets the version that the pass works with.
+func (p *Pass) Loaded(obj client.Object) {
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	p.loaded = requestOf(obj)
+	p.check()
+}
+
+// check closes the channel if the newest version supersedes the loaded version. The caller holds the lock.
+func (p *Pass) check() {
+	if p.isSuperseded || p.loaded == nil || p.newest == nil || !p.newest.supersedes(p.loaded, p.runsToCompletion) {
+		return
+	}
+	p.isSuperseded = true
+	close(p.superseded)
+}
+
+// Superseded reports whether the pass must end because of a newer version of the component.
+func (p *Pass) Superseded() bool {
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	return p.isSuperseded
+}
+
+// Interrupted reports whether a pass that ended with err is to be repeated without a report: it was superseded,
+// another client wrote the component, or the operator is stopping.
+func (p *Pass) Interrupted(err error) bool {
+	return condition.Interrupted(err) || err != nil && p.Superseded()
+}
+
+// Finish notes whether the pass ran to its end or was interrupted. Only passes in a row count as interruptions.
+func (p *Pass) Finish(interrupted bool) {
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	if !interrupted {
+		p.memory.interruptions = 0
+		return
+	}
+	p.memory.interruptions++
+}
+
+// End ends the pass. Versions that the watch delivers from now on are ignored.
+func (p *Pass) End() {
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	if p.memory.pass == p {
+		p.memory.pass = nil
+	}
+}

@@ -1,0 +1,243 @@
+package components
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+)
+
+// version returns a version of the component app.
+func version(resourceVersion string, generation int64, edits ...func(*metav1.PartialObjectMetadata)) client.Object {
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: app.Namespace, Name: app.Name, UID: "u1", ResourceVersion: resourceVersion, Generation: generation,
+	}}
+	for _, edit := range edits {
+		edit(o)
+	}
+	return o
+}
+
+func recreated(o *metav1.PartialObjectMetadata) { o.UID = "u2" }
+
+func deleting(o *metav1.PartialObjectMetadata) { o.DeletionTimestamp = new(metav1.Now()) }
+
+func TestPassesAreSuperseded(t *testing.T) {
+	other := func(o *metav1.PartialObjectMetadata) { o.Name = "other" }
+	for _, c := range []struct {
+		name          string
+		loaded, shown client.Object
+		gone, want    bool
+	}{
+		{"by a new spec", version("5", 1), version("6", 2), false, true},
+		{"by a deletion that began", version("5", 1), version("6", 1, deleting), false, true},
+		{"if the component was recreated", version("5", 1), version("6", 1, recreated), false, true},
+		{"if the component is gone", version("5", 1), version("6", 1), true, true},
+		{"but not by a new status", version("5", 1), version("6", 1), false, false},
+		{"but not by the loaded version", version("5", 2), version("5", 2), false, false},
+		{"but not by an older version", version("5", 2), version("4", 1), false, false},
+		{"but not by a predecessor of that name", version("5", 1, recreated), version("4", 1), true, false},
+		{"but not if the pass works for the deletion", version("5", 1, deleting), version("6", 1, deleting), false, false},
+		{"but not by another component", version("5", 1), version("6", 2, other), false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, early := range []bool{false, true} {
+				passes := NewPasses(newTable())
+				pass := passes.Begin(app)
+				if early {
+					passes.observe(c.shown, c.gone)
+				}
+				pass.Loaded(c.loaded)
+				if !early {
+					passes.observe(c.shown, c.gone)
+				}
+				if isClosed(passes.Superseded(app)) != c.want || pass.Superseded() != c.want {
+					t.Errorf("superseded: %t, want %t; the watch delivered before the load: %t", !c.want, c.want, early)
+				}
+			}
+		})
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestEventsAfterTheEndOfAPassAreIgnored(t *testing.T) {
+	memories := newTable()
+	passes := NewPasses(memories)
+	passes.observe(version("1", 1), false)
+	if len(memories.known) > 0 {
+		t.Error("an event made a memory of a component without passes")
+	}
+	first := passes.Begin(app)
+	first.Loaded(version("1", 1))
+	for i := range 3 {
+		passes.observe(version("2", int64(2+i)), false)
+	}
+	passes.observe(cache.DeletedFinalStateUnknown{Key: app.String(), Obj: version("3", 5)}, true)
+	passes.observe("nonsense", false)
+	first.End()
+	if passes.Superseded(app) != nil || passes.RunsToCompletion(app) {
+		t.Error("a pass that has ended is still in flight")
+	}
+	passes.observe(version("4", 6), false)
+	second := passes.Begin(app)
+	second.Loaded(version("4", 6))
+	if second.Superseded() {
+		t.Error("an event from before a pass ended it")
+	}
+	first.End()
+	if passes.Superseded(app) == nil {
+		t.Error("a former pass ended its successor")
+	}
+}
+
+// suspended is a component that is suspended.
+type suspended struct{ client.Object }
+
+func (suspended) Suspended() bool { return true }
+
+// faulty is a component whose author's code panics.
+type faulty struct{ client.Object }
+
+func (faulty) Suspended() bool { panic("no schedule") }
+
+func TestAPanicOfATypeDoesNotReachWatches(t *testing.T) {
+	passes := NewPasses(newTable())
+	pass := passes.Begin(app)
+	pass.Loaded(faulty{version("1", 1)})
+	passes.observe(faulty{version("2", 2)}, false)
+	if !pass.Superseded() {
+		t.Error("another spec did not end the pass")
+	}
+}
+
+func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
+	interrupted := func(n int) []bool { return slices.Repeat([]bool{true}, n) }
+	for _, c := range []struct {
+		name         string
+		former       []bool
+		shown        client.Object
+		gone         bool
+		toCompletion bool
+		superseded   bool
+	}{
+		{name: "not before that", former: interrupted(maxInterruptions - 1), shown: version("6", 2), superseded: true},
+		{
+			name: "and no other spec ends it", former: interrupted(maxInterruptions), shown: version("6", 2),
+			toCompletion: true,
+		},
+		{
+			name: "but a suspension does", former: interrupted(maxInterruptions), shown: suspended{version("6", 2)},
+			toCompletion: true, superseded: true,
+		},
+		{
+			name: "but a deletion does", former: interrupted(maxInterruptions), shown: version("6", 2, deleting),
+			toCompletion: true, superseded: true,
+		},
+		{
+			name: "but the end of a deletion does", former: interrupted(maxInterruptions), shown: version("6", 1), gone: true,
+			toCompletion: true, superseded: true,
+		},
+		{
+			name: "but a successor does", former: interrupted(maxInterruptions), shown: version("6", 1, recreated),
+			toCompletion: true, superseded: true,
+		},
+		{
+			name: "once, until there are as many again", former: append(interrupted(maxInterruptions), false),
+			shown: version("6", 2), superseded: true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			passes := NewPasses(newTable())
+			for _, interrupted := range c.former {
+				former := passes.Begin(app)
+				former.Finish(interrupted)
+				former.End()
+			}
+			pass := passes.Begin(app)
+			pass.Loaded(version("5", 1))
+			passes.observe(c.shown, c.gone)
+			if passes.RunsToCompletion(app) != c.toCompletion || pass.Superseded() != c.superseded {
+				t.Errorf("runs to completion: %t, superseded: %t", passes.RunsToCompletion(app), pass.Superseded())
+			}
+		})
+	}
+}
+
+func TestPassesThatAreRepeatedWithoutAReport(t *testing.T) {
+	failure := errors.New("failed")
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "gadgets"}, "app", failure)
+	for name, test := range map[string]struct {
+		err        error
+		superseded bool
+		want       bool
+	}{
+		"not a success":                   {},
+		"not a success that was outdated": {superseded: true},
+		"not a failure":                   {err: failure},
+		"a failure that was outdated":     {err: failure, superseded: true, want: true},
+		"a conflict":                      {err: conflict, want: true},
+		"the stop of the operator":        {err: context.Canceled, want: true},
+		"an error that says so by itself": {err: condition.ErrSuperseded, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			passes := NewPasses(newTable())
+			pass := passes.Begin(app)
+			pass.Loaded(version("1", 1))
+			if test.superseded {
+				passes.observe(version("2", 2), false)
+			}
+			if got := pass.Interrupted(test.err); got != test.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestWatchInterruptsPasses(t *testing.T) {
+	c := newCluster(t)
+	informers := &informertest.FakeInformers{Scheme: c.server.Scheme()}
+	if err := c.passes.Watch(t.Context(), informers, &gadget{}); err != nil {
+		t.Fatal(err)
+	}
+	informer, err := informers.FakeInformerFor(t.Context(), &gadget{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, deliver := range map[string]func(){
+		"a new component": func() { informer.Add(newGadget(func(g *gadget) { g.ResourceVersion, g.UID = "2", "u2" })) },
+		"a new spec": func() {
+			informer.Update(newGadget(), newGadget(func(g *gadget) { g.ResourceVersion, g.Generation = "2", 2 }))
+		},
+		"the end of a deletion": func() { informer.Delete(newGadget(func(g *gadget) { g.ResourceVersion = "2" })) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pass := c.passes.Begin(app)
+			pass.Loaded(versioned("u1", "1"))
+			deliver()
+			if !pass.Superseded() {
+				t.Error("the pass goes on")
+			}
+		})
+	}
+	failing := &informertest.FakeInformers{Scheme: c.server.Scheme(), Error: errors.New("no such type")}
+	if err := c.passes.Watch(t.Context(), failing, &gadget{}); err == nil {
+		t.Error("no error without an informer")
+	}
+}

@@ -1,0 +1,286 @@
+package components
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+)
+
+// A write is retried maxRetries times after conflicts, because other clients may write to the component all the time.
+// From the second retry on there is a random pause before it, of at most maxPause.
+const (
+	maxRetries = 15
+	maxPause   = 500 * time.Millisecond
+)
+
+// Store reads and writes the components of one reconciler. It is safe for concurrent use. Writes change the component
+// that is stored in the API server; other changes of an object in memory, such as defaults of a hook, are never sent.
+type Store struct {
+	options Options
+	owners  *Owners
+	passes  *Passes
+}
+
+// NewStore returns the components of a reconciler.
+func NewStore(options Options, owners *Owners, passes *Passes) *Store {
+	return &Store{options, owners, passes}
+}
+
+// Load returns the newest known version of a component: from the cache, or this process's last write if the cache is
+// older. The error is NotFound if the cache has no such component. The caller may change the result.
+//
+// The last write also wins over the same version from the cache. A pass compares its status with it at the end, and
+// the cached version has times without fractions of a second: that difference must not cause a write.
+func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, error) {
+	// The last write is read before the cache. If it is dropped in between, the cache has that version.
+	written := s.options.Memories.Known(name).lastWrite()
+	cached, err := s.options.New()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.options.Client.Get(ctx, name, cached); err != nil {
+		return nil, err
+	}
+	if written == nil ||
+		hasCaughtUp(cached, written) && cached.GetResourceVersion() != written.GetResourceVersion() {
+		return cached, nil
+	}
+	return copyOf(written)
+}
+
+// loadExisting is Load for the writes of a pass: a component that is gone is a conflict.
+func (s *Store) loadExisting(ctx context.Context, name types.NamespacedName) (Object, error) {
+	obj, err := s.Load(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return nil, s.options.conflict(name, "it does not exist any more")
+	}
+	return obj, err
+}
+
+// Live reads a component from the API server. A component that is gone is a conflict: its pass must stop.
+func (s *Store) Live(ctx context.Context, name types.NamespacedName) (Object, error) {
+	live, err := s.options.New()
+	if err != nil {
+		return nil, err
+	}
+	err = s.options.Reader.Get(ctx, name, live)
+	if apierrors.IsNotFound(err) {
+		return nil, s.options.conflict(name, "it does not exist any more")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return live, nil
+}
+
+// Confirm reads a component from the API server before the first create of a pass. It returns a conflict if the pass
+// no longer works for the stored component; see checkCurrent.
+func (s *Store) Confirm(ctx context.Context, obj Object, recorded InventoryRef) error {
+	live, err := s.Live(ctx, client.ObjectKeyFromObject(obj))
+	if err != nil {
+		return err
+	}
+	return s.checkCurrent(obj, live, recorded)
+}
+
+// checkCurrent returns a conflict if a newer version of a component differs from the version of a pass in a field that
+// the pass depends on: UID, deletion, generation, finalizer, or inventory record. recorded is the record that the pass
+// began with. Other metadata and the author's part of the status may change at any time. The generation may change if
+// the pass runs to completion, unless the component is suspended.
+func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
+	name, finalizer := client.ObjectKeyFromObject(obj), Finalizer(s.options.Name)
+	switch {
+	case newer.GetUID() != obj.GetUID():
+		return s.options.conflict(name, "it was deleted and created again")
+	case newer.GetDeletionTimestamp().IsZero() != obj.GetDeletionTimestamp().IsZero():
+		return s.options.conflict(name, "it is being deleted")
+	case newer.GetGeneration() != obj.GetGeneration() && (!s.passes.RunsToCompletion(name) || Suspended(newer)):
+		return s.options.conflict(name, "its spec changed")
+	case controllerutil.ContainsFinalizer(obj, finalizer) && !controllerutil.ContainsFinalizer(newer, finalizer):
+		return s.options.conflict(name, "its finalizer was removed")
+	case !recorded.Equal(RefOf(newer.GetStatus())):
+		return s.options.conflict(name, "its inventory record changed")
+	}
+	return nil
+}
+
+// write calls send with the stored component, which send changes and sends bound to its resource version. If another
+// client wrote in between, it reads the component again and repeats. It returns a conflict if the pass no longer works
+// for the stored component (see checkCurrent), or if the retries are used up. obj gets the new resource version and
+// finalizers.
+func (s *Store) write(ctx context.Context, obj Object, recorded InventoryRef, send func(stored Object) error) error {
+	name := client.ObjectKeyFromObject(obj)
+	if err := s.owners.VerifyCluster(ctx, name); err != nil {
+		return err
+	}
+	stored, err := s.loadExisting(ctx, name)
+	for retry := 0; ; retry++ {
+		if err != nil {
+			return err
+		}
+		if err := s.checkCurrent(obj, stored, recorded); err != nil {
+			return err
+		}
+		err = send(stored)
+		if err == nil {
+			s.keepWrite(stored)
+			obj.SetResourceVersion(stored.GetResourceVersion())
+			obj.SetFinalizers(slices.Clone(stored.GetFinalizers()))
+			return nil
+		}
+		if !apierrors.IsConflict(err) || retry == maxRetries {
+			return err
+		}
+		stored, err = s.reload(ctx, name, retry)
+	}
+}
+
+// reload reads a component after a conflict. Of several writers at a time only one succeeds. Random pauses that grow
+// with each retry let every writer succeed in the end.
+func (s *Store) reload(ctx context.Context, name types.NamespacedName, retry int) (Object, error) {
+	if retry > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(rand.N(min(maxPause, 5*time.Millisecond<<retry))):
+		}
+	}
+	return s.Live(ctx, name)
+}
+
+// keepWrite keeps a written component until the cache has caught up.
+func (s *Store) keepWrite(stored Object) {
+	if written, err := copyOf(stored); err == nil {
+		s.options.Memories.Of(client.ObjectKeyFromObject(stored)).keepWrite(written)
+	}
+}
+
+// WriteStatus writes the status of a component, except the author's part of it, which stays as it is stored. recorded
+// is the inventory record that the stored status has. A conflict means that the pass must end.
+func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryRef) error {
+	status := obj.GetStatus()
+	err := s.write(ctx, obj, recorded, func(stored Object) error {
+		status.Conditions = withAuthorConditions(status.Conditions, stored.GetStatus().Conditions)
+		*stored.GetStatus() = *status.DeepCopy()
+		if err := s.options.Client.Status().Update(ctx, stored); err != nil {
+			return err
+		}
+		// The CRD of an older version drops fields that it does not define. A comparison with the answer would cause
+		// the same write in every pass.
+		*stored.GetStatus() = *status.DeepCopy()
+		return nil
+	})
+	if err == nil {
+		s.options.StatusWritten(client.ObjectKeyFromObject(obj), status)
+	}
+	return err
+}
+
+// AnnounceRecord prepares a component for its first inventory record in Secrets. It adds the finalizer, so that a
+// deletion waits for the reconciler, and writes an empty status.inventoryRecord, so that the deletion looks for
+// Secrets. It must be called before the first Secret is created. recorded is the inventory record that the stored
+// status has; nothing is written to the status if that is in Secrets already. The error is terminal if the CRD does
+// not define the field.
+func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded InventoryRef) error {
+	if obj.GetDeletionTimestamp().IsZero() {
+		if err := s.addFinalizer(ctx, obj, recorded); err != nil {
+			return err
+		}
+	}
+	if recorded.Secrets().Name != "" {
+		return nil
+	}
+	return s.write(ctx, obj, recorded, func(stored Object) error {
+		if stored.GetStatus().InventoryRecord != nil {
+			return nil
+		}
+		stored.GetStatus().InventoryRecord = &metav1alpha1.InventoryRecord{}
+		if err := s.options.Client.Status().Update(ctx, stored); err != nil {
+			return err
+		}
+		if stored.GetStatus().InventoryRecord == nil {
+			return &condition.Error{
+				Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
+				Message: fmt.Sprintf("there are too many dependents for the status, and the definition of %s does not "+
+					"know status.inventoryRecord; bring the definition up to date", s.options.GVK.Kind),
+			}
+		}
+		return nil
+	})
+}
+
+// AddFinalizer adds the reconciler's finalizer to a component that has none. The status of obj must have the inventory
+// record that is stored.
+func (s *Store) AddFinalizer(ctx context.Context, obj Object) error {
+	return s.addFinalizer(ctx, obj, RefOf(obj.GetStatus()))
+}
+
+func (s *Store) addFinalizer(ctx context.Context, obj Object, recorded InventoryRef) error {
+	if controllerutil.ContainsFinalizer(obj, Finalizer(s.options.Name)) {
+		return nil
+	}
+	return s.changeFinalizers(ctx, obj, recorded, controllerutil.AddFinalizer)
+}
+
+// RemoveFinalizer removes the reconciler's finalizer from a component. The status of obj must have the inventory
+// record that is stored. The error is NotFound if the component is gone by then.
+func (s *Store) RemoveFinalizer(ctx context.Context, obj Object) error {
+	return s.changeFinalizers(ctx, obj, RefOf(obj.GetStatus()), controllerutil.RemoveFinalizer)
+}
+
+func (s *Store) changeFinalizers(
+	ctx context.Context, obj Object, recorded InventoryRef, change func(client.Object, string) bool,
+) error {
+	return s.write(ctx, obj, recorded, func(stored Object) error {
+		base, err := copyOf(stored)
+		if err != nil || !change(stored, Finalizer(s.options.Name)) {
+			return err
+		}
+		patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+		return s.options.Client.Patch(ctx, stored, patch)
+	})
+}
+
+// Conflict returns the error of a pass whose component was changed by another client. It interrupts the pass.
+func (s *Store) Conflict(name types.NamespacedName, cause string) error {
+	return s.options.conflict(name, cause)
+}
+
+// Persisted returns the status that the API server has: the last write of this pass, or else loaded, the status that
+// the pass began with.
+func (s *Store) Persisted(obj Object, loaded *metav1alpha1.Status) *metav1alpha1.Status {
+	written := s.options.Memories.Known(client.ObjectKeyFromObject(obj)).lastWrite()
+	if written != nil && written.GetResourceVersion() == obj.GetResourceVersion() {
+		return written.GetStatus().DeepCopy()
+	}
+	return loaded
+}
+
+// DropWrite drops the last write to a component if the cache, which delivered cached, has caught up with it.
+func (s *Store) DropWrite(cached client.Object) {
+	if memory := s.options.Memories.Known(client.ObjectKeyFromObject(cached)); memory != nil {
+		memory.dropWrite(cached)
+	}
+}
+
+// EndPass ends a pass. It drops the last write if the cache has caught up with it already. Otherwise the next event of
+// the cache drops it; see DropWrite.
+func (s *Store) EndPass(ctx context.Context, name types.NamespacedName, pass *Pass) {
+	pass.End()
+	if s.options.Memories.Known(name).lastWrite() == nil {
+		return
+	}
+	cached, err := s.options.New()
+	if err == nil && s.options.Client.Get(ctx, name, cached) == nil {
+		s.DropWrite(cached)
+	}
+}

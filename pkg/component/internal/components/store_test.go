@@ -1,0 +1,317 @@
+package components
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+)
+
+func versioned(uid types.UID, version string) *gadget {
+	return newGadget(func(g *gadget) { g.UID, g.ResourceVersion = uid, version })
+}
+
+func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
+	type step func(*cluster, *Pass)
+	end := func(c *cluster, p *Pass) { c.store.EndPass(c.t.Context(), app, p) }
+	write := func(version string) step {
+		return func(c *cluster, _ *Pass) { c.store.keepWrite(versioned("u1", version)) }
+	}
+	event := func(uid types.UID, version string) step {
+		return func(c *cluster, _ *Pass) {
+			c.cached = versioned(uid, version)
+			c.store.DropWrite(c.cached)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		steps  []step
+		loaded string
+		kept   bool
+	}{
+		{"while the cache is older", []step{write("20"), end}, "20", true},
+		{"until the cache has it, after the pass", []step{write("20"), end, event("u1", "20")}, "20", false},
+		{"until the cache has a newer version", []step{write("20"), end, event("u1", "30")}, "30", false},
+		{"until the pass ends, which compares with it", []step{write("20"), event("u1", "20")}, "20", true},
+		{"no longer than the pass if the cache has it by then", []step{write("20"), event("u1", "20"), end}, "20", false},
+		{"not if another component has the name", []step{write("20"), end, event("u2", "5")}, "5", false},
+		{"while only an earlier write has arrived", []step{write("20"), write("30"), end, event("u1", "20")}, "30", true},
+		{"unless a later write was kept before", []step{write("30"), write("20"), end}, "30", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster := newCluster(t)
+			cluster.cached = versioned("u1", "10")
+			pass := cluster.passes.Begin(app)
+			for _, s := range c.steps {
+				s(cluster, pass)
+			}
+			if got := cluster.load().ResourceVersion; got != c.loaded {
+				t.Errorf("loaded %s, want %s", got, c.loaded)
+			}
+			if kept := cluster.memories.Of(app).lastWrite() != nil; kept != c.kept {
+				t.Errorf("kept: %t", kept)
+			}
+		})
+	}
+}
+
+func TestLoadPrefersLastWriteOverSameVersionInCache(t *testing.T) {
+	c := newCluster(t)
+	c.cached = versioned("u1", "20")
+	written := versioned("u1", "20")
+	written.Annotations = map[string]string{"time": "12:00:00.123"}
+	c.store.keepWrite(written)
+	loaded := c.load()
+	if loaded.Annotations["time"] != "12:00:00.123" {
+		t.Errorf("loaded the version from the cache: %v", loaded.Annotations)
+	}
+	loaded.Annotations["time"] = "changed"
+	if c.load().Annotations["time"] == "changed" {
+		t.Error("a change of the loaded component changed the last write")
+	}
+}
+
+func TestLoadOfMissingComponent(t *testing.T) {
+	c := newCluster(t)
+	if _, err := c.store.Load(t.Context(), app); !apierrors.IsNotFound(err) {
+		t.Errorf("Load: %v", err)
+	}
+	if _, err := c.store.Live(t.Context(), app); !apierrors.IsConflict(err) {
+		t.Errorf("Live: %v", err)
+	}
+	if err := c.store.AddFinalizer(t.Context(), newGadget()); !apierrors.IsConflict(err) {
+		t.Errorf("AddFinalizer: %v", err)
+	}
+}
+
+func TestWritesAreBoundToThePass(t *testing.T) {
+	const own = reconciler + "/finalizer"
+	suspended := func(g *gadget) { g.Generation, g.Spec.Suspend = 2, true }
+	for _, c := range []struct {
+		name   string
+		change func(*gadget)
+		// toCompletion is set for a pass that runs to completion.
+		toCompletion bool
+		conflict     string
+	}{
+		{name: "unless nothing changed", change: func(*gadget) {}},
+		{name: "unless metadata changed", change: func(g *gadget) { g.Labels = map[string]string{"a": "b"} }},
+		{name: "unless the author's status changed", change: func(g *gadget) { g.Status.Port = 80 }},
+		{name: "and fail if it was recreated", change: func(g *gadget) { g.UID = "u2" }, conflict: "created again"},
+		{
+			name: "and fail if it is being deleted", change: func(g *gadget) { g.DeletionTimestamp = new(metav1.Now()) },
+			conflict: "being deleted",
+		},
+		{name: "and fail if its spec changed", change: func(g *gadget) { g.Generation = 2 }, conflict: "spec changed"},
+		{name: "but not of a pass that runs to completion", change: func(g *gadget) { g.Generation = 2 }, toCompletion: true},
+		{name: "unless it was suspended", change: suspended, toCompletion: true, conflict: "spec changed"},
+		{
+			name: "and fail without the finalizer", change: func(g *gadget) { g.Finalizers = nil },
+			conflict: "finalizer was removed",
+		},
+		{
+			name:   "and fail if its record changed",
+			change: func(g *gadget) { g.Status.Inventory = []string{"another"} }, conflict: "record changed",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			obj := newGadget(func(g *gadget) { g.Finalizers, g.Status.Inventory = []string{own}, []string{"line"} })
+			newer := newGadget(func(g *gadget) { g.Finalizers, g.Status.Inventory = []string{own}, []string{"line"} })
+			c.change(newer)
+			cluster := newCluster(t)
+			if c.toCompletion {
+				cluster.memories.Of(app).interruptions = maxInterruptions
+			}
+			cluster.passes.Begin(app)
+			err := cluster.store.checkCurrent(obj, newer, RefOf(obj.GetStatus()))
+			if c.conflict == "" && err == nil {
+				return
+			}
+			if c.conflict == "" || !apierrors.IsConflict(err) || !strings.Contains(err.Error(), c.conflict) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestWriteStatusKeepsTheAuthorsPart(t *testing.T) {
+	c := newCluster(t, newGadget())
+	obj := c.load()
+	c.editStatus(func(g *gadget) {
+		g.Status.Port = 80
+		g.Status.Conditions = []metav1.Condition{{Type: "Allocated"}, {Type: metav1alpha1.ConditionReady, Reason: "Old"}}
+	})
+	obj.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Reason: "New"}}
+	obj.Labels = map[string]string{"set-by": "a hook"}
+	if err := c.store.WriteStatus(t.Context(), obj, RefOf(obj.GetStatus())); err != nil {
+		t.Fatal(err)
+	}
+	stored := c.stored()
+	found := []string{}
+	for _, condition := range stored.Status.Conditions {
+		found = append(found, condition.Type+condition.Reason)
+	}
+	if stored.Status.Port != 80 || !slices.Equal(found, []string{"ReadyNew", "Allocated"}) || len(stored.Labels) > 0 {
+		t.Errorf("stored %+v, labels %v", stored.Status, stored.Labels)
+	}
+	if obj.ResourceVersion != stored.ResourceVersion || !slices.Equal(c.written, []client.ObjectKey{app}) {
+		t.Errorf("version %s, written %v", obj.ResourceVersion, c.written)
+	}
+	if got := c.store.Persisted(obj, nil); got == nil || len(got.Conditions) != 2 {
+		t.Errorf("persisted %+v", got)
+	}
+}
+
+func TestPersistedIsTheLoadedStatusBeforeTheFirstWrite(t *testing.T) {
+	c := newCluster(t, newGadget())
+	loaded := &metav1alpha1.Status{Revision: 7}
+	if got := c.store.Persisted(c.load(), loaded); got != loaded {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWritesAreRetriedAfterConflicts(t *testing.T) {
+	for name, test := range map[string]struct {
+		conflicts, writes int
+		fails             bool
+	}{
+		"until one succeeds":        {conflicts: 3, writes: 4},
+		"a limited number of times": {conflicts: 100, writes: maxRetries + 1, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, newGadget())
+				left := test.conflicts
+				c.beforeStatus = func() {
+					if left--; left >= 0 {
+						c.editStatus(func(g *gadget) { g.Status.Port++ })
+					}
+				}
+				obj := c.load()
+				obj.Status.Revision = 1
+				err := c.store.WriteStatus(t.Context(), obj, InventoryRef{})
+				if apierrors.IsConflict(err) != test.fails || c.statuses != test.writes {
+					t.Errorf("%d writes: %v", c.statuses, err)
+				}
+			})
+		})
+	}
+}
+
+func TestFinalizersAreAddedAndRemoved(t *testing.T) {
+	c := newCluster(t, newGadget(func(g *gadget) { g.Finalizers = []string{"other"} }))
+	obj := c.load()
+	conflicts := 1
+	c.beforePatch = func() {
+		if conflicts--; conflicts >= 0 {
+			c.edit(func(g *gadget) { g.Labels = map[string]string{"a": "b"} })
+		}
+	}
+	if err := c.store.AddFinalizer(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"other", Finalizer(reconciler)}
+	stored := c.stored()
+	if !slices.Equal(stored.Finalizers, want) || !slices.Equal(obj.Finalizers, want) || stored.Labels["a"] != "b" {
+		t.Errorf("stored %v, in memory %v", stored.Finalizers, obj.Finalizers)
+	}
+	patches := 0
+	c.beforePatch = func() { patches++ }
+	if err := c.store.AddFinalizer(t.Context(), obj); err != nil || patches > 0 {
+		t.Errorf("the second time: %d patches, %v", patches, err)
+	}
+	if err := c.store.RemoveFinalizer(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.stored().Finalizers; !slices.Equal(got, []string{"other"}) {
+		t.Errorf("left %v", got)
+	}
+}
+
+func TestAnnounceRecord(t *testing.T) {
+	named := metav1alpha1.InventoryRecord{Namespace: "shop", Name: "inventory-a", Parts: 1}
+	for name, test := range map[string]struct {
+		edit      func(*gadget)
+		finalizer bool
+		statuses  int
+	}{
+		"adds the finalizer and an empty record": {edit: func(*gadget) {}, finalizer: true, statuses: 1},
+		"writes no status if the record is in Secrets": {
+			edit: func(g *gadget) { g.Status.InventoryRecord = &named }, finalizer: true,
+		},
+		"writes no status if it was announced before": {
+			edit: func(g *gadget) { g.Status.InventoryRecord = &metav1alpha1.InventoryRecord{} }, finalizer: true,
+		},
+		"adds no finalizer in a deletion": {
+			edit: func(g *gadget) { g.DeletionTimestamp, g.Finalizers = new(metav1.Now()), []string{"other"} }, statuses: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, newGadget(test.edit))
+			obj := c.load()
+			if err := c.store.AnnounceRecord(t.Context(), obj, RefOf(obj.GetStatus())); err != nil {
+				t.Fatal(err)
+			}
+			stored := c.stored()
+			if stored.Status.InventoryRecord == nil || c.statuses != test.statuses ||
+				slices.Contains(stored.Finalizers, Finalizer(reconciler)) != test.finalizer {
+				t.Errorf("%d writes of a status, stored %+v", c.statuses, stored)
+			}
+		})
+	}
+}
+
+func TestConfirmReadsTheAPIServer(t *testing.T) {
+	c := newCluster(t, newGadget())
+	obj := c.load()
+	c.cached = c.load()
+	if err := c.store.Confirm(t.Context(), obj, InventoryRef{}); err != nil {
+		t.Fatal(err)
+	}
+	c.edit(func(g *gadget) { g.Generation = 2 })
+	if err := c.store.Confirm(t.Context(), obj, InventoryRef{}); !condition.Interrupted(err) {
+		t.Errorf("after a change of the spec: %v", err)
+	}
+	if err := c.server.Delete(t.Context(), c.stored()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store.Confirm(t.Context(), obj, InventoryRef{}); !apierrors.IsConflict(err) {
+		t.Errorf("after a deletion: %v", err)
+	}
+}
+
+func TestConflictInterruptsThePass(t *testing.T) {
+	err := newCluster(t).store.Conflict(app, "it changed")
+	if !condition.Interrupted(err) || !strings.Contains(err.Error(), "it changed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestComponentsThatDoNotCopyToTheirOwnType(t *testing.T) {
+	if _, err := copyOf(&embedding{}); err == nil {
+		t.Error("a copy of another type is accepted")
+	}
+	c := newCluster(t)
+	c.store.keepWrite(&embedding{gadget: *newGadget()})
+	if len(c.memories.known) > 0 {
+		t.Error("a copy of another type is kept")
+	}
+	c.store.options.New = func() (Object, error) { return nil, errors.New("no pointer to a struct") }
+	for _, read := range []func() (client.Object, error){
+		func() (client.Object, error) { return c.store.Load(t.Context(), app) },
+		func() (client.Object, error) { return c.store.Live(t.Context(), app) },
+	} {
+		if _, err := read(); err == nil {
+			t.Error("no error without a type")
+		}
+	}
+}
