@@ -4,9 +4,7 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,28 +38,22 @@ func (r *Reconciler[T]) newRecordCollector() *records.Collector {
 // collectedComponents implements records.Components.
 type collectedComponents[T Component] struct{ reconciler *Reconciler[T] }
 
-// Cached implements records.Components. The cache cannot list components whose list type is not in the scheme.
+// Cached implements records.Components.
 func (c collectedComponents[T]) Cached(ctx context.Context) (map[string]records.Component, error) {
-	r := c.reconciler
-	obj, err := r.client.Scheme().New(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
-	list, ok := obj.(client.ObjectList)
-	if err != nil || !ok {
-		return nil, nil
-	}
-	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+	cached, err := c.reconciler.components.ListCached(ctx)
+	if err != nil {
 		return nil, err
 	}
 	found := map[string]records.Component{}
-	return found, meta.EachListItem(list, func(item runtime.Object) error {
-		component, ok := item.(T)
-		if !ok {
-			return nil
-		}
+	for _, component := range cached {
 		name := client.ObjectKeyFromObject(component)
-		cluster, err := r.owners.ClusterOf(ctx, component)
-		found[r.owners.In(cluster, name).ID()] = records.Component{Name: name, Status: component.GetStatus()}
-		return err
-	})
+		cluster, err := c.reconciler.owners.ClusterOf(ctx, component)
+		if err != nil {
+			return nil, err
+		}
+		found[c.reconciler.owners.In(cluster, name).ID()] = records.Component{Name: name, Status: component.GetStatus()}
+	}
+	return found, nil
 }
 
 // Identity implements records.Components.
@@ -72,16 +64,7 @@ func (c collectedComponents[T]) Identity(ctx context.Context) (manifests.Owner, 
 
 // Live implements records.Components.
 func (c collectedComponents[T]) Live(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-	gvk, list := c.reconciler.gvk, metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := c.reconciler.reader.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		return nil, err
-	}
-	names := make([]types.NamespacedName, 0, len(list.Items))
-	for i := range list.Items {
-		names = append(names, client.ObjectKeyFromObject(&list.Items[i]))
-	}
-	return names, nil
+	return c.reconciler.components.ListLive(ctx, namespace)
 }
 
 // Unnamed implements records.Components.

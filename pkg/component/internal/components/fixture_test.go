@@ -2,6 +2,7 @@ package components
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -56,6 +57,20 @@ func (g *gadget) DeepCopyObject() runtime.Object {
 
 // embedding is a component whose author forgot DeepCopyObject.
 type embedding struct{ gadget }
+
+// gadgetList is a list of components.
+type gadgetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []gadget `json:"items"`
+}
+
+func (l *gadgetList) DeepCopyObject() runtime.Object {
+	copied := *l
+	copied.Items = slices.Clone(l.Items)
+	return &copied
+}
 
 func newGadget(edits ...func(*gadget)) *gadget {
 	g := &gadget{}
@@ -113,6 +128,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypeWithName(gadgetGVK, &gadget{})
+	scheme.AddKnownTypeWithName(gadgetGVK.GroupVersion().WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(scheme, gadgetGVK.GroupVersion())
 	c := &cluster{t: t, memories: newTable(), beforeStatus: func() {}, beforePatch: func() {}}
 	c.server = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&gadget{}).Build()

@@ -1,0 +1,47 @@
+package components
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ListLive returns the names of the components that the API server has in a namespace, or in all namespaces if the
+// namespace is empty.
+func (s *Store) ListLive(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	list := metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(s.options.GVK.GroupVersion().WithKind(s.options.GVK.Kind + "List"))
+	if err := s.options.Reader.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	names := make([]types.NamespacedName, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	return names, nil
+}
+
+// ListCached returns the components in the cache, which may be bounded to some of all components. They are read-only.
+// It returns none if the scheme has no type for a list of components.
+func (s *Store) ListCached(ctx context.Context) ([]Object, error) {
+	obj, err := s.options.Client.Scheme().New(s.options.GVK.GroupVersion().WithKind(s.options.GVK.Kind + "List"))
+	list, ok := obj.(client.ObjectList)
+	if err != nil || !ok {
+		return nil, nil
+	}
+	if err := s.options.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var components []Object
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		if component, ok := item.(Object); ok {
+			components = append(components, component)
+		}
+		return nil
+	})
+	return components, err
+}
