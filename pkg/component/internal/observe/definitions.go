@@ -10,89 +10,97 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// definingResources are what types come from that Kubernetes itself does not have.
+// definingResources are the resources that add types to an API server.
 var definingResources = []schema.GroupVersionResource{
 	{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
 	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
 }
 
-// definitions is the store beneath a watch on what defines types. It keeps nothing, and tells of every event.
-type definitions struct{ come, gone func() }
-
-// FollowDefinitions calls come whenever something that defines types comes or changes, and when that begins to be watched, and gone when it
-// goes, until ctx ends. Neither may block. Where these types cannot be watched, they are not called.
-func FollowDefinitions(ctx context.Context, m metadata.Interface, come, gone func()) {
+// FollowDefinitions starts watches on CustomResourceDefinitions and APIServices, which run until ctx ends. It calls
+// changed when a definition was created or changed, and when a watch begins, and deleted when a definition was deleted.
+// Neither function may block. If a watch is refused, its events are missing; the request is repeated.
+func FollowDefinitions(ctx context.Context, client metadata.Interface, changed, deleted func()) {
 	for _, resource := range definingResources {
-		go loop{
-			source: func() (*cache.ListWatch, error) { return listWatch(m.Resource(resource), ""), nil },
-			store:  definitions{come, gone}, name: resource.Resource,
+		store := definitionStore{changed, deleted}
+		go reflectorLoop{
+			source: func() (*cache.ListWatch, error) { return listWatchMetadata(client.Resource(resource), ""), nil },
+			store:  store, listener: store, name: resource.Resource,
 		}.run(ctx)
 	}
 }
 
-// watchDefinitions watches definitions as long as a type that somebody uses is not served. The caller holds the lock.
-func (o *Observer) watchDefinitions() {
-	unserved := len(o.unserved) > 0
-	switch {
-	case unserved && o.stopDefinitions == nil:
-		ctx, cancel := context.WithCancel(o.lifetime)
-		o.stopDefinitions = cancel
-		o.followDefinitions(ctx)
-	case !unserved && o.stopDefinitions != nil:
-		o.stopDefinitions()
-		o.stopDefinitions = nil
-	}
-}
+// definitionStore is the store of a watch on definitions. It stores nothing and reports each event.
+type definitionStore struct{ changed, deleted func() }
 
-// retrier is a watch that failed, and may try again, as long as somebody uses it.
-type retrier interface {
-	retry()
-	used() bool
-}
+// listFailed implements loopListener.
+func (definitionStore) listFailed(watchFailure) {}
 
-// serves notes whether the type of a watch is served, by the reason why nothing is known of it. A watch that ended may still tell of a last
-// failure. The caller holds the lock.
-func (o *Observer) serves(w retrier, reason plan.WaitReason) {
-	if reason == plan.WaitNotServed && w.used() {
-		o.unserved[w] = true
-	} else {
-		delete(o.unserved, w)
-	}
-	o.watchDefinitions()
-}
+// watchOpened implements loopListener.
+func (definitionStore) watchOpened() {}
 
-// retry tries again at once what is not served, however long the pause is that its failures have earned.
-func (o *Observer) retry() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for w := range o.unserved {
-		w.retry()
-	}
-}
+// Add reports a definition.
+func (s definitionStore) Add(any) error { return s.Update(nil) }
 
-// failed does nothing: what is not known goes on as it was.
-func (definitions) failed(listFailure) {}
-
-// watched does nothing.
-func (definitions) watched() {}
-
-// Add tells of a definition.
-func (d definitions) Add(any) error { return d.Update(nil) }
-
-// Update tells of a definition.
-func (d definitions) Update(any) error {
-	d.come()
+// Update reports a definition.
+func (s definitionStore) Update(any) error {
+	s.changed()
 	return nil
 }
 
-// Delete tells of the end of a definition.
-func (d definitions) Delete(any) error {
-	d.gone()
+// Delete reports the end of a definition.
+func (s definitionStore) Delete(any) error {
+	s.deleted()
 	return nil
 }
 
-// Replace tells of what happened before the watch began.
-func (d definitions) Replace([]any, string) error { return d.Update(nil) }
+// Replace reports that definitions may have changed before the watch began.
+func (s definitionStore) Replace([]any, string) error { return s.Update(nil) }
 
 // Resync does nothing: nothing is polled.
-func (d definitions) Resync() error { return nil }
+func (definitionStore) Resync() error { return nil }
+
+// definitionWatch runs the watches on definitions while the type of a used watch is not served. The Observer's lock
+// guards it.
+type definitionWatch struct {
+	lifetime context.Context
+	start    func(context.Context)
+	// stop ends the watches. It is nil while they do not run.
+	stop context.CancelFunc
+	// unserved are the watches on types that are not served.
+	unserved map[*watchState]bool
+}
+
+// recordReason notes whether the type of a watch is served, by the reason why its objects are not known. A watch
+// without users is ignored: it may report a last failure after it was stopped.
+func (d *definitionWatch) recordReason(w *watchState, reason plan.WaitReason) {
+	if reason == plan.WaitNotServed && len(w.users) > 0 {
+		d.unserved[w] = true
+	} else {
+		delete(d.unserved, w)
+	}
+	d.update()
+}
+
+// forget drops a watch that was stopped. The caller must call update afterwards.
+func (d *definitionWatch) forget(w *watchState) { delete(d.unserved, w) }
+
+// update starts or stops the watches on definitions.
+func (d *definitionWatch) update() {
+	needed := len(d.unserved) > 0
+	switch {
+	case needed && d.stop == nil:
+		ctx, cancel := context.WithCancel(d.lifetime)
+		d.stop = cancel
+		d.start(ctx)
+	case !needed && d.stop != nil:
+		d.stop()
+		d.stop = nil
+	}
+}
+
+// retryUnserved ends the pauses of all watches on types that are not served.
+func (d *definitionWatch) retryUnserved() {
+	for w := range d.unserved {
+		w.retryNow()
+	}
+}

@@ -1,83 +1,87 @@
 package observe
 
 import (
-	"context"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// newObserver returns an Observer whose types are fed by the test, instead of by watches.
-func newObserver(t *testing.T) *Observer {
-	t.Helper()
-	o := New(t.Context(), Options{Reconciler: reconciler})
-	o.followDefinitions = func(context.Context) {}
-	return o
-}
-
 func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	o := newObserver(t)
-	k := &kind{observer: o, place: Place{Type: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, kick: make(chan struct{}, 1), users: map[string]bool{"us": true}}
-	o.kinds.enter("", k.place, k)
+	w := addWatch(o, Viewer{}, Place{Type: widgets}, func() {})
+	w.users["us"] = true
 	for _, step := range []struct {
 		reason plan.WaitReason
 		want   bool
 	}{{"", false}, {plan.WaitNotServed, true}, {plan.WaitUnwatched, false}, {plan.WaitNotServed, true}, {"", false}} {
-		k.tell(step.reason, "")
-		if watched := o.stopDefinitions != nil; watched != step.want {
+		w.setReason(step.reason, "")
+		if watched := o.definitions.stop != nil; watched != step.want {
 			t.Errorf("reason %q: watched %t, want %t", step.reason, watched, step.want)
 		}
 	}
 }
 
-func TestDefinitionsAreNotWatchedForTypesThatNobodyUses(t *testing.T) {
-	s := newStore(t)
-	s.tell(plan.WaitNotServed, "")
-	if s.observer.stopDefinitions == nil {
-		t.Fatal("they are not watched")
+func TestDefinitionsAreNotWatchedForTypesWithoutUsers(t *testing.T) {
+	s := newWatchFixture(t)
+	s.setReason(plan.WaitNotServed, "")
+	if s.observer.definitions.stop == nil {
+		t.Fatal("definitions are not watched")
 	}
 	for _, name := range []string{"us", "them"} {
 		s.observer.Release(name)
 	}
-	if s.observer.stopDefinitions != nil {
-		t.Error("they are watched on")
+	if s.observer.definitions.stop != nil {
+		t.Error("the watch on definitions continues")
 	}
-	// Its last list was refused while its last user left.
+	// The last list failed while the last user was released.
 	s.reason = ""
-	s.tell(plan.WaitNotServed, "")
-	if s.observer.stopDefinitions != nil || len(s.observer.unserved) > 0 {
-		t.Error("they are watched again, for a watch that ended")
+	s.setReason(plan.WaitNotServed, "")
+	if s.observer.definitions.stop != nil || len(s.observer.definitions.unserved) > 0 {
+		t.Error("definitions are watched for a watch that was stopped")
 	}
 }
 
-func TestDefinitionsRetryWhatIsNotServed(t *testing.T) {
+func TestDefinitionEventsRetryUnservedTypes(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason plan.WaitReason
-		event  func(definitions) error
+		event  func(definitionStore) error
 		want   bool
 	}{
-		"a type that is not served, when a definition comes":    {plan.WaitNotServed, func(d definitions) error { return d.Add(nil) }, true},
-		"a type that is not served, when a definition changes":  {plan.WaitNotServed, func(d definitions) error { return d.Update(nil) }, true},
-		"a type that is not served, when the watch begins":      {plan.WaitNotServed, func(d definitions) error { return d.Replace(nil, "1") }, true},
-		"not a type that is served":                             {"", func(d definitions) error { return d.Add(nil) }, false},
-		"not a type that may not be listed":                     {plan.WaitUnwatched, func(d definitions) error { return d.Add(nil) }, false},
-		"not a type that is not served, when a definition goes": {plan.WaitNotServed, func(d definitions) error { return d.Delete(nil) }, false},
+		"a new definition retries a type that is not served": {
+			plan.WaitNotServed, func(d definitionStore) error { return d.Add(nil) }, true,
+		},
+		"a changed definition retries a type that is not served": {
+			plan.WaitNotServed, func(d definitionStore) error { return d.Update(nil) }, true,
+		},
+		"the first list of definitions retries a type that is not served": {
+			plan.WaitNotServed, func(d definitionStore) error { return d.Replace(nil, "1") }, true,
+		},
+		"a new definition does not retry a served type": {
+			plan.WaitNone, func(d definitionStore) error { return d.Add(nil) }, false,
+		},
+		"a new definition does not retry a type whose list is refused": {
+			plan.WaitUnwatched, func(d definitionStore) error { return d.Add(nil) }, false,
+		},
+		"a deleted definition does not retry a type that is not served": {
+			plan.WaitNotServed, func(d definitionStore) error { return d.Delete(nil) }, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newObserver(t)
-			gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
-			users := map[string]bool{"us": true}
-			k := &kind{observer: o, place: Place{Type: gk}, kick: make(chan struct{}, 1), users: users}
-			i := &instances{observer: o, gk: gk, kick: make(chan struct{}, 1), users: users}
-			k.tell(c.reason, "")
-			i.tell(c.reason, "")
-			if err := c.event(definitions{come: o.retry, gone: func() {}}); err != nil {
+			dependents := o.newDependentWatch(Place{Type: widgets}, "", func() {})
+			instances := o.newInstanceWatch(widgets, func() {})
+			for _, w := range []*watchState{&dependents.watchState, &instances.watchState} {
+				w.users["us"] = true
+				w.setReason(c.reason, "")
+			}
+			if err := c.event(definitionStore{changed: o.definitions.retryUnserved, deleted: func() {}}); err != nil {
 				t.Fatal(err)
 			}
-			if len(k.kick) == 1 != c.want || len(i.kick) == 1 != c.want {
-				t.Errorf("tried again: %t and %t, want %t", len(k.kick) == 1, len(i.kick) == 1, c.want)
+			if got := len(dependents.retrySignal) == 1; got != c.want {
+				t.Errorf("dependents retried: %t, want %t", got, c.want)
+			}
+			if got := len(instances.retrySignal) == 1; got != c.want {
+				t.Errorf("instances retried: %t, want %t", got, c.want)
 			}
 		})
 	}

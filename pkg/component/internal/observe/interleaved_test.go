@@ -31,10 +31,10 @@ func TestInterleavedWrites(t *testing.T) {
 				if t.Failed() {
 					t.Fatalf("seed %d: %s", seed, strings.Join(h.steps, ", "))
 				}
-				if !c.foreign && len(h.woken) > 0 {
-					t.Fatalf("seed %d woke %v: %s", seed, h.woken, strings.Join(h.steps, ", "))
+				if !c.foreign && len(h.enqueued) > 0 {
+					t.Fatalf("seed %d woke %v: %s", seed, h.enqueued, strings.Join(h.steps, ", "))
 				}
-				wakes += len(h.woken)
+				wakes += len(h.enqueued)
 			}
 			if c.foreign == (wakes == 0) {
 				t.Errorf("%d wakes", wakes)
@@ -45,7 +45,7 @@ func TestInterleavedWrites(t *testing.T) {
 
 // history is that of an object: what happens at the API server, and what of it is told to the store.
 type history struct {
-	*store
+	*watchFixture
 
 	t      *testing.T
 	random *rand.Rand
@@ -78,7 +78,7 @@ type ourWrite struct {
 
 func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
-	return &history{store: newStore(t), t: t, random: rand.New(rand.NewPCG(seed, 0)), version: 100}
+	return &history{watchFixture: newWatchFixture(t), t: t, random: rand.New(rand.NewPCG(seed, 0)), version: 100}
 }
 
 func (h *history) run(foreign, lost bool) {
@@ -156,7 +156,7 @@ func (h *history) apply() {
 	h.ours.applied, h.ours.version = true, h.version
 	h.ours.answer = &plan.Observed{Presence: plan.Present, UID: h.uid, ResourceVersion: strconv.Itoa(h.version), Owner: "us"}
 	if removal {
-		h.ours.answer = goneAnswer(uid)
+		h.ours.answer = deleteAnswer(uid)
 	}
 	h.note("own %d (delete: %t)", h.version, removal)
 }
@@ -166,7 +166,7 @@ func (h *history) answer(lost bool) {
 	if h.ours == nil || !h.ours.applied {
 		return
 	}
-	ours, before := h.ours, len(h.woken)
+	ours, before := h.ours, len(h.enqueued)
 	h.ours = nil
 	if lost {
 		h.note("answer lost")
@@ -186,7 +186,7 @@ func (h *history) deliver() {
 	if len(h.events) == 0 {
 		return
 	}
-	e, before := h.events[0], len(h.woken)
+	e, before := h.events[0], len(h.enqueued)
 	h.events = h.events[1:]
 	h.note("event %d", e.version)
 	if e.removal {
@@ -200,7 +200,7 @@ func (h *history) deliver() {
 // relist lets the watch break off, and tell all that there is.
 func (h *history) relist() {
 	h.note("relist")
-	known, before := h.observer.Live(Viewer{}, settings), len(h.woken)
+	known, before := h.observer.Live(Viewer{}, settings), len(h.enqueued)
 	var list []any
 	if h.uid != "" {
 		list = append(list, at(strconv.Itoa(h.version), "us", h.uid))
@@ -227,7 +227,7 @@ func (h *history) told(e happening, before int) {
 }
 
 func (h *history) expectWake(wanted bool, before int) {
-	if wanted && len(h.woken) == before {
+	if wanted && len(h.enqueued) == before {
 		h.t.Errorf("a foreign write woke nobody")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -20,67 +21,69 @@ import (
 
 // Observer watches the dependents of all components of one reconciler in one target. It is safe for concurrent use.
 type Observer struct {
-	reconciler   string
-	self         Viewer
-	mapper       meta.RESTMapper
-	verbs        func(schema.GroupVersionResource) ([]string, error)
-	lifetime     context.Context
-	whole        map[schema.GroupKind]bool
-	perNamespace bool
+	reconciler string
+	sources    sources
+	lifetime   context.Context
+	withBodies map[schema.GroupKind]bool
 
-	mu      sync.Mutex
-	kinds   sights
-	types   map[typeSight]*instances
-	owners  map[string]*owner
-	writing map[manifests.Key]*write
-	// awaited are the objects of somebody else that owners want.
-	awaited map[manifests.Key]*contest
-	// unserved are the watches on types that are not served.
-	unserved map[retrier]bool
-	// followDefinitions starts the watch on definitions, and stopDefinitions ends it; the latter is nil while there is none.
-	followDefinitions func(context.Context)
-	stopDefinitions   context.CancelFunc
+	// mu guards the fields below and all watches.
+	mu          sync.Mutex
+	components  components
+	dependents  watchIndex
+	instances   map[instanceWatchKey]*instanceWatch
+	writes      map[manifests.Key]*write
+	handovers   map[manifests.Key]*handover
+	definitions definitionWatch
 }
 
-// Options are what an Observer needs.
+// Options configure an Observer.
 type Options struct {
-	// Reconciler is the reconciler's name: the prefix of the owner label, and the manager whose fields are ours.
+	// Reconciler is the reconciler's name: the prefix of the owner label, and the field manager of its writes.
 	Reconciler string
 	Dynamic    dynamic.Interface
 	Metadata   metadata.Interface
 	Mapper     meta.RESTMapper
-	// Verbs asks the API server which verbs a type supports.
+	// Verbs returns the verbs that a type supports, by discovery. If it is nil, no unwatchable type counts as readable.
 	Verbs func(schema.GroupVersionResource) ([]string, error)
-	// Whole are the kinds whose objects are kept as they are, not only the facts of them.
+	// Whole are the types whose objects are stored with their bodies; see Body.
 	Whole []schema.GroupKind
-	// PerNamespace watches dependents in each namespace where there are some, instead of in all namespaces at once.
+	// PerNamespace watches dependents in each namespace that has some, instead of in all namespaces at once.
 	PerNamespace bool
 }
 
-// New returns an Observer whose watches live as long as ctx.
-func New(ctx context.Context, o Options) *Observer {
-	observer := &Observer{
-		reconciler: o.Reconciler, self: Viewer{Dynamic: o.Dynamic, Metadata: o.Metadata}, mapper: o.Mapper, verbs: o.Verbs, lifetime: ctx,
-		perNamespace: o.PerNamespace,
-		whole:        map[schema.GroupKind]bool{},
-		kinds:        sights{},
-		types:        map[typeSight]*instances{},
-		owners:       map[string]*owner{},
-		writing:      map[manifests.Key]*write{},
-		awaited:      map[manifests.Key]*contest{},
-		unserved:     map[retrier]bool{},
+// New returns an Observer whose watches end with ctx.
+func New(ctx context.Context, options Options) *Observer {
+	o := &Observer{
+		reconciler: options.Reconciler,
+		sources: sources{
+			self:   Viewer{Dynamic: options.Dynamic, Metadata: options.Metadata},
+			mapper: options.Mapper, verbs: options.Verbs,
+		},
+		lifetime:   ctx,
+		withBodies: map[schema.GroupKind]bool{},
+		components: components{},
+		dependents: newWatchIndex(options.PerNamespace),
+		instances:  map[instanceWatchKey]*instanceWatch{},
+		writes:     map[manifests.Key]*write{},
+		handovers:  map[manifests.Key]*handover{},
 	}
-	for _, gk := range o.Whole {
-		observer.whole[gk] = true
+	for _, gk := range options.Whole {
+		o.withBodies[gk] = true
 	}
-	observer.followDefinitions = func(ctx context.Context) {
-		FollowDefinitions(ctx, observer.self.Metadata, observer.retry, func() {})
+	retryUnserved := func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.definitions.retryUnserved()
 	}
-	return observer
+	o.definitions = definitionWatch{
+		lifetime: ctx, unserved: map[*watchState]bool{},
+		start: func(ctx context.Context) { FollowDefinitions(ctx, options.Metadata, retryUnserved, func() {}) },
+	}
+	return o
 }
 
-// Snapshot returns the state of objects whose places are retained, as the watches of a viewer have it at this moment. The answer to a write
-// is part of it as soon as that write is done.
+// Snapshot returns the state of objects, as the watches of a reader show it at this moment. The answer to a write is
+// part of it as soon as that write ends. Objects whose type the reader does not watch are Unknown.
 func (o *Observer) Snapshot(viewer Viewer, keys []manifests.Key) plan.Snapshot {
 	snapshot := make(plan.Snapshot, len(keys))
 	o.mu.Lock()
@@ -92,76 +95,95 @@ func (o *Observer) Snapshot(viewer Viewer, keys []manifests.Key) plan.Snapshot {
 	return snapshot
 }
 
-// live returns the state of an object, and absent where the watch does not show it. A stored state is replaced, never changed, so it may
-// be read without the lock. The caller holds the lock.
+// live returns the state of an object, and absent where the watch does not show it. A stored state is replaced, never
+// changed, so it may be read without the lock. The caller holds the lock.
 func (o *Observer) live(viewer Viewer, key manifests.Key, absent *plan.Observed) *plan.Observed {
-	k := o.kinds[o.PlaceOf(key)][viewer.Name]
+	w := o.dependents.watch(viewer, o.dependents.resourceOf(key))
 	switch {
-	case k == nil:
+	case w == nil:
 		return new(plan.NotObserved())
-	case k.reason != plan.WaitNone:
-		return &plan.Observed{Presence: plan.Unknown, Reason: k.reason, Message: k.message}
+	case w.reason != plan.WaitNone:
+		return &plan.Observed{Presence: plan.Unknown, Reason: w.reason, Message: w.message}
 	}
-	if stored, ok := k.records[key]; ok {
+	if stored, ok := w.objects.observed[key]; ok {
 		return stored
 	}
 	return absent
 }
 
-// Unwatched is a type whose objects are read, because they cannot be watched.
+// Body returns a copy of an object whose type is stored with bodies, in the version that Snapshot returns to the
+// reader. It returns nil if that version of the body has not arrived.
+func (o *Observer) Body(viewer Viewer, key manifests.Key) *unstructured.Unstructured {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.dependents.watch(viewer, o.dependents.resourceOf(key))
+	if w == nil || w.reason != plan.WaitNone {
+		return nil
+	}
+	observed, body := w.objects.observed[key], w.objects.bodies[key]
+	if body == nil || !w.objects.present(key) || observed.ResourceVersion != body.GetResourceVersion() {
+		return nil
+	}
+	return body.DeepCopy()
+}
+
+// PlaceOf returns the watched resource that contains an object.
+func (o *Observer) PlaceOf(key manifests.Key) Place { return o.dependents.resourceOf(key) }
+
+// Unwatched is a type whose objects are read one by one, because they cannot be watched.
 type Unwatched struct {
 	Type schema.GroupKind
-	// Message says why.
+	// Message is the reason.
 	Message string
 }
 
-// Unwatched returns the types that an owner retains and that cannot be watched, in the order of their names. Of several namespaces where
-// that is so the message tells of the first, and how many more there are.
+// Unwatched returns the types that a component watches in vain, sorted by name. If a type cannot be watched in several
+// namespaces, the message is that of the first, with the number of the others.
 func (o *Observer) Unwatched(ownerID string) []Unwatched {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	own := o.owners[ownerID]
-	if own == nil {
+	c := o.components[ownerID]
+	if c == nil {
 		return nil
 	}
-	places := slices.SortedFunc(maps.Keys(own.places), func(a, b Place) int {
+	resources := slices.SortedFunc(maps.Keys(c.resources), func(a, b Place) int {
 		return cmp.Or(strings.Compare(a.Type.String(), b.Type.String()), strings.Compare(a.Namespace, b.Namespace))
 	})
 	var found []Unwatched
 	more := map[schema.GroupKind]int{}
-	for _, p := range places {
-		k := o.kinds[p][own.viewer.Name]
+	for _, r := range resources {
+		w := o.dependents.watch(c.reader, r)
 		switch last := len(found) - 1; {
-		case k == nil || k.reason != plan.WaitUnwatched:
-		case last >= 0 && found[last].Type == p.Type:
-			more[p.Type]++
+		case w == nil || w.reason != plan.WaitUnwatched:
+		case last >= 0 && found[last].Type == r.Type:
+			more[r.Type]++
 		default:
-			found = append(found, Unwatched{Type: p.Type, Message: k.message})
+			found = append(found, Unwatched{Type: r.Type, Message: w.message})
 		}
 	}
 	for i, u := range found {
 		if n := more[u.Type]; n > 0 {
-			found[i].Message += fmt.Sprintf("; and so in other namespaces (%d)", n)
+			found[i].Message += fmt.Sprintf("; other namespaces affected: %d", n)
 		}
 	}
 	return found
 }
 
-// Synced says whether the first list of all that the owner retains was answered, or refused.
+// Synced reports whether the first list of each watch of a component was answered or refused.
 func (o *Observer) Synced(ownerID string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	own := o.owners[ownerID]
-	if own == nil {
+	c := o.components[ownerID]
+	if c == nil {
 		return false
 	}
-	for p := range own.places {
-		if k := o.kinds[p][own.viewer.Name]; k == nil || k.reason == plan.WaitObserving {
+	for r := range c.resources {
+		if w := o.dependents.watch(c.reader, r); w == nil || w.reason == plan.WaitObserving {
 			return false
 		}
 	}
-	for gk := range own.types {
-		if t := o.types[typeSight{own.viewer.Name, gk}]; t == nil || t.reason == plan.WaitObserving {
+	for gk := range c.instances {
+		if w := o.instances[instanceWatchKey{c.reader.Name, gk}]; w == nil || w.reason == plan.WaitObserving {
 			return false
 		}
 	}

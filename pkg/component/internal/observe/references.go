@@ -9,140 +9,150 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Reference names an object that is an input of a component; without a name, all objects there are. Without a namespace, these are all of the
-// type.
+// Reference identifies an object that a component depends on. Without a name, it stands for all objects of the
+// resource in the namespace; without a namespace, for all objects of the resource.
 type Reference struct {
 	Resource        schema.GroupVersionResource
 	Namespace, Name string
 }
 
-// References tells in which version objects exist that components depend on, and wakes those. It watches the metadata of a type in a
-// namespace, or in all of them, as long as something there is used, and keeps no more than names, versions and owners of what is.
+// References watches the metadata of objects that components depend on, and enqueues those components when the objects
+// change. There is one watch per resource, namespace and reader, as long as a component uses it. It stores names,
+// versions and owners, nothing else. It is safe for concurrent use.
 type References struct {
 	lifetime   context.Context
 	metadata   metadata.Interface
 	reconciler string
 
-	mu     sync.Mutex
-	owners map[string]*referrer
-	scopes map[scope]*referenced
+	// mu guards the fields below and all watches.
+	mu        sync.Mutex
+	referrers map[string]*referrer
+	watches   map[referenceWatchKey]*referenceWatch
 }
 
-// referrer is who uses objects, and as whom they are watched.
+// referrer is a component that depends on objects.
 type referrer struct {
-	viewer Viewer
+	reader Viewer
 	refs   []Reference
-	// self is the owner id of the component whose dependents don't count, and read the versions that it has read. It is woken only where these
-	// are not what there is; a referrer without them is woken by every change.
-	self string
-	read map[Reference]Version
-	wake func()
+	// ownerID is the owner id of the component, whose own dependents are ignored, and read are the versions that it has
+	// read. It is enqueued only if they differ from the current versions. Without read versions, it is enqueued at
+	// each change.
+	ownerID string
+	read    map[Reference]Version
+	enqueue func()
 }
 
-// scope is a type in a namespace, as a viewer sees it.
-type scope struct {
-	viewer    string
+// referenceWatchKey identifies a watch: the name of the reader, the resource, and the namespace or "" for all.
+type referenceWatchKey struct {
+	reader    string
 	resource  schema.GroupVersionResource
 	namespace string
 }
 
-func (ref Reference) scope(viewer Viewer) scope {
-	return scope{viewer.Name, ref.Resource, ref.Namespace}
+func (ref Reference) watchKey(viewer Viewer) referenceWatchKey {
+	return referenceWatchKey{viewer.Name, ref.Resource, ref.Namespace}
 }
 
-// NewReferences returns References whose watches live as long as ctx. The name is the reconciler's: it tells the dependents of components from
-// other objects.
-func NewReferences(ctx context.Context, m metadata.Interface, reconciler string) *References {
-	return &References{lifetime: ctx, metadata: m, reconciler: reconciler, owners: map[string]*referrer{}, scopes: map[scope]*referenced{}}
-}
-
-// Retain says what an owner references, as whom it is watched, and how to wake the owner at each change. It replaces what the owner retained
-// or followed before.
-func (r *References) Retain(owner string, viewer Viewer, refs []Reference, wake func()) {
-	r.enter(owner, &referrer{viewer: viewer, refs: refs, wake: wake})
-}
-
-// enter starts the watches that are missing, lets those that failed try again, and ends those that nobody needs any more.
-func (r *References) enter(owner string, own *referrer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	former := r.owners[owner]
-	r.owners[owner] = own
-	for _, ref := range own.refs {
-		s := ref.scope(own.viewer)
-		if r.scopes[s] == nil {
-			r.scopes[s] = r.start(own.viewer, s)
-		}
-		r.scopes[s].users[owner] = own
-		r.scopes[s].retry()
+// NewReferences returns References whose watches end with ctx. The name of the reconciler tells dependents of its
+// components from other objects.
+func NewReferences(ctx context.Context, client metadata.Interface, reconciler string) *References {
+	return &References{
+		lifetime: ctx, metadata: client, reconciler: reconciler,
+		referrers: map[string]*referrer{}, watches: map[referenceWatchKey]*referenceWatch{},
 	}
-	r.leave(owner, former, own)
 }
 
-// Release forgets an owner.
-func (r *References) Release(owner string) {
+// Retain starts the watches on the references of a component that are missing, retries those that failed, and stops the
+// component's other watches. The function enqueue is called at each change, with the lock of References held; it must
+// not block or call References. The reader is the identity of the watches. The name is any string that identifies the
+// component; it replaces what was retained or followed under that name.
+func (r *References) Retain(name string, viewer Viewer, refs []Reference, enqueue func()) {
+	r.replace(name, &referrer{reader: viewer, refs: refs, enqueue: enqueue})
+}
+
+func (r *References) replace(name string, current *referrer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	former := r.owners[owner]
-	delete(r.owners, owner)
-	r.leave(owner, former, nil)
+	former := r.referrers[name]
+	r.referrers[name] = current
+	for _, ref := range current.refs {
+		key := ref.watchKey(current.reader)
+		if r.watches[key] == nil {
+			r.watches[key] = r.startWatch(current.reader, key)
+		}
+		r.watches[key].users[name] = current
+		r.watches[key].retryNow()
+	}
+	r.stopUnused(name, former, current)
 }
 
-// leave takes an owner out of the scopes that it does not use any more. The caller holds the lock.
-func (r *References) leave(owner string, former, current *referrer) {
+// Release forgets a component and stops the watches that only the component used.
+func (r *References) Release(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	former := r.referrers[name]
+	delete(r.referrers, name)
+	r.stopUnused(name, former, nil)
+}
+
+// stopUnused stops the watches that a component used and does not use any more, if no user is left. The caller holds
+// the lock.
+func (r *References) stopUnused(name string, former, current *referrer) {
 	if former == nil {
 		return
 	}
-	used := map[scope]bool{}
+	used := map[referenceWatchKey]bool{}
 	if current != nil {
 		for _, ref := range current.refs {
-			used[ref.scope(current.viewer)] = true
+			used[ref.watchKey(current.reader)] = true
 		}
 	}
 	for _, ref := range former.refs {
-		s := ref.scope(former.viewer)
-		watched := r.scopes[s]
-		if used[s] || watched == nil {
+		key := ref.watchKey(former.reader)
+		w := r.watches[key]
+		if used[key] || w == nil {
 			continue
 		}
-		if delete(watched.users, owner); len(watched.users) == 0 {
-			watched.cancel()
-			delete(r.scopes, s)
+		if delete(w.users, name); len(w.users) == 0 {
+			w.cancel()
+			delete(r.watches, key)
 		}
 	}
 }
 
-// Failure says why nothing is known of objects; it is the zero value where something is.
+// Failure is the reason why the state of a reference is not known. It is the zero value if it is known.
 type Failure struct {
 	Message string
-	// Forbidden says that it does not go away by itself, but when somebody grants a right.
+	// Forbidden reports whether a right is missing.
 	Forbidden bool
 }
 
-// Version returns the resource version of a reference that a viewer retains, "" where the object does not exist. known is false until its
-// type was listed; failure says why that did not work.
+// Version returns the resource version of a reference, as the watch of a reader shows it, and "" if the object does not
+// exist. It is not known until the first list was answered; failure is the reason if that failed.
 func (r *References) Version(viewer Viewer, ref Reference) (version string, known bool, failure Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.scopes[ref.scope(viewer)]
-	if s == nil {
+	w := r.watches[ref.watchKey(viewer)]
+	if w == nil {
 		return "", false, Failure{}
 	}
-	return s.objects[objectName{ref.Namespace, ref.Name}].version, s.synced, s.failure
+	return w.objects[objectName{ref.Namespace, ref.Name}].version, w.synced, w.failure
 }
 
-func (r *References) start(viewer Viewer, s scope) *referenced {
+// startWatch starts a watch as a reader. The caller holds the lock.
+func (r *References) startWatch(viewer Viewer, key referenceWatchKey) *referenceWatch {
 	ctx, cancel := context.WithCancel(r.lifetime)
-	reader := r.metadata
+	client := r.metadata
 	if viewer.Name != "" {
-		reader = viewer.Metadata
+		client = viewer.Metadata
 	}
-	w := newReferenced(r, s, cancel)
-	go loop{
+	w := newReferenceWatch(r, key, cancel)
+	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
-			return listWatch(reader.Resource(s.resource).Namespace(s.namespace), ""), nil
+			return listWatchMetadata(client.Resource(key.resource).Namespace(key.namespace), ""), nil
 		},
-		store: w, kick: w.kick, viewer: viewer, name: "referenced " + s.resource.Resource + " in " + s.namespace,
+		store: w, listener: w, retry: w.retrySignal, reader: viewer,
+		name: "referenced " + key.resource.Resource + " in " + key.namespace,
 	}.run(ctx)
 	return w
 }

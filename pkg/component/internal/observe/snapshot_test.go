@@ -8,14 +8,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Live returns the state of one object.
-func (o *Observer) Live(viewer Viewer, key manifests.Key) plan.Observed {
-	return o.Snapshot(viewer, []manifests.Key{key}).Of(key)
-}
-
 // A snapshot is a value: a later event does not change it.
 func TestSnapshotIsTakenOnce(t *testing.T) {
-	s := newStore(t)
+	s := newWatchFixture(t)
 	must(t, s.Add(at("5", "us", "u1")))
 	before := s.observer.Snapshot(Viewer{}, []manifests.Key{settings})
 	must(t, s.Add(at("6", "us", "u1")))
@@ -28,13 +23,12 @@ func TestSnapshotIsTakenOnce(t *testing.T) {
 // BenchmarkSnapshot takes the snapshot for a plan of 10,000 dependents.
 func BenchmarkSnapshot(b *testing.B) {
 	o := New(b.Context(), Options{Reconciler: reconciler})
-	k := &kind{observer: o, place: Place{Type: configMaps}, records: map[manifests.Key]*plan.Observed{}, users: map[string]bool{}}
-	o.kinds.enter("", k.place, k)
+	w := addWatch(o, Viewer{}, Place{Type: configMaps}, func() {})
 	var keys []manifests.Key
 	for i := range 10_000 {
 		key := settings
 		key.Name = strconv.Itoa(i)
-		keys, k.records[key] = append(keys, key), &plan.Observed{Presence: plan.Present}
+		keys, w.objects.observed[key] = append(keys, key), &plan.Observed{Presence: plan.Present}
 	}
 	for b.Loop() {
 		o.Snapshot(Viewer{}, keys)

@@ -18,23 +18,23 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 		name    string
 		verbs   []string
 		err     error
-		refused listFailure
+		refused watchFailure
 		want    plan.WaitReason
 		listed  []Unwatched
 	}{
-		{"is read where it supports that", []string{"create", "get"}, nil, listFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, unwatched}}},
-		{"cannot be a dependent where it only answers", []string{"create"}, nil, listFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
-		{"is not read where discovery does not answer", nil, errors.New("no answer"), listFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
-		{"is read where the right is missing", nil, nil, listFailure{reason: plan.WaitUnwatched, message: "no", definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, "no"}}},
-		{"is not read where the API server refuses us", []string{"get"}, nil, listFailure{reason: plan.WaitUnauthorized, definite: true}, plan.WaitUnauthorized, nil},
+		{"is read where it supports that", []string{"create", "get"}, nil, watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, unwatched}}},
+		{"cannot be a dependent where it only answers", []string{"create"}, nil, watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
+		{"is not read where discovery does not answer", nil, errors.New("no answer"), watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
+		{"is read where the right is missing", nil, nil, watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, "no"}}},
+		{"is not read where the API server refuses us", []string{"get"}, nil, watchFailure{reason: plan.WaitUnauthorized, definite: true}, plan.WaitUnauthorized, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStore(t)
+			s := newWatchFixture(t)
 			mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Version: "v1"}})
 			mapper.Add(configMaps.WithVersion("v1"), meta.RESTScopeNamespace)
-			s.observer.mapper = mapper
-			s.observer.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
-			s.failed(c.refused)
+			s.observer.sources.mapper = mapper
+			s.observer.sources.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
+			s.listFailed(c.refused)
 			if got := s.observer.Live(Viewer{}, settings); got.Presence != plan.Unknown || got.Reason != c.want {
 				t.Errorf("%+v", got)
 			}

@@ -8,96 +8,85 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// write is a write of ours that is under way, with the events that arrived meanwhile.
+// write is the state of an object with writes of the reconciler in flight.
 type write struct {
-	count   int
-	pending []pendingEvent
-	// removed is the resource version in which the object vanished from the watch meanwhile.
-	removed string
+	// inFlight is the number of writes.
+	inFlight int
+	// pending are the events that arrived since the first of them began.
+	pending []event
+	// deletedAt is the resource version in which the watch showed the end of the object meanwhile.
+	deletedAt string
 }
 
-// outlived says that the object vanished after the write that was answered: the answer tells of what is no more.
-func (w *write) outlived(answer *plan.Observed) bool {
-	return w.removed != "" && inspect.Newer(w.removed, answer.ResourceVersion)
+// supersedes reports whether the object was deleted after the write that was answered.
+func (w *write) supersedes(answer *plan.Observed) bool {
+	return w.deletedAt != "" && inspect.Newer(w.deletedAt, answer.ResourceVersion)
 }
 
-type pendingEvent struct {
+// event is a change of an object that a watch showed, for one of its owners.
+type event struct {
 	owner, resourceVersion string
-	// removal says that the object vanished from the watch.
-	removal bool
+	// deletion reports whether the object disappeared from the watch.
+	deletion bool
 }
 
-// echoes says that an event is that of the write which was answered: it tells its owner nothing new.
-func (e pendingEvent) echoes(answer *plan.Observed) bool {
+// isEchoOf reports whether an event belongs to the answered write. Such an event is no news for the owner.
+func (e event) isEchoOf(answer *plan.Observed) bool {
 	switch {
 	case answer == nil:
 		return false
 	case answer.Presence == plan.Absent:
-		return e.removal
+		return e.deletion
 	}
 	return e.owner == answer.Owner && e.resourceVersion == answer.ResourceVersion
 }
 
-// Writing announces a write to an object. The caller must call the returned function with what the answer said of the object, or with
-// nil where the outcome is not known. Events that arrive in between wake the owner only if they are not the echo of this write.
+// Writing begins a write to an object. The caller must call the returned function once, with the object in the answer,
+// or with nil if the result is unknown. Events that arrive in between enqueue the owner unless they belong to this
+// write.
 func (o *Observer) Writing(key manifests.Key) (done func(answer *plan.Observed)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w := o.writing[key]
+	w := o.writes[key]
 	if w == nil {
 		w = &write{}
-		o.writing[key] = w
+		o.writes[key] = w
 	}
-	w.count++
-	return func(answer *plan.Observed) { o.written(key, w, answer) }
+	w.inFlight++
+	return func(answer *plan.Observed) { o.endWrite(key, w, answer) }
 }
 
-func (o *Observer) written(key manifests.Key, w *write, answer *plan.Observed) {
+func (o *Observer) endWrite(key manifests.Key, w *write, answer *plan.Observed) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.learn(key, w, answer)
-	w.count--
-	if w.count > 0 {
+	o.storeAnswer(key, w, answer)
+	w.inFlight--
+	if w.inFlight > 0 {
 		return
 	}
-	delete(o.writing, key)
-	for _, event := range w.pending {
-		if !event.echoes(answer) {
-			o.wake(event.owner)
+	delete(o.writes, key)
+	for _, e := range w.pending {
+		if !e.isEchoOf(answer) {
+			o.components.enqueue(e.owner)
 		}
 	}
 }
 
-// learn enters the answer to a write into all watches that show the object, whoever watches: to none of them the write is news.
-func (o *Observer) learn(key manifests.Key, w *write, answer *plan.Observed) {
-	seeing := o.kinds[o.PlaceOf(key)]
-	if answer == nil || len(seeing) == 0 {
+// storeAnswer stores the answer to a write in the watches of all readers that contain the object, so that no watch
+// takes the write for news. The caller holds the lock.
+func (o *Observer) storeAnswer(key manifests.Key, w *write, answer *plan.Observed) {
+	watches := o.dependents.containing(key)
+	if answer == nil || len(watches) == 0 {
 		return
 	}
-	if answer.Presence == plan.Present && w.outlived(answer) {
-		// The pass takes it for present. Where the watch told of its end, that is pending.
-		if !slices.ContainsFunc(w.pending, func(e pendingEvent) bool { return e.removal }) {
-			o.wake(answer.Owner)
+	if answer.Presence == plan.Present && w.supersedes(answer) {
+		// The pass takes the object for present. If no deletion event is pending, only this call enqueues the owner.
+		if !slices.ContainsFunc(w.pending, func(e event) bool { return e.deletion }) {
+			o.components.enqueue(answer.Owner)
 		}
 		return
 	}
-	for _, k := range seeing {
-		k.learn(key, *answer)
-	}
-}
-
-// event wakes the owner of a changed object, unless a write to it is under way: then the answer of that write decides. Who sees the object
-// through another watch is woken by that one.
-func (k *kind) event(key manifests.Key, e pendingEvent) {
-	w := k.observer.writing[key]
-	if w != nil && e.removal {
-		w.removed = e.resourceVersion
-	}
-	switch {
-	case !k.users[e.owner]:
-	case w == nil:
-		k.observer.wake(e.owner)
-	default:
-		w.pending = append(w.pending, e)
+	for _, watch := range watches {
+		watch.storeAnswer(key, *answer)
 	}
 }

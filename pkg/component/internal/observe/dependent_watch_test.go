@@ -9,196 +9,123 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-const reconciler = "shop.example.com"
-
-var (
-	configMaps = schema.GroupKind{Kind: "ConfigMap"}
-	settings   = manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
-)
-
-// store is a kind that was listed, without a watch beneath it. It notes who is woken.
-type store struct {
-	*kind
-	woken []string
-}
-
-func newStore(t *testing.T) *store {
-	t.Helper()
-	o := newObserver(t)
-	s := &store{kind: &kind{
-		observer: o, place: Place{Type: configMaps}, records: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{}, cancel: func() {}, kick: make(chan struct{}, 1),
-		progress: progress{list: true, watch: true}, users: map[string]bool{"us": true, "them": true},
-	}}
-	o.kinds.enter("", s.place, s.kind)
-	for _, name := range []string{"us", "them"} {
-		o.owners[name] = &owner{places: map[Place]string{s.place: "v1"}, wake: func() { s.woken = append(s.woken, name) }}
-	}
-	return s
-}
-
-// take returns who was woken since it was asked last.
-func (s *store) take() string {
-	s.observer.mu.Lock()
-	defer s.observer.mu.Unlock()
-	woken := strings.Join(s.woken, ", ")
-	s.woken = nil
-	return woken
-}
-
-// at is a ConfigMap in a resource version, as the watch on metadata shows it.
-func at(version, ownerID string, uid types.UID) *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: settings.Namespace, Name: settings.Name, UID: uid, ResourceVersion: version,
-		Labels: map[string]string{reconciler + "/owner-id": ownerID},
-	}}
-}
-
-// answer is what a write of ours is answered.
-func answer(version string) *plan.Observed {
-	return &plan.Observed{Presence: plan.Present, UID: "u1", ResourceVersion: version, Owner: "us", Values: "v"}
-}
-
-func goneAnswer(uid types.UID) *plan.Observed {
-	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: uid}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestKindKeepsStepWithEvents(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		do   func(t *testing.T, s *store)
+		do   func(t *testing.T, s *watchFixture)
 		// woken are the owners that are woken, version what is known of the object in the end; "" says that it is absent.
 		woken, version string
 	}{
-		{"a new object wakes its owner", func(t *testing.T, s *store) {
+		{"a new object wakes its owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 		}, "us", "5"},
-		{"a newer version wakes its owner", func(t *testing.T, s *store) {
+		{"a newer version wakes its owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("9", "us", "u1")))
 			s.take()
 			must(t, s.Update(at("10", "us", "u1")))
 		}, "us", "10"},
-		{"an older version is ignored", func(t *testing.T, s *store) {
+		{"an older version is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("10", "us", "u1")))
 			s.take()
 			must(t, s.Update(at("9", "us", "u1")))
 		}, "", "10"},
-		{"what cannot be compared wakes", func(t *testing.T, s *store) {
+		{"what cannot be compared wakes", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("x", "us", "u1")))
 			s.take()
 			must(t, s.Update(at("y", "us", "u1")))
 		}, "us", "y"},
-		{"a change of hands wakes both owners", func(t *testing.T, s *store) {
+		{"a change of hands wakes both owners", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Update(at("6", "them", "u1")))
 		}, "them, us", "6"},
-		{"a deletion wakes the owner", func(t *testing.T, s *store) {
+		{"a deletion wakes the owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "us", ""},
-		{"an object without its label wakes the owner it had", func(t *testing.T, s *store) {
+		{"an object without its label wakes the owner it had", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Delete(at("6", "", "u1")))
 		}, "us", ""},
-		{"the end of an older object of the same name is ignored", func(t *testing.T, s *store) {
+		{"the end of an older object of the same name is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("7", "us", "u2")))
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", "7"},
-		{"the end of another object is ignored, whatever its version", func(t *testing.T, s *store) {
+		{"the end of another object is ignored, whatever its version", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("7", "us", "u2")))
 			s.take()
 			must(t, s.Delete(at("8", "us", "u1")))
 		}, "", "7"},
-		{"the end of an object in an older version is ignored", func(t *testing.T, s *store) {
+		{"the end of an object in an older version is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("7", "us", "u1")))
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", "7"},
-		{"the end of what is not known wakes nobody", func(t *testing.T, s *store) {
+		{"the end of what is not known wakes nobody", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", ""},
-		{"a list drops what it does not name", func(t *testing.T, s *store) {
+		{"a list drops what it does not name", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"a list keeps what was written after it was made", func(t *testing.T, s *store) {
+		{"a list keeps what was written after it was made", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			s.observer.Writing(settings)(answer("9"))
 			must(t, s.Replace(nil, "8"))
 		}, "", "9"},
-		{"a list that tells nothing new wakes nobody", func(t *testing.T, s *store) {
+		{"a list that tells nothing new wakes nobody", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
 		}, "", "5"},
-		{"a list with a change wakes", func(t *testing.T, s *store) {
+		{"a list with a change wakes", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace([]any{at("7", "us", "u1")}, "8"))
 		}, "us", "7"},
-		{"the first list wakes all who wait for the type", func(t *testing.T, s *store) {
+		{"the first list wakes all who wait for the type", func(t *testing.T, s *watchFixture) {
 			t.Helper()
-			delete(s.observer.owners, "them")
+			delete(s.observer.components, "them")
 			s.unlisted(plan.WaitObserving)
-			s.watched()
+			s.watchOpened()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"what is no object is ignored", func(t *testing.T, s *store) {
+		{"what is no object is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update("text"))
 			must(t, s.Delete("text"))
 		}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStore(t)
+			s := newWatchFixture(t)
 			c.do(t, s)
 			s.expect(t, c.woken, c.version)
 		})
-	}
-}
-
-func (s *store) expect(t *testing.T, woken, version string) {
-	t.Helper()
-	if got := s.take(); got != woken {
-		t.Errorf("woken: %q, want %q", got, woken)
-	}
-	live := s.observer.Live(Viewer{}, settings)
-	if live.ResourceVersion != version || (live.Presence == plan.Present) != (version != "") {
-		t.Errorf("known: %s %q, want %q", live.Presence, live.ResourceVersion, version)
 	}
 }
 
@@ -206,10 +133,10 @@ func TestOwnWrites(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		// before is what the watch showed before the write, during what it shows until the answer, after what it shows then.
-		before        func(s *store) error
-		during        func(s *store) error
+		before        func(s *watchFixture) error
+		during        func(s *watchFixture) error
 		answer        *plan.Observed
-		after         func(s *store) error
+		after         func(s *watchFixture) error
 		woken, latest string
 	}{
 		{name: "the answer is known at once", answer: answer("5"), latest: "5"},
@@ -221,7 +148,7 @@ func TestOwnWrites(t *testing.T) {
 		{name: "what happens during a write whose outcome is not known wakes", during: show("5"), woken: "us", latest: "5"},
 		{
 			name: "an object that is deleted before the answer comes stays gone",
-			during: func(s *store) error {
+			during: func(s *watchFixture) error {
 				if err := s.Add(at("5", "us", "u1")); err != nil {
 					return err
 				}
@@ -230,32 +157,32 @@ func TestOwnWrites(t *testing.T) {
 		},
 		{
 			name: "an object that a list misses before the answer comes stays gone", before: show("4"),
-			during: func(s *store) error { return s.Replace(nil, "6") }, answer: answer("5"), woken: "us",
+			during: func(s *watchFixture) error { return s.Replace(nil, "6") }, answer: answer("5"), woken: "us",
 		},
 		{
 			name: "an object that lost its label before we wrote it again is known", before: show("3"),
-			during: func(s *store) error { return s.Delete(at("4", "", "u1")) }, answer: answer("5"), woken: "us", latest: "5",
+			during: func(s *watchFixture) error { return s.Delete(at("4", "", "u1")) }, answer: answer("5"), woken: "us", latest: "5",
 		},
 		{
 			name: "an older object that goes while the new one is created does not take it along", before: show("3"),
-			during: func(s *store) error { return s.Delete(at("4", "us", "u1")) }, answer: answer("5"), after: show("5"), woken: "us", latest: "5",
+			during: func(s *watchFixture) error { return s.Delete(at("4", "us", "u1")) }, answer: answer("5"), after: show("5"), woken: "us", latest: "5",
 		},
-		{name: "a delete of ours is known at once", before: show("4"), answer: goneAnswer("u1")},
-		{name: "the echo of a delete wakes nobody", before: show("4"), answer: goneAnswer("u1"), after: remove("5")},
-		{name: "nor does one that overtakes the answer", before: show("4"), during: remove("5"), answer: goneAnswer("u1")},
-		{name: "a delete of another object leaves the new one", before: show("4"), answer: goneAnswer("u0"), latest: "4"},
+		{name: "a delete of ours is known at once", before: show("4"), answer: deleteAnswer("u1")},
+		{name: "the echo of a delete wakes nobody", before: show("4"), answer: deleteAnswer("u1"), after: remove("5")},
+		{name: "nor does one that overtakes the answer", before: show("4"), during: remove("5"), answer: deleteAnswer("u1")},
+		{name: "a delete of another object leaves the new one", before: show("4"), answer: deleteAnswer("u0"), latest: "4"},
 		{name: "an answer that is older than what is known is not taken over", before: show("6"), answer: answer("5"), latest: "6"},
 		{
-			name: "the owner that lost an object to us is woken", before: func(s *store) error { return s.Add(at("4", "them", "u1")) },
+			name: "the owner that lost an object to us is woken", before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
 			answer: answer("5"), after: show("5"), woken: "them", latest: "5",
 		},
 		{
-			name: "also where the event overtakes the answer", before: func(s *store) error { return s.Add(at("4", "them", "u1")) },
+			name: "also where the event overtakes the answer", before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
 			during: show("5"), answer: answer("5"), woken: "them", latest: "5",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStore(t)
+			s := newWatchFixture(t)
 			if c.before != nil {
 				must(t, c.before(s))
 				s.take()
@@ -272,23 +199,23 @@ func TestOwnWrites(t *testing.T) {
 				must(t, c.after(s))
 			}
 			s.expect(t, c.woken, c.latest)
-			if len(s.observer.writing) > 0 {
+			if len(s.observer.writes) > 0 {
 				t.Error("the write is still under way")
 			}
 		})
 	}
 }
 
-func show(version string) func(*store) error {
-	return func(s *store) error { return s.Update(at(version, "us", "u1")) }
+func show(version string) func(*watchFixture) error {
+	return func(s *watchFixture) error { return s.Update(at(version, "us", "u1")) }
 }
 
-func remove(version string) func(*store) error {
-	return func(s *store) error { return s.Delete(at(version, "us", "u1")) }
+func remove(version string) func(*watchFixture) error {
+	return func(s *watchFixture) error { return s.Delete(at(version, "us", "u1")) }
 }
 
 func TestTwoWritesAtATime(t *testing.T) {
-	s := newStore(t)
+	s := newWatchFixture(t)
 	first, second := s.observer.Writing(settings), s.observer.Writing(settings)
 	must(t, show("5")(s))
 	first(answer("5"))
@@ -300,7 +227,7 @@ func TestTwoWritesAtATime(t *testing.T) {
 }
 
 func TestAnswersKeepWhatTheWatchDoesNotTell(t *testing.T) {
-	s := newStore(t)
+	s := newWatchFixture(t)
 	must(t, s.Add(at("5", "us", "u1")))
 	s.observer.Writing(settings)(answer("5"))
 	if got := s.observer.Live(Viewer{}, settings).Values; got != "v" {
@@ -319,7 +246,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 	}
 	for condition, want := range map[string]bool{"Complete": true, "Failed": false} {
 		t.Run(condition, func(t *testing.T) {
-			s := newStore(t)
+			s := newWatchFixture(t)
 			must(t, s.Add(job(condition)))
 			must(t, s.Delete(job(condition)))
 			if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Absent || live.Finished != want {
@@ -329,23 +256,23 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 	}
 	t.Run("for a while", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStore(t)
+			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
 			must(t, s.Delete(job("Complete")))
-			time.Sleep(finishedLife + time.Second)
+			time.Sleep(finishedLifetime + time.Second)
 			synctest.Wait()
-			if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Absent || live.Finished || len(s.records) > 0 {
-				t.Errorf("got %s, finished %v, %d records", live.Presence, live.Finished, len(s.records))
+			if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Absent || live.Finished || len(s.objects.observed) > 0 {
+				t.Errorf("got %s, finished %v, %d records", live.Presence, live.Finished, len(s.objects.observed))
 			}
 		})
 	})
 	t.Run("but not instead of one that was created since", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStore(t)
+			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
 			must(t, s.Delete(job("Complete")))
 			must(t, s.Add(at("9", "us", "u2")))
-			time.Sleep(finishedLife + time.Second)
+			time.Sleep(finishedLifetime + time.Second)
 			synctest.Wait()
 			s.take()
 			s.expect(t, "", "9")
@@ -354,15 +281,12 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 }
 
 func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
-	widgets := schema.GroupKind{Group: "example.com", Kind: "Widget"}
-	s := newStore(t)
+	s := newWatchFixture(t)
 	o := s.observer
 	var ended []string
-	s.cancel = func() { ended = append(ended, "kind") }
-	o.types[typeSight{gk: widgets}] = &instances{
-		observer: o, gk: widgets, users: map[string]bool{}, kick: make(chan struct{}, 1), cancel: func() { ended = append(ended, "type") },
-	}
-	both := map[Place]string{s.place: "v1"}
+	s.cancel = func() { ended = append(ended, "dependents") }
+	o.instances[instanceWatchKey{gk: widgets}] = o.newInstanceWatch(widgets, func() { ended = append(ended, "instances") })
+	both := map[Place]string{s.resource: "v1"}
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -384,16 +308,16 @@ func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
 		}, ""},
 		{"and ends", func() { o.Release("us") }, ""},
 		{"one that was never known ends", func() { o.Keep("nobody", nil); o.Release("nobody") }, ""},
-		{"the last one needs the type no more", func() { o.RetainTypes("them", nil) }, "type"},
-		{"the last one ends", func() { o.Release("them") }, "type, kind"},
+		{"the last one needs the type no more", func() { o.RetainTypes("them", nil) }, "instances"},
+		{"the last one ends", func() { o.Release("them") }, "instances, dependents"},
 	} {
 		step.do()
 		if got := strings.Join(ended, ", "); got != step.want {
 			t.Errorf("%s: ended %q, want %q", step.name, got, step.want)
 		}
 	}
-	if len(o.kinds)+len(o.types)+len(o.owners) > 0 {
-		t.Errorf("%v, %v and %v are left", o.kinds, o.types, o.owners)
+	if len(o.dependents.watches)+len(o.instances)+len(o.components) > 0 {
+		t.Errorf("%v, %v and %v are left", o.dependents.watches, o.instances, o.components)
 	}
 }
 
@@ -402,7 +326,7 @@ func BenchmarkRetain(b *testing.B) {
 	for _, owners := range []int{10, 10000} {
 		b.Run(strconv.Itoa(owners), func(b *testing.B) {
 			o := New(b.Context(), Options{Reconciler: reconciler})
-			o.kinds.enter("", Place{Type: configMaps}, &kind{observer: o, place: Place{Type: configMaps}, users: map[string]bool{}, cancel: func() {}})
+			addWatch(o, Viewer{}, Place{Type: configMaps}, func() {})
 			places := map[Place]string{{Type: configMaps}: "v1"}
 			for i := range owners {
 				o.Retain(strconv.Itoa(i), Viewer{}, places, func() {})
@@ -415,12 +339,12 @@ func BenchmarkRetain(b *testing.B) {
 }
 
 func TestFailedLists(t *testing.T) {
-	refused := listFailure{reason: "Forbidden", message: "no", definite: true}
-	unreachable := listFailure{reason: "ListFailed", message: "no answer"}
+	refused := watchFailure{reason: "Forbidden", message: "no", definite: true}
+	unreachable := watchFailure{reason: "ListFailed", message: "no answer"}
 	for _, c := range []struct {
 		name    string
 		reason  plan.WaitReason
-		failure listFailure
+		failure watchFailure
 		want    plan.WaitReason
 		woken   bool
 	}{
@@ -430,12 +354,12 @@ func TestFailedLists(t *testing.T) {
 		{"the same again wakes nobody", "Forbidden", refused, "Forbidden", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStore(t)
-			delete(s.observer.owners, "them")
+			s := newWatchFixture(t)
+			delete(s.observer.components, "them")
 			if c.reason != "" {
 				s.unlisted(c.reason)
 			}
-			s.failed(c.failure)
+			s.listFailed(c.failure)
 			if live := s.observer.Live(Viewer{}, settings); live.Reason != c.want || (live.Presence == plan.Unknown) != (c.want != "") {
 				t.Errorf("got %s %q", live.Presence, live.Reason)
 			}
@@ -446,19 +370,16 @@ func TestFailedLists(t *testing.T) {
 	}
 }
 
-// unlisted makes a type one of which nothing is known.
-func (s *store) unlisted(reason plan.WaitReason) { s.progress, s.reason = progress{}, reason }
-
 func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
-	refused := listFailure{reason: plan.WaitUnwatched, definite: true}
-	s := newStore(t)
-	delete(s.observer.owners, "them")
-	s.failed(refused)
+	refused := watchFailure{reason: plan.WaitUnwatched, definite: true}
+	s := newWatchFixture(t)
+	delete(s.observer.components, "them")
+	s.listFailed(refused)
 	s.take()
 	for range 3 {
 		must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
 		s.take() // The object is new the first time.
-		s.failed(refused)
+		s.listFailed(refused)
 		if got := s.take(); got != "" {
 			t.Errorf("woken by the same refusal: %q", got)
 		}
@@ -466,16 +387,16 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 			t.Errorf("got %s %q", live.Presence, live.Reason)
 		}
 	}
-	s.failed(listFailure{reason: "ListFailed"})
+	s.listFailed(watchFailure{reason: "ListFailed"})
 	must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
-	s.failed(listFailure{reason: "ListFailed", message: "this type cannot be watched at all"})
+	s.listFailed(watchFailure{reason: "ListFailed", message: "this type cannot be watched at all"})
 	if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Present {
 		t.Errorf("it was listed, and nobody refused the watch: got %s %q", live.Presence, live.Reason)
 	}
 }
 
 func TestUnknownUntilListed(t *testing.T) {
-	s := newStore(t)
+	s := newWatchFixture(t)
 	s.unlisted(plan.WaitObserving)
 	if s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Unknown {
 		t.Error("it is known")
@@ -484,7 +405,7 @@ func TestUnknownUntilListed(t *testing.T) {
 	if s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Unknown {
 		t.Error("it is known before it is watched")
 	}
-	s.watched()
+	s.watchOpened()
 	if !s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Absent {
 		t.Error("it is not known")
 	}
@@ -499,9 +420,9 @@ func TestUnknownUntilListed(t *testing.T) {
 
 // TestConcurrentUse is for the race detector; at the end, what is known must be what was shown last.
 func TestConcurrentUse(t *testing.T) {
-	s := newStore(t)
-	for _, own := range s.observer.owners {
-		own.wake = func() {}
+	s := newWatchFixture(t)
+	for _, own := range s.observer.components {
+		own.enqueue = func() {}
 	}
 	const rounds = 300
 	var wg sync.WaitGroup

@@ -32,19 +32,19 @@ func TestKicks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				attempts := atomic.Int32{}
-				s := newStore(t)
+				s := newWatchFixture(t)
 				s.unlisted(plan.WaitObserving)
-				go loop{
+				go reflectorLoop{
 					source: func() (*cache.ListWatch, error) {
 						attempts.Add(1)
 						return nil, c.err
 					},
-					store: s.kind, kick: s.kick, name: c.name,
+					store: s, listener: s, retry: s.retrySignal, name: c.name,
 				}.run(ctx)
 				for range 600 {
 					time.Sleep(100 * time.Millisecond)
 					s.observer.mu.Lock()
-					s.retry()
+					s.retryNow()
 					s.observer.mu.Unlock()
 				}
 				if got := attempts.Load(); got < c.least || got > c.most {
@@ -62,19 +62,19 @@ func TestAKickAfterALongPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		attempts := atomic.Int32{}
-		s := newStore(t)
+		s := newWatchFixture(t)
 		s.unlisted(plan.WaitObserving)
-		go loop{
+		go reflectorLoop{
 			source: func() (*cache.ListWatch, error) {
 				attempts.Add(1)
 				return nil, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Widget"}}
 			},
-			store: s.kind, kick: s.kick, name: "widgets",
+			store: s, listener: s, retry: s.retrySignal, name: "widgets",
 		}.run(ctx)
 		time.Sleep(10*time.Minute + 30*time.Second)
 		before := attempts.Load()
 		s.observer.mu.Lock()
-		s.retry()
+		s.retryNow()
 		s.observer.mu.Unlock()
 		synctest.Wait()
 		if got := attempts.Load() - before; got != 1 {
@@ -109,7 +109,7 @@ func TestMappingsAreForgotten(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &resettable{}
-			loop{mapper: m}.forget(c.err)
+			reflectorLoop{mapper: m}.resetMapper(c.err)
 			if m.resets != c.want {
 				t.Errorf("%d times", m.resets)
 			}
@@ -118,9 +118,9 @@ func TestMappingsAreForgotten(t *testing.T) {
 }
 
 func TestTheVersionAskedForLastIsPreferred(t *testing.T) {
-	s := newStore(t)
+	s := newWatchFixture(t)
 	s.observer.Retain("us", Viewer{}, map[Place]string{{Type: configMaps}: "v2"}, func() {})
-	if got := s.preferred(); got != "v2" {
+	if got := s.preferredVersion(); got != "v2" {
 		t.Errorf("got %q", got)
 	}
 }

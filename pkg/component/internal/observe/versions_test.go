@@ -38,7 +38,7 @@ func TestFollowedObjects(t *testing.T) {
 		read Version
 		// before is listed at first, and then there is one event.
 		before []any
-		event  func(w *referenced) error
+		event  func(w *referenceWatch) error
 		// woken counts, and changed says whether what was read is another by now.
 		woken   int
 		changed bool
@@ -47,46 +47,46 @@ func TestFollowedObjects(t *testing.T) {
 		{"what was not there, and is not, wakes nobody", db, "", nil, nil, 0, false},
 		{"what changed before the watch began wakes", db, "1", []any{object("db", "2", nil)}, nil, 1, true},
 		{"what came before the watch began wakes", db, "", []any{object("db", "2", nil)}, nil, 1, true},
-		{"what changes wakes", db, "1", []any{object("db", "1", nil)}, func(w *referenced) error { return w.Update(object("db", "2", nil)) }, 1, true},
-		{"what goes wakes", db, "1", []any{object("db", "1", nil)}, func(w *referenced) error { return w.Delete(object("db", "1", nil)) }, 1, true},
-		{"another object wakes nobody", db, "1", []any{object("db", "1", nil)}, func(w *referenced) error { return w.Update(object("else", "2", nil)) }, 0, false},
-		{"a dependent of one's own that comes wakes nobody", db, "", nil, func(w *referenced) error { return w.Update(object("db", "2", &self)) }, 0, false},
-		{"a dependent of one's own that goes wakes nobody", db, VersionOwn, []any{object("db", "1", &self)}, func(w *referenced) error {
+		{"what changes wakes", db, "1", []any{object("db", "1", nil)}, func(w *referenceWatch) error { return w.Update(object("db", "2", nil)) }, 1, true},
+		{"what goes wakes", db, "1", []any{object("db", "1", nil)}, func(w *referenceWatch) error { return w.Delete(object("db", "1", nil)) }, 1, true},
+		{"another object wakes nobody", db, "1", []any{object("db", "1", nil)}, func(w *referenceWatch) error { return w.Update(object("else", "2", nil)) }, 0, false},
+		{"a dependent of one's own that comes wakes nobody", db, "", nil, func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false},
+		{"a dependent of one's own that goes wakes nobody", db, VersionOwn, []any{object("db", "1", &self)}, func(w *referenceWatch) error {
 			return w.Delete(object("db", "1", &self))
 		}, 0, false},
-		{"a dependent of one's own that somebody takes wakes", db, VersionOwn, []any{object("db", "1", &self)}, func(w *referenced) error {
+		{"a dependent of one's own that somebody takes wakes", db, VersionOwn, []any{object("db", "1", &self)}, func(w *referenceWatch) error {
 			return w.Update(object("db", "2", &other))
 		}, 1, true},
-		{"what one adopts wakes nobody", db, "1", []any{object("db", "1", nil)}, func(w *referenced) error { return w.Update(object("db", "2", &self)) }, 0, false},
+		{"what one adopts wakes nobody", db, "1", []any{object("db", "1", nil)}, func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false},
 		{
 			"a list that was read wakes nobody, in whatever order", all, sum(object("b", "2", nil), object("a", "1", nil)),
 			[]any{object("a", "1", nil), object("b", "2", nil)},
 			nil, 0, false,
 		},
-		{"a list of which an object changes wakes", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)}, func(w *referenced) error {
+		{"a list of which an object changes wakes", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)}, func(w *referenceWatch) error {
 			return w.Update(object("a", "2", nil))
 		}, 1, true},
-		{"a list that grows wakes", all, sum(), nil, func(w *referenced) error { return w.Update(object("a", "1", nil)) }, 1, true},
-		{"a list that shrinks wakes", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)}, func(w *referenced) error {
+		{"a list that grows wakes", all, sum(), nil, func(w *referenceWatch) error { return w.Update(object("a", "1", nil)) }, 1, true},
+		{"a list that shrinks wakes", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)}, func(w *referenceWatch) error {
 			return w.Delete(object("a", "1", nil))
 		}, 1, true},
-		{"a list in which dependents of one's own come wakes nobody", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)}, func(w *referenced) error {
+		{"a list in which dependents of one's own come wakes nobody", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)}, func(w *referenceWatch) error {
 			return w.Update(object("b", "2", &self))
 		}, 0, false},
-		{"a list in which dependents of another come wakes", all, sum(), nil, func(w *referenced) error { return w.Update(object("b", "2", &other)) }, 1, true},
-		{"a refusal is told, for then it has to be read", db, "1", []any{object("db", "1", nil)}, func(w *referenced) error {
-			w.failed(listFailure{message: "forbidden", definite: true})
+		{"a list in which dependents of another come wakes", all, sum(), nil, func(w *referenceWatch) error { return w.Update(object("b", "2", &other)) }, 1, true},
+		{"a refusal is told, for then it has to be read", db, "1", []any{object("db", "1", nil)}, func(w *referenceWatch) error {
+			w.listFailed(watchFailure{message: "forbidden", definite: true})
 			return nil
 		}, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, reconciler)
-			w := newReferenced(r, all.scope(Viewer{}), func() {})
-			r.scopes[w.scope] = w
+			w := newReferenceWatch(r, all.watchKey(Viewer{}), func() {})
+			r.watches[w.key] = w
 			woken := 0
 			r.Follow("app", Reading{Self: self.ID(), Versions: map[Reference]Version{c.ref: c.read}}, func() { woken++ })
 			must(t, w.Replace(c.before, "5"))
-			w.watched()
+			w.watchOpened()
 			if c.event != nil {
 				must(t, c.event(w))
 			}
@@ -101,10 +101,10 @@ func TestFollowedObjects(t *testing.T) {
 
 	t.Run("what cannot be watched is told, with the reason", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, reconciler)
-		w := newReferenced(r, all.scope(Viewer{}), func() {})
-		r.scopes[w.scope] = w
+		w := newReferenceWatch(r, all.watchKey(Viewer{}), func() {})
+		r.watches[w.key] = w
 		r.Follow("app", Reading{Self: self.ID(), Versions: map[Reference]Version{db: "1"}}, func() {})
-		w.failed(listFailure{message: "forbidden", definite: true})
+		w.listFailed(watchFailure{message: "forbidden", definite: true})
 		if _, unwatched := r.Changed("app"); !strings.Contains(unwatched[db], "forbidden") {
 			t.Errorf("got %v", unwatched)
 		}

@@ -5,10 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 var (
@@ -25,19 +22,14 @@ type crowd struct {
 func newCrowd(t *testing.T) *crowd {
 	t.Helper()
 	c := &crowd{Observer: newObserver(t)}
-	c.perNamespace = true
+	c.dependents.perNamespace = true
 	return c
 }
 
-// open makes a watch that has listed nothing.
-func (c *crowd) open(viewer Viewer, namespace string) *kind {
-	k := &kind{
-		observer: c.Observer, place: Place{configMaps, namespace}, records: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{},
-		kick: make(chan struct{}, 1), progress: progress{list: true, watch: true}, users: map[string]bool{},
-		cancel: func() { c.ended = append(c.ended, viewer.Name+" "+namespace) },
-	}
-	c.kinds.enter(viewer.Name, k.place, k)
-	return k
+// open adds a watch without users.
+func (c *crowd) open(viewer Viewer, namespace string) *dependentWatch {
+	stopped := func() { c.ended = append(c.ended, viewer.Name+" "+namespace) }
+	return addWatch(c.Observer, viewer, Place{configMaps, namespace}, stopped)
 }
 
 // retain makes an owner use namespaces.
@@ -57,7 +49,7 @@ func take(list *[]string) string {
 }
 
 func TestTwoWhoSeeAnObject(t *testing.T) {
-	newPair := func(t *testing.T) (c *crowd, ours, theirs *kind) {
+	newPair := func(t *testing.T) (c *crowd, ours, theirs *dependentWatch) {
 		t.Helper()
 		c = newCrowd(t)
 		ours, theirs = c.open(alice, "shop"), c.open(bob, "shop")
@@ -109,7 +101,7 @@ func TestTwoWhoSeeAnObject(t *testing.T) {
 	})
 	t.Run("a type is unknown to the one who may not see it alone", func(t *testing.T) {
 		c, ours, _ := newPair(t)
-		ours.failed(listFailure{reason: plan.WaitUnwatched, message: "no", definite: true})
+		ours.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true})
 		if mine, other := c.Live(alice, settings).Presence, c.Live(bob, settings).Presence; mine != plan.Unknown || other != plan.Absent {
 			t.Errorf("got %s and %s", mine, other)
 		}
@@ -143,8 +135,8 @@ func TestWhoeverMovesLeavesItsWatches(t *testing.T) {
 			t.Errorf("%s: ended %q, want %q", step.name, got, step.want)
 		}
 	}
-	if len(c.kinds)+len(c.owners)+len(c.unserved) > 0 {
-		t.Errorf("left: %v, %v, %v", c.kinds, c.owners, c.unserved)
+	if len(c.dependents.watches)+len(c.components)+len(c.definitions.unserved) > 0 {
+		t.Errorf("left: %v, %v, %v", c.dependents.watches, c.components, c.definitions.unserved)
 	}
 }
 
@@ -162,9 +154,9 @@ func TestNamespacesAreSeenApart(t *testing.T) {
 	}
 
 	take(&c.woken)
-	store.failed(listFailure{reason: plan.WaitUnwatched, message: "not there", definite: true})
-	shop.failed(listFailure{reason: plan.WaitUnwatched, message: "not here", definite: true})
-	want := []Unwatched{{configMaps, "not here; and so in other namespaces (1)"}}
+	store.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "not there", definite: true})
+	shop.listFailed(watchFailure{reason: plan.WaitUnwatched, message: "not here", definite: true})
+	want := []Unwatched{{configMaps, "not here; other namespaces affected: 1"}}
 	if got := c.Unwatched("us"); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -35,19 +34,18 @@ func BenchmarkRecords(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {
 		o := New(b.Context(), Options{Reconciler: reconciler})
-		k := &kind{observer: o, place: Place{Type: configMaps}, records: map[manifests.Key]*plan.Observed{}, users: map[string]bool{}}
-		o.kinds.enter("", k.place, k)
+		w := addWatch(o, Viewer{}, Place{Type: configMaps}, func() {})
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		for i := range n {
-			if err := k.Add(numbered(i)); err != nil {
+			if err := w.Add(numbered(i)); err != nil {
 				b.Fatal(err)
 			}
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "heap-B/object")
-		runtime.KeepAlive(k)
+		runtime.KeepAlive(w)
 	}
 }

@@ -29,32 +29,32 @@ func TestMarkedObjectsAreToldOf(t *testing.T) {
 	secret := func(name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	}
-	fails := func(f listFailure) func(marked) error {
-		return func(m marked) error {
-			m.failed(f)
+	fails := func(f watchFailure) func(labelledStore) error {
+		return func(m labelledStore) error {
+			m.listFailed(f)
 			return nil
 		}
 	}
 	for _, c := range []struct {
 		name string
-		do   func(marked) error
+		do   func(labelledStore) error
 		want marks
 		ends bool
 	}{
-		{name: "all of a list", do: func(m marked) error { return m.Replace([]any{secret("a"), secret("b")}, "1") }, want: marks{seen: []string{"a", "b"}}},
-		{name: "one that comes", do: func(m marked) error { return m.Add(secret("a")) }, want: marks{seen: []string{"a"}}},
-		{name: "one that changes", do: func(m marked) error { return m.Update(secret("a")) }, want: marks{seen: []string{"a"}}},
-		{name: "one that goes", do: func(m marked) error { return m.Delete(secret("a")) }, want: marks{gone: []string{"a"}}},
-		{name: "later, where there is no answer", do: fails(listFailure{reason: "ListFailed", message: "no answer"})},
+		{name: "all of a list", do: func(m labelledStore) error { return m.Replace([]any{secret("a"), secret("b")}, "1") }, want: marks{seen: []string{"a", "b"}}},
+		{name: "one that comes", do: func(m labelledStore) error { return m.Add(secret("a")) }, want: marks{seen: []string{"a"}}},
+		{name: "one that changes", do: func(m labelledStore) error { return m.Update(secret("a")) }, want: marks{seen: []string{"a"}}},
+		{name: "one that goes", do: func(m labelledStore) error { return m.Delete(secret("a")) }, want: marks{gone: []string{"a"}}},
+		{name: "later, where there is no answer", do: fails(watchFailure{reason: "ListFailed", message: "no answer"})},
 		{
-			name: "never, where that is forbidden", do: fails(listFailure{reason: plan.WaitUnwatched, message: "forbidden", definite: true}),
+			name: "never, where that is forbidden", do: fails(watchFailure{reason: plan.WaitUnwatched, message: "forbidden", definite: true}),
 			want: marks{refused: "forbidden"}, ends: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var told marks
 			ended := false
-			must(t, c.do(marked{to: &told, end: func() { ended = true }}))
+			must(t, c.do(labelledStore{handler: &told, stop: func() { ended = true }}))
 			if !reflect.DeepEqual(told, c.want) || ended != c.ends {
 				t.Errorf("told %+v, ended %t; want %+v, %t", told, ended, c.want, c.ends)
 			}

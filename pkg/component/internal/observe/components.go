@@ -1,0 +1,140 @@
+package observe
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// component is a user of the Observer, identified by its owner id.
+type component struct {
+	reader Viewer
+	// resources are where it has dependents, each with the preferred version of the type.
+	resources map[Place]string
+	// instances are the managed types whose instances it watches.
+	instances map[schema.GroupKind]bool
+	// awaits are the objects that it waits for, with their current owners; see Await.
+	awaits  map[manifests.Key]string
+	enqueue func()
+}
+
+// components are the users of an Observer by owner id.
+type components map[string]*component
+
+// enqueue makes a pass over a component begin soon. An unknown owner id is ignored.
+func (c components) enqueue(ownerID string) {
+	if known := c[ownerID]; known != nil {
+		known.enqueue()
+	}
+}
+
+func (c components) enqueueAll(ownerIDs map[string]bool) {
+	for ownerID := range ownerIDs {
+		c.enqueue(ownerID)
+	}
+}
+
+// Retain starts the watches on a component's dependents that are missing, retries those that failed, and stops the
+// component's watches on other resources. Each resource comes with the preferred version of its type. The reader is the
+// identity of the watches. The function enqueue is called, with the Observer's lock held, when a dependent changed; it
+// must not block or call the Observer.
+func (o *Observer) Retain(ownerID string, viewer Viewer, resources map[Place]string, enqueue func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := o.components[ownerID]
+	if c != nil && c.reader.Name != viewer.Name {
+		// Facts that another identity read must not decide, even if they are the same.
+		o.remove(ownerID, c)
+		c = nil
+	}
+	if c == nil {
+		c = &component{}
+		o.components[ownerID] = c
+	}
+	c.reader, c.enqueue = viewer, enqueue
+	for r, version := range resources {
+		w := o.dependents.watch(viewer, r)
+		if w == nil {
+			w = o.startDependentWatch(viewer, r, version)
+			o.dependents.add(viewer, r, w)
+		}
+		w.version, w.users[ownerID] = version, true
+		w.retryNow()
+	}
+	o.stopUnused(ownerID, c, resources)
+}
+
+// Keep stops the watches of a component on resources that are not among the given ones. It starts no watch and retries
+// none.
+func (o *Observer) Keep(ownerID string, resources map[Place]string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c := o.components[ownerID]; c != nil {
+		o.stopUnused(ownerID, c, resources)
+	}
+}
+
+// stopUnused replaces the watched resources of a component, and stops the watches without a user. The caller holds the
+// lock.
+func (o *Observer) stopUnused(ownerID string, c *component, resources map[Place]string) {
+	former := c.resources
+	c.resources = resources
+	for r := range former {
+		if _, used := resources[r]; !used {
+			o.removeDependentUser(ownerID, c.reader, r)
+		}
+	}
+	o.definitions.update()
+}
+
+// Release forgets a component: it stops the watches that only the component used, and lets the components that wait for
+// its objects try.
+func (o *Observer) Release(ownerID string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := o.components[ownerID]
+	if c == nil {
+		return
+	}
+	o.remove(ownerID, c)
+	for key, h := range o.handovers {
+		if h.owner == ownerID {
+			o.scheduleHandover(h, key)
+		}
+	}
+	o.definitions.update()
+}
+
+// remove forgets a component and stops the watches without a user. The caller holds the lock.
+func (o *Observer) remove(ownerID string, c *component) {
+	delete(o.components, ownerID)
+	for key := range c.awaits {
+		o.stopAwaiting(ownerID, key)
+	}
+	for r := range c.resources {
+		o.removeDependentUser(ownerID, c.reader, r)
+	}
+	for gk := range c.instances {
+		o.removeInstanceUser(ownerID, instanceWatchKey{c.reader.Name, gk})
+	}
+}
+
+// removeDependentUser stops a watch on dependents if no user is left. The caller holds the lock.
+func (o *Observer) removeDependentUser(ownerID string, viewer Viewer, r Place) {
+	w := o.dependents.watch(viewer, r)
+	if delete(w.users, ownerID); len(w.users) == 0 {
+		w.cancel()
+		o.dependents.remove(viewer, r)
+		o.definitions.forget(&w.watchState)
+	}
+}
+
+// removeInstanceUser stops a watch on instances if no user is left. The caller holds the lock.
+func (o *Observer) removeInstanceUser(ownerID string, key instanceWatchKey) {
+	w := o.instances[key]
+	if delete(w.users, ownerID); len(w.users) == 0 {
+		w.cancel()
+		delete(o.instances, key)
+		o.definitions.forget(&w.watchState)
+	}
+}

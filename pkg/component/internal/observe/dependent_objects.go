@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// dependentObjects are the objects that a watch shows.
+type dependentObjects struct {
+	observed map[manifests.Key]*plan.Observed
+	// deleted are the objects that our own deletes ended, until the watch shows that. The answer to a delete can
+	// arrive before the events of the object's creation and changes; such an event must not bring it back.
+	deleted map[manifests.Key]types.UID
+	// bodies are the last bodies that arrived, of types that are stored with bodies.
+	bodies map[manifests.Key]*unstructured.Unstructured
+}
+
+func newDependentObjects() dependentObjects {
+	return dependentObjects{
+		observed: map[manifests.Key]*plan.Observed{}, deleted: map[manifests.Key]types.UID{},
+		bodies: map[manifests.Key]*unstructured.Unstructured{},
+	}
+}
+
+// present reports whether the watch shows an object.
+func (s dependentObjects) present(key manifests.Key) bool {
+	o := s.observed[key]
+	return o != nil && o.Presence == plan.Present
+}
+
+// putBody stores the body of an object, if it has one and its facts are stored in that version.
+func (s dependentObjects) putBody(object *observedObject) {
+	observed := s.observed[object.key]
+	if object.body != nil && observed != nil && observed.ResourceVersion == object.ResourceVersion {
+		s.bodies[object.key] = object.body
+	}
+}
+
+func (s dependentObjects) remove(key manifests.Key) {
+	delete(s.observed, key)
+	delete(s.bodies, key)
+}
+
+// observedObject is an object on its way from the reflector to the store.
+type observedObject struct {
+	plan.Observed
+	key manifests.Key
+	// body is set if the type is stored with bodies.
+	body *unstructured.Unstructured
+}
+
+// GetObjectMeta returns the name, which the reflector needs.
+func (o *observedObject) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: o.key.Namespace, Name: o.key.Name}
+}
+
+// reduce returns the facts of an object, or nil if obj is no object.
+func (w *dependentWatch) reduce(obj any) *observedObject {
+	switch x := obj.(type) {
+	case *observedObject:
+		return x
+	case *unstructured.Unstructured:
+		object := &observedObject{Observed: inspect.Object(x, w.observer.reconciler), key: w.keyOf(x)}
+		if w.withBodies {
+			object.body = x
+		}
+		return object
+	case metav1.Object:
+		return &observedObject{Observed: inspect.Metadata(x, w.observer.reconciler), key: w.keyOf(x)}
+	}
+	return nil
+}
+
+func (w *dependentWatch) keyOf(o metav1.Object) manifests.Key {
+	gk := w.resource.Type
+	return manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// finishedLifetime is how long the Observer remembers that a deleted object had finished its work. The next pass
+// records it; the time is for passes that fail or are suspended.
+const finishedLifetime = time.Hour
+
+// rememberFinished stores the facts of a deleted object that had finished its work. The caller holds the lock.
+func (w *dependentWatch) rememberFinished(key manifests.Key, o *plan.Observed) {
+	o.Presence = plan.Absent
+	w.objects.observed[key] = o
+	time.AfterFunc(finishedLifetime, func() {
+		w.observer.mu.Lock()
+		defer w.observer.mu.Unlock()
+		if w.objects.observed[key] == o {
+			delete(w.objects.observed, key)
+		}
+	})
+}

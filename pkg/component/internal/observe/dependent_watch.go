@@ -1,0 +1,212 @@
+package observe
+
+import (
+	"context"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// dependentWatch is a watch on the dependents of one resource: the objects that carry the owner label. It is the store
+// of its reflector. The Observer's lock guards all of it.
+type dependentWatch struct {
+	watchState
+
+	resource Place
+	// version is the preferred version of the type at the next list.
+	version string
+	// withBodies stores bodies besides the facts.
+	withBodies bool
+	objects    dependentObjects
+}
+
+// startDependentWatch starts a watch as a reader. The caller holds the lock.
+func (o *Observer) startDependentWatch(viewer Viewer, r Place, version string) *dependentWatch {
+	ctx, cancel := context.WithCancel(o.lifetime)
+	w := o.newDependentWatch(r, version, cancel)
+	selector := o.reconciler + "/" + manifests.LabelOwnerID
+	go reflectorLoop{
+		source: func() (*cache.ListWatch, error) {
+			metadataOnly := !manifests.HasStatus(r.Type) && !w.withBodies
+			return o.sources.listWatch(viewer, r, w.preferredVersion(), selector, metadataOnly)
+		},
+		mapper: o.sources.mapper, store: w, listener: w, retry: w.retrySignal,
+		name: "dependents of type " + r.Type.String(), reader: viewer,
+	}.run(ctx)
+	return w
+}
+
+func (o *Observer) newDependentWatch(r Place, version string, cancel context.CancelFunc) *dependentWatch {
+	w := &dependentWatch{
+		watchState: o.newWatchState(cancel, "its type is listed for the first time"),
+		resource:   r, version: version, withBodies: o.withBodies[r.Type], objects: newDependentObjects(),
+	}
+	w.readable = func() bool { return o.sources.readable(r.Type, w.preferredVersion()) }
+	return w
+}
+
+// preferredVersion returns the version that a component asked for last.
+func (w *dependentWatch) preferredVersion() string {
+	w.observer.mu.Lock()
+	defer w.observer.mu.Unlock()
+	return w.version
+}
+
+// Transformer reduces objects to facts as soon as they arrive.
+func (w *dependentWatch) Transformer() cache.TransformFunc {
+	return func(obj any) (any, error) { return w.reduce(obj), nil }
+}
+
+// Add stores an object and enqueues its owner.
+func (w *dependentWatch) Add(obj any) error { return w.Update(obj) }
+
+// Update stores an object and enqueues its owner and its former owner.
+func (w *dependentWatch) Update(obj any) error {
+	object := w.reduce(obj)
+	if object == nil {
+		return nil
+	}
+	w.observer.mu.Lock()
+	defer w.observer.mu.Unlock()
+	w.put(object)
+	return nil
+}
+
+// Delete removes an object and enqueues its owner. It remembers for a while that the object had finished its work.
+func (w *dependentWatch) Delete(obj any) error {
+	object := w.reduce(obj)
+	if object == nil {
+		return nil
+	}
+	w.observer.mu.Lock()
+	defer w.observer.mu.Unlock()
+	key := object.key
+	if w.objects.deleted[key] == object.UID {
+		delete(w.objects.deleted, key)
+	}
+	old := w.objects.observed[key]
+	if old == nil || old.UID != object.UID || inspect.Newer(old.ResourceVersion, object.ResourceVersion) {
+		return nil
+	}
+	w.remove(key)
+	if object.Finished {
+		w.rememberFinished(key, &object.Observed)
+	}
+	w.handle(key, event{owner: old.Owner, resourceVersion: object.ResourceVersion, deletion: true})
+	return nil
+}
+
+// Replace stores a complete list. Objects that the list does not name are removed, unless the reconciler wrote them
+// after the list was made.
+func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
+	w.observer.mu.Lock()
+	defer w.observer.mu.Unlock()
+	listed := make(map[manifests.Key]bool, len(list))
+	for _, obj := range list {
+		if object := w.reduce(obj); object != nil {
+			listed[object.key] = true
+			w.put(object)
+		}
+	}
+	w.recordMissing(listed, resourceVersion)
+	for key, old := range w.objects.observed {
+		if !listed[key] && !inspect.Newer(old.ResourceVersion, resourceVersion) {
+			w.remove(key)
+			w.handle(key, event{owner: old.Owner, resourceVersion: resourceVersion, deletion: true})
+		}
+	}
+	w.recordList()
+	return nil
+}
+
+// Resync does nothing: nothing is polled.
+func (w *dependentWatch) Resync() error { return nil }
+
+// put stores an event's object and enqueues the owners. The caller holds the lock.
+func (w *dependentWatch) put(object *observedObject) {
+	key := object.key
+	if uid, ok := w.objects.deleted[key]; ok {
+		if uid == object.UID {
+			// The event is older than our own delete.
+			return
+		}
+		// A later object has the name: the watch has passed the deletion.
+		delete(w.objects.deleted, key)
+	}
+	defer w.objects.putBody(object)
+	old, observed := w.objects.observed[key], object.Observed
+	if old != nil && !inspect.Newer(observed.ResourceVersion, old.ResourceVersion) {
+		return
+	}
+	w.objects.observed[key] = &observed
+	w.handle(key, event{owner: observed.Owner, resourceVersion: observed.ResourceVersion})
+	if old != nil && old.Owner != observed.Owner {
+		w.handle(key, event{owner: old.Owner, resourceVersion: observed.ResourceVersion})
+	}
+}
+
+// handle enqueues the owner of a changed object. While a write to the object is in flight, the event is pending: the
+// answer decides. A component that uses another watch on the object is enqueued by that watch. The caller holds the
+// lock.
+func (w *dependentWatch) handle(key manifests.Key, e event) {
+	inFlight := w.observer.writes[key]
+	if inFlight != nil && e.deletion {
+		inFlight.deletedAt = e.resourceVersion
+	}
+	switch {
+	case !w.users[e.owner]:
+	case inFlight == nil:
+		w.observer.components.enqueue(e.owner)
+	default:
+		inFlight.pending = append(inFlight.pending, e)
+	}
+}
+
+// storeAnswer stores the answer to a read or write of the reconciler. Only a component that lost the object is
+// enqueued. The caller holds the lock.
+func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
+	old := w.objects.observed[key]
+	switch {
+	case answer.Presence == plan.Absent:
+		if old != nil && (answer.UID == "" || answer.UID == old.UID) {
+			w.remove(key)
+			w.objects.deleted[key] = old.UID
+		}
+	case answer.Presence == plan.Present && (old == nil || !inspect.Newer(old.ResourceVersion, answer.ResourceVersion)):
+		w.objects.observed[key] = &answer
+		if old != nil && old.Owner != answer.Owner {
+			w.observer.components.enqueue(old.Owner)
+		}
+	}
+}
+
+// remove forgets an object, and lets the components that wait for it try after a delay. The caller holds the lock.
+func (w *dependentWatch) remove(key manifests.Key) {
+	h, old := w.observer.handovers[key], w.objects.observed[key]
+	if h != nil && old != nil {
+		h.setOwner(old.Owner)
+	}
+	w.objects.remove(key)
+	if h != nil {
+		h.schedule(w, key)
+	}
+}
+
+// recordMissing notes the objects that a list does not name: objects that the reconciler deleted, and objects with a
+// write in flight. If such an object existed and was deleted before the list, no event will show that. The caller holds
+// the lock.
+func (w *dependentWatch) recordMissing(listed map[manifests.Key]bool, resourceVersion string) {
+	for key := range w.objects.deleted {
+		if !listed[key] {
+			delete(w.objects.deleted, key)
+		}
+	}
+	for key, inFlight := range w.observer.writes {
+		if w.observer.dependents.resourceOf(key) == w.resource && !listed[key] {
+			inFlight.deletedAt = resourceVersion
+		}
+	}
+}

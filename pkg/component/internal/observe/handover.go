@@ -1,0 +1,125 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// handoverDelay is how long an object must be without an owner before a waiting component tries to create or adopt it.
+// The former owner may come back within that time, for example if a component is deleted and created again.
+const handoverDelay = 2 * time.Second
+
+// handover is an object that components wait for because another component owns it.
+type handover struct {
+	// waiting are the owner ids of the components that wait.
+	waiting map[string]bool
+	// owner is the last known owner id of the object.
+	owner string
+	// relinquished reports whether the owner has since ended a pass in which it neither recorded nor rendered the
+	// object.
+	relinquished bool
+	// timers start the attempts of the waiting components, one per watch that contains the object.
+	timers map[*dependentWatch]*time.Timer
+}
+
+func (h *handover) setOwner(ownerID string) {
+	if ownerID != "" && ownerID != h.owner {
+		h.owner, h.relinquished = ownerID, false
+	}
+}
+
+// schedule starts or restarts the delay for the users of a watch, after the object disappeared or its owner gave it up.
+// At the end of the delay nothing happens if the object has an owner. If the former owner exists and has not
+// relinquished the object, it is enqueued, because it may create the object again; the end of its pass decides.
+// Otherwise the waiting components are enqueued. The caller holds the Observer's lock.
+func (h *handover) schedule(w *dependentWatch, key manifests.Key) {
+	if t := h.timers[w]; t != nil {
+		t.Stop()
+	}
+	o := w.observer
+	h.timers[w] = time.AfterFunc(handoverDelay, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		current := o.handovers[key]
+		switch {
+		case current == nil || w.objects.present(key) && w.objects.observed[key].Owner != "":
+		case !current.relinquished && o.components[current.owner] != nil:
+			o.components.enqueue(current.owner)
+		default:
+			for ownerID := range current.waiting {
+				if w.users[ownerID] {
+					o.components.enqueue(ownerID)
+				}
+			}
+		}
+	})
+}
+
+// scheduleHandover starts the delay for the users of all watches that contain an object. The caller holds the lock.
+func (o *Observer) scheduleHandover(h *handover, key manifests.Key) {
+	for _, w := range o.dependents.containing(key) {
+		h.schedule(w, key)
+	}
+}
+
+// Await sets the objects that a component needs and that others own, with the owner ids of those that are components of
+// this reconciler, and "" for other owners. The component is enqueued when such an object has been without an owner for
+// a short time, as far as its watches show that, and the former owner has given it up or is gone. Until then the former
+// owner comes first, because it may create the object again. The objects of the previous call are replaced.
+func (o *Observer) Await(ownerID string, owners map[manifests.Key]string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := o.components[ownerID]
+	if c == nil {
+		return
+	}
+	former := c.awaits
+	c.awaits = owners
+	for key, owner := range owners {
+		h := o.handovers[key]
+		if h == nil {
+			h = &handover{waiting: map[string]bool{}, timers: map[*dependentWatch]*time.Timer{}}
+			o.handovers[key] = h
+		}
+		h.waiting[ownerID] = true
+		h.setOwner(owner)
+		// The object may have disappeared since the pass looked. For objects awaited before, the watch has started
+		// the delay.
+		_, awaited := former[key]
+		w := o.dependents.watch(c.reader, o.dependents.resourceOf(key))
+		if owner != "" && !awaited && w != nil && !w.objects.present(key) {
+			h.schedule(w, key)
+		}
+	}
+	for key := range former {
+		if _, awaited := owners[key]; !awaited {
+			o.stopAwaiting(ownerID, key)
+		}
+	}
+}
+
+// stopAwaiting forgets that a component waits for an object. The caller holds the lock.
+func (o *Observer) stopAwaiting(ownerID string, key manifests.Key) {
+	h := o.handovers[key]
+	if delete(h.waiting, ownerID); len(h.waiting) == 0 {
+		delete(o.handovers, key)
+	}
+}
+
+// Holds must be called at the end of a pass. The function owned reports whether the component records or renders an
+// object. For objects that it owned before, and that others wait for, the handover begins.
+func (o *Observer) Holds(ownerID string, owned func(manifests.Key) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, h := range o.handovers {
+		if h.owner != ownerID {
+			continue
+		}
+		relinquished := !owned(key)
+		if relinquished && !h.relinquished {
+			o.scheduleHandover(h, key)
+		}
+		h.relinquished = relinquished
+	}
+}

@@ -1,0 +1,84 @@
+package observe
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// Marks receives the events of objects with a label. None of its methods may block.
+type Marks interface {
+	// See is called with all objects of a list, and with each object that is created or changed after it.
+	See(objects ...*metav1.PartialObjectMetadata)
+	// Gone is called with an object that was deleted or lost the label.
+	Gone(object *metav1.PartialObjectMetadata)
+	// Refused is called if list or watch is forbidden. The watch ends then.
+	Refused(message string)
+}
+
+// FollowMarked starts a watch on the metadata of the objects of a resource that carry a label, in a namespace, or in
+// all namespaces if it is empty. The watch runs until ctx ends or the API server forbids it.
+func FollowMarked(
+	ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, namespace, label string,
+	handler Marks,
+) {
+	ctx, cancel := context.WithCancel(ctx)
+	store := labelledStore{handler: handler, stop: cancel}
+	go reflectorLoop{
+		source: func() (*cache.ListWatch, error) {
+			return listWatchMetadata(client.Resource(resource).Namespace(namespace), label), nil
+		},
+		store: store, listener: store, name: resource.Resource + " with " + label,
+	}.run(ctx)
+}
+
+// labelledStore is the store of a watch on labelled objects. It stores nothing and passes each event on.
+type labelledStore struct {
+	handler Marks
+	stop    context.CancelFunc
+}
+
+// listFailed implements loopListener.
+func (s labelledStore) listFailed(f watchFailure) {
+	if f.reason == plan.WaitUnwatched {
+		s.stop()
+		s.handler.Refused(f.message)
+	}
+}
+
+// watchOpened implements loopListener.
+func (labelledStore) watchOpened() {}
+
+// Add passes an object on.
+func (s labelledStore) Add(obj any) error { return s.Update(obj) }
+
+// Update passes an object on.
+func (s labelledStore) Update(obj any) error { return s.Replace([]any{obj}, "") }
+
+// Delete passes the end of an object on.
+func (s labelledStore) Delete(obj any) error {
+	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		s.handler.Gone(o)
+	}
+	return nil
+}
+
+// Replace passes all objects on.
+func (s labelledStore) Replace(list []any, _ string) error {
+	objects := make([]*metav1.PartialObjectMetadata, 0, len(list))
+	for _, obj := range list {
+		if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
+			objects = append(objects, o)
+		}
+	}
+	s.handler.See(objects...)
+	return nil
+}
+
+// Resync does nothing: nothing is polled.
+func (labelledStore) Resync() error { return nil }

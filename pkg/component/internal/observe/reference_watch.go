@@ -1,0 +1,214 @@
+package observe
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// referenceWatch is a watch on referenced objects. It is the store of its reflector. The lock of References guards all
+// of it.
+type referenceWatch struct {
+	references *References
+	key        referenceWatchKey
+	cancel     context.CancelFunc
+	// retrySignal ends the pause of the reflector loop after a failure.
+	retrySignal chan struct{}
+	users       map[string]*referrer
+
+	progress progress
+	synced   bool
+	failure  Failure
+	objects  map[objectName]referencedObject
+	// sum is the sum of all objects, and sums are those of the dependents of each component, by owner id.
+	sum  Sum
+	sums map[string]Sum
+}
+
+type objectName struct{ namespace, name string }
+
+func nameOf(m metav1.Object) objectName { return objectName{m.GetNamespace(), m.GetName()} }
+
+// referencedObject is the stored part of an object: its resource version, and the owner id if it is a dependent of a
+// component of the reconciler. The version is empty if the object does not exist.
+type referencedObject struct{ version, owner string }
+
+func newReferenceWatch(r *References, key referenceWatchKey, cancel context.CancelFunc) *referenceWatch {
+	return &referenceWatch{
+		references: r, key: key, cancel: cancel, retrySignal: make(chan struct{}, 1), users: map[string]*referrer{},
+		objects: map[objectName]referencedObject{}, sums: map[string]Sum{},
+	}
+}
+
+// retryNow ends the pause of a failed watch, after the minimum retry delay. The caller holds the lock.
+func (w *referenceWatch) retryNow() {
+	if w.failure != (Failure{}) {
+		signal(w.retrySignal)
+	}
+}
+
+// listFailed implements loopListener. Known objects stay known through a network failure.
+func (w *referenceWatch) listFailed(f watchFailure) {
+	w.references.mu.Lock()
+	defer w.references.mu.Unlock()
+	if w.progress.recordFailure(f); w.progress.synced() {
+		w.updateSynced()
+		return
+	}
+	failure := Failure{Message: f.message, Forbidden: f.reason == plan.WaitUnwatched}
+	// The message of a network failure contains ports and so differs each time. That alone is no news.
+	news := w.failure == (Failure{}) || w.failure.Forbidden != failure.Forbidden ||
+		failure.Forbidden && w.failure != failure
+	w.failure = failure
+	if news {
+		w.enqueueAll()
+	}
+}
+
+// watchOpened implements loopListener.
+func (w *referenceWatch) watchOpened() {
+	w.references.mu.Lock()
+	defer w.references.mu.Unlock()
+	w.progress.watching = true
+	w.updateSynced()
+}
+
+// updateSynced makes the objects known as soon as they were listed and are watched. If that is news, it enqueues the
+// users and returns true. The caller holds the lock.
+func (w *referenceWatch) updateSynced() (news bool) {
+	news = w.progress.synced() && (!w.synced || w.failure != Failure{})
+	if news {
+		w.synced, w.failure = true, Failure{}
+		w.enqueueAll()
+	}
+	return news
+}
+
+// enqueue enqueues the users of an object that has changed.
+func (w *referenceWatch) enqueue(name objectName) {
+	for _, user := range w.users {
+		if w.concerns(user, name) {
+			user.enqueue()
+		}
+	}
+}
+
+func (w *referenceWatch) concerns(user *referrer, name objectName) bool {
+	for _, ref := range user.refs {
+		named := ref.watchKey(user.reader) == w.key && (ref.Name == "" || ref.Name == name.name)
+		if named && (user.read == nil || w.differs(user, ref)) {
+			return true
+		}
+	}
+	return false
+}
+
+// enqueueAll enqueues the users after the objects became known or unknown. A user is skipped if it has read the current
+// versions.
+func (w *referenceWatch) enqueueAll() {
+	for _, user := range w.users {
+		if user.read == nil || w.failure != (Failure{}) || w.differsAny(user) {
+			user.enqueue()
+		}
+	}
+}
+
+// Add stores a new object and enqueues its users.
+func (w *referenceWatch) Add(obj any) error { return w.Update(obj) }
+
+// Update stores a new version of an object and enqueues its users.
+func (w *referenceWatch) Update(obj any) error {
+	return w.withLock(obj, func(m metav1.Object) { w.set(nameOf(m), w.reduce(m)) })
+}
+
+// Delete removes an object and enqueues its users.
+func (w *referenceWatch) Delete(obj any) error {
+	return w.withLock(obj, func(m metav1.Object) { w.set(nameOf(m), referencedObject{}) })
+}
+
+// Replace stores a complete list and enqueues the users of objects that changed.
+func (w *referenceWatch) Replace(list []any, _ string) error {
+	w.references.mu.Lock()
+	defer w.references.mu.Unlock()
+	listed := make(map[objectName]referencedObject, len(list))
+	for _, obj := range list {
+		m, err := meta.Accessor(obj)
+		if err != nil {
+			return err
+		}
+		listed[nameOf(m)] = w.reduce(m)
+	}
+	changed := w.putAll(listed)
+	w.progress.listed = true
+	if w.updateSynced() || !w.progress.synced() {
+		return nil
+	}
+	for _, name := range changed {
+		w.enqueue(name)
+	}
+	return nil
+}
+
+// Resync does nothing: nothing is polled.
+func (w *referenceWatch) Resync() error { return nil }
+
+func (w *referenceWatch) withLock(obj any, do func(metav1.Object)) error {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	w.references.mu.Lock()
+	defer w.references.mu.Unlock()
+	do(m)
+	return nil
+}
+
+func (w *referenceWatch) reduce(m metav1.Object) referencedObject {
+	owner, _ := manifests.OwnerOf(m.GetLabels(), m.GetAnnotations(), w.references.reconciler, "")
+	return referencedObject{version: m.GetResourceVersion(), owner: owner}
+}
+
+func (w *referenceWatch) set(name objectName, object referencedObject) {
+	if w.objects[name] == object {
+		return
+	}
+	w.put(name, object)
+	w.enqueue(name)
+}
+
+// put stores an object, or removes it if its version is empty, and updates the sums.
+func (w *referenceWatch) put(name objectName, object referencedObject) {
+	if old, ok := w.objects[name]; ok {
+		w.sum = w.sum.without(name, old)
+		w.sums[old.owner] = w.sums[old.owner].without(name, old)
+	}
+	if object.version == "" {
+		delete(w.objects, name)
+		return
+	}
+	w.objects[name] = object
+	w.sum = w.sum.with(name, object)
+	w.sums[object.owner] = w.sums[object.owner].with(name, object)
+}
+
+// putAll replaces all objects and returns the names of those that differ.
+func (w *referenceWatch) putAll(listed map[objectName]referencedObject) []objectName {
+	var changed []objectName
+	for name := range w.objects {
+		if _, ok := listed[name]; !ok {
+			changed = append(changed, name)
+			w.put(name, referencedObject{})
+		}
+	}
+	for name, object := range listed {
+		if w.objects[name] != object {
+			changed = append(changed, name)
+			w.put(name, object)
+		}
+	}
+	return changed
+}

@@ -1,0 +1,162 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// reflectorLoop lists and watches objects into a store, again and again, until its context ends.
+type reflectorLoop struct {
+	// source returns the list and watch requests. It is called before every list, because the type may be served by
+	// now, or in another version.
+	source func() (*cache.ListWatch, error)
+	// mapper is reset, if that is possible, when the API server does not know the path that source returned.
+	mapper   meta.RESTMapper
+	store    cache.ReflectorStore
+	listener loopListener
+	// retry ends the pause after a failure, but not before the minimum retry delay.
+	retry <-chan struct{}
+	name  string
+	// reader is the identity that lists and watches.
+	reader Viewer
+}
+
+// loopListener receives the events of a reflectorLoop.
+type loopListener interface {
+	// watchOpened is called when a watch was opened.
+	watchOpened()
+	// listFailed is called when a list or watch failed.
+	listFailed(watchFailure)
+}
+
+// progress is the state of a reflectorLoop. Objects are known only if the list was answered and a watch was opened:
+// otherwise a type that may be listed, but not watched, would become known and unknown in turn, and each change would
+// enqueue its users.
+type progress struct{ listed, watching bool }
+
+func (p progress) synced() bool { return p.listed && p.watching }
+
+// recordFailure enters a failure. Listed objects stay known through a network failure. They are also known if no watch
+// can be opened, for another reason than a refusal: the type is then listed again after each pause.
+func (p *progress) recordFailure(f watchFailure) {
+	if f.definite || !p.listed {
+		*p = progress{}
+		return
+	}
+	p.watching = true
+}
+
+// watchFailure is the reason why a list or watch failed.
+type watchFailure struct {
+	reason  plan.WaitReason
+	message string
+	// definite reports whether the API server gave this answer; false if there was no answer.
+	definite bool
+}
+
+// minRetryDelay returns how long a retry signal has to wait after the failure. Every pass signals. A type that is not
+// served often comes with a definition of the same pass; a missing right takes longer to come.
+func (f watchFailure) minRetryDelay() time.Duration {
+	if f.reason == plan.WaitUnwatched {
+		return 5 * time.Second
+	}
+	return time.Second
+}
+
+// run lists and watches. The pause after a failure grows from 250 ms to a minute.
+func (l reflectorLoop) run(ctx context.Context) {
+	backoff := newBackoff()
+	for {
+		var failure watchFailure
+		err := l.listAndWatch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			backoff = newBackoff()
+		} else {
+			failure = l.classify(err)
+			l.listener.listFailed(failure)
+			l.resetMapper(err)
+		}
+		signalled := l.pause(ctx, backoff.Step(), failure.minRetryDelay())
+		if signalled && failure.reason == plan.WaitNotServed {
+			// A definition can be established a moment before discovery shows its type.
+			backoff = newBackoff()
+		}
+	}
+}
+
+// pause returns after a duration, or earlier with a retry signal, which counts only after the minimum delay.
+func (l reflectorLoop) pause(ctx context.Context, duration, minimum time.Duration) (signalled bool) {
+	end, earliest := time.NewTimer(duration), time.NewTimer(min(duration, minimum))
+	defer end.Stop()
+	defer earliest.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-earliest.C:
+	}
+	select {
+	case <-ctx.Done():
+	case <-end.C:
+	case <-l.retry:
+		return true
+	}
+	return false
+}
+
+func newBackoff() wait.Backoff {
+	return wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 30, Cap: time.Minute}
+}
+
+func (l reflectorLoop) listAndWatch(ctx context.Context) error {
+	source, err := l.source()
+	if err != nil {
+		return err
+	}
+	open := source.WatchFuncWithContext
+	source.WatchFuncWithContext = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		w, err := open(ctx, options)
+		if err == nil {
+			l.listener.watchOpened()
+		}
+		return w, err
+	}
+	options := cache.ReflectorOptions{Name: l.name, TypeDescription: l.name}
+	return cache.NewReflectorWithOptions(source, nil, l.store, options).ListAndWatchWithContext(ctx)
+}
+
+// resetMapper makes the mapper read discovery again after a 404: a version may be served no more, or the type may have
+// another definition.
+func (l reflectorLoop) resetMapper(err error) {
+	if m, ok := l.mapper.(meta.ResettableRESTMapper); ok && apierrors.IsNotFound(err) {
+		m.Reset()
+	}
+}
+
+func (l reflectorLoop) classify(err error) watchFailure {
+	switch {
+	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
+		return watchFailure{plan.WaitNotServed, "the API server does not serve its type", true}
+	case apierrors.IsMethodNotSupported(err):
+		const message = "its type cannot be listed, so it cannot be a dependent; remove it from the manifests"
+		return watchFailure{plan.WaitNotListable, message, true}
+	case apierrors.IsUnauthorized(err):
+		message := fmt.Sprintf("its type cannot be watched: %v; renew the credentials", err)
+		return watchFailure{plan.WaitUnauthorized, message, true}
+	case apierrors.IsForbidden(err):
+		return watchFailure{plan.WaitUnwatched, fmt.Sprintf("%v; %s", err, l.reader.advice(err)), true}
+	}
+	return watchFailure{plan.WaitListFailed, fmt.Sprintf("its type cannot be listed: %v", err), false}
+}

@@ -1,0 +1,121 @@
+package observe
+
+import (
+	"hash/fnv"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Version is the version of a reference: the resource version of an object, the Sum of several objects, or empty if no
+// object exists.
+type Version string
+
+// VersionOwn is the version of an object that is a dependent of the component itself. Its changes do not matter to that
+// component.
+const VersionOwn Version = "own"
+
+// Sum identifies a set of objects in their versions. Their order does not matter.
+type Sum uint64
+
+// Version returns the sum as a version.
+func (s Sum) Version() Version { return Version(strconv.FormatUint(uint64(s), 16)) }
+
+// Plus returns the sum with one more object.
+func (s Sum) Plus(m metav1.Object) Sum { return s + hashOf(nameOf(m), m.GetResourceVersion()) }
+
+func (s Sum) with(name objectName, o referencedObject) Sum    { return s + hashOf(name, o.version) }
+func (s Sum) without(name objectName, o referencedObject) Sum { return s - hashOf(name, o.version) }
+
+func hashOf(name objectName, version string) Sum {
+	hash := fnv.New64a()
+	for _, part := range []string{name.namespace, name.name, version} {
+		_, _ = io.WriteString(hash, part)
+		_, _ = hash.Write([]byte{0})
+	}
+	return Sum(hash.Sum64())
+}
+
+// Reading holds the versions that a component has read.
+type Reading struct {
+	// Self is the owner id of the component, whose own dependents are ignored.
+	Self string
+	// Viewer is the identity of the watches.
+	Viewer Viewer
+	// Versions are the versions by reference.
+	Versions map[Reference]Version
+}
+
+// Follow is like Retain, but the function enqueue is called only if the API server has other versions than those that
+// the component has read. Without versions, it releases the component.
+func (r *References) Follow(name string, reading Reading, enqueue func()) {
+	read := reading.Versions
+	if len(read) == 0 {
+		r.Release(name)
+		return
+	}
+	refs := slices.SortedFunc(maps.Keys(read), func(a, b Reference) int {
+		return strings.Compare(a.sortKey(), b.sortKey())
+	})
+	r.replace(name, &referrer{
+		reader: reading.Viewer, refs: refs, ownerID: reading.Self, read: maps.Clone(read), enqueue: enqueue,
+	})
+}
+
+func (ref Reference) sortKey() string {
+	return ref.Resource.String() + "/" + ref.Namespace + "/" + ref.Name
+}
+
+// Changed compares the versions that a component has read with the current ones. It returns the references that differ,
+// and those whose watch failed, with the message. References that were not listed yet are in neither.
+func (r *References) Changed(name string) (changed []Reference, unwatched map[Reference]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	user := r.referrers[name]
+	if user == nil {
+		return nil, nil
+	}
+	unwatched = map[Reference]string{}
+	for _, ref := range user.refs {
+		w := r.watches[ref.watchKey(user.reader)]
+		switch {
+		case w == nil:
+		case w.failure != (Failure{}):
+			unwatched[ref] = w.failure.Message
+		case w.synced && w.differs(user, ref):
+			changed = append(changed, ref)
+		}
+	}
+	return changed, unwatched
+}
+
+// differsAny reports whether any reference of a user that the watch contains differs. The caller holds the lock.
+func (w *referenceWatch) differsAny(user *referrer) bool {
+	for _, ref := range user.refs {
+		if ref.watchKey(user.reader) == w.key && w.differs(user, ref) {
+			return true
+		}
+	}
+	return false
+}
+
+// differs reports whether the current version of a reference differs from the version that a user has read. It returns
+// false before the first list. The caller holds the lock.
+func (w *referenceWatch) differs(user *referrer, ref Reference) bool {
+	if !w.synced {
+		return false
+	}
+	if ref.Name == "" {
+		return (w.sum - w.sums[user.ownerID]).Version() != user.read[ref]
+	}
+	object := w.objects[objectName{ref.Namespace, ref.Name}]
+	deleted := object.version == "" && user.read[ref] == VersionOwn
+	if deleted || object.version != "" && object.owner == user.ownerID {
+		return false
+	}
+	return Version(object.version) != user.read[ref]
+}

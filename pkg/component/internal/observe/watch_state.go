@@ -1,0 +1,93 @@
+package observe
+
+import (
+	"context"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// watchState is the part that the watches of an Observer share: users, and whether the objects are known. The
+// Observer's lock guards it.
+type watchState struct {
+	observer *Observer
+	cancel   context.CancelFunc
+	// retrySignal ends the pause of the reflector loop after a failure.
+	retrySignal chan struct{}
+	// users are the owner ids of the components that use the watch.
+	users map[string]bool
+
+	progress progress
+	// reason and message say why the objects are not known. They are empty once the first list was answered and the
+	// watch was opened.
+	reason  plan.WaitReason
+	message string
+	// readable, if set, reports whether objects of the type can be read although they cannot be listed.
+	readable func() bool
+}
+
+func (o *Observer) newWatchState(cancel context.CancelFunc, message string) watchState {
+	return watchState{
+		observer: o, cancel: cancel, retrySignal: make(chan struct{}, 1), users: map[string]bool{},
+		reason: plan.WaitObserving, message: message,
+	}
+}
+
+// retryNow ends the pause of a failed watch, after the minimum retry delay. The caller holds the lock.
+func (s *watchState) retryNow() {
+	if s.reason != plan.WaitNone {
+		signal(s.retrySignal)
+	}
+}
+
+// signal sends without blocking. A signal that was not received yet stands for both.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// listFailed implements loopListener. Known objects stay known through a network failure.
+func (s *watchState) listFailed(f watchFailure) {
+	if f.reason == plan.WaitNotListable && s.readable != nil && s.readable() {
+		f.reason, f.message = plan.WaitUnwatched, "the API server supports no list and watch of the type"
+	}
+	s.observer.mu.Lock()
+	defer s.observer.mu.Unlock()
+	if s.progress.recordFailure(f); s.progress.synced() {
+		f = watchFailure{}
+	}
+	s.setReason(f.reason, f.message)
+}
+
+// watchOpened implements loopListener.
+func (s *watchState) watchOpened() {
+	s.observer.mu.Lock()
+	defer s.observer.mu.Unlock()
+	s.progress.watching = true
+	s.updateSynced()
+}
+
+// recordList notes that a list was stored. The caller holds the lock.
+func (s *watchState) recordList() {
+	s.progress.listed = true
+	s.updateSynced()
+}
+
+// updateSynced makes the objects known as soon as they were listed and are watched. The caller holds the lock.
+func (s *watchState) updateSynced() {
+	if s.progress.synced() {
+		s.setReason(plan.WaitNone, "")
+	}
+}
+
+// setReason sets why the objects are not known, and enqueues all users if the reason changed. The caller holds the
+// lock.
+func (s *watchState) setReason(reason plan.WaitReason, message string) {
+	changed := s.reason != reason
+	s.reason, s.message = reason, message
+	if changed {
+		s.observer.definitions.recordReason(s, reason)
+		s.observer.components.enqueueAll(s.users)
+	}
+}
