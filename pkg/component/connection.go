@@ -90,7 +90,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	}
 	if c.discovery, err = discovery.New(ctx, discovery.Options{
 		Config: config, Client: client, FollowDefinitions: func(ctx context.Context, event func()) {
-			observe.FollowDefinitions(ctx, c.metadata, event, event)
+			observe.WatchDefinitions(ctx, c.metadata, event, event)
 		},
 	}); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func connect(ctx context.Context, name string, config *rest.Config, o EngineOpti
 	}
 	c.observer = observe.New(ctx, observe.Options{
 		Reconciler: name, Dynamic: c.watching, Metadata: c.metadata, Mapper: c.discovery.Mapper(), Verbs: c.discovery.Verbs,
-		Whole: o.CacheFull, PerNamespace: c.reach != ReachCluster,
+		WithBodies: o.CacheFull, PerNamespace: c.reach != ReachCluster,
 	})
 	c.namespaces = observe.NewReferences(ctx, c.metadata, name)
 	c.lookups = observe.NewReferences(ctx, c.metadata, name)
@@ -129,7 +129,7 @@ func newRawClient(config *rest.Config, client *http.Client) (rest.Interface, err
 
 // itself returns the engine of the identity that the connection was made with.
 func (c *connection) itself() *Engine {
-	viewer := observe.Viewer{Dynamic: c.watching, Metadata: c.metadata}
+	viewer := observe.Reader{Dynamic: c.watching, Metadata: c.metadata}
 	return &Engine{connection: c, dynamic: c.watching, executor: c.checking, viewer: viewer, protecting: c.checking}
 }
 
@@ -157,7 +157,7 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 	if e.reach != ReachIdentity {
 		return other, nil
 	}
-	other.viewer = observe.Viewer{Name: id.String(), Dynamic: other.dynamic}
+	other.viewer = observe.Reader{Name: id.String(), Dynamic: other.dynamic}
 	if other.viewer.Metadata, err = metadata.NewForConfigAndClient(e.config, &impersonating); err != nil {
 		return nil, err
 	}

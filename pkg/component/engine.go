@@ -28,7 +28,7 @@ type Engine struct {
 	// elsewhere says that the components are in another cluster.
 	elsewhere bool
 	// viewer is who watches, and protecting makes the reads that must see everything: as the viewer, whatever the engine's identity may see.
-	viewer     observe.Viewer
+	viewer     observe.Reader
 	protecting *execute.Executor
 }
 
@@ -130,7 +130,7 @@ func (e *Engine) run(ctx context.Context, p Pass, planner func(plan.Facts) plan.
 		decided := e.plan(planner, facts)
 		facts.Inventory, facts.Repairs, fenced.record = decided.Inventory, decided.Repairs, fenced.record || decided.Record
 		if len(decided.Actions) == 0 {
-			e.observer.Keep(facts.Owner, e.places(p, decided.Inventory))
+			e.observer.StopWatchesExcept(facts.Owner, e.places(p, decided.Inventory))
 			e.repairs.keep(facts.Owner, p.Insist, decided.Repairs)
 			e.awaitNamespaces(facts.Owner, decided.Waiting, p.Wake)
 			e.awaitOwners(facts, decided)

@@ -20,8 +20,8 @@ func (e *Engine) facts(ctx context.Context, p Pass) (plan.Facts, bool) {
 	if p.deleting && len(inventory) > 0 {
 		managed = append(managed, e.additional(ctx, p.Managed)...)
 	}
-	e.observer.Retain(ownerID, e.viewer, e.places(p, inventory), p.Wake)
-	e.observer.RetainTypes(ownerID, kindsOf(managed))
+	e.observer.Watch(ownerID, e.viewer, e.places(p, inventory), p.Wake)
+	e.observer.WatchInstances(ownerID, kindsOf(managed))
 	if !e.observer.Synced(ownerID) {
 		return plan.Facts{}, false
 	}

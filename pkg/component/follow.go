@@ -39,7 +39,7 @@ func (r *Reconciler[T]) follow(name client.ObjectKey, owner manifests.Owner, t t
 			}
 		}
 		side := t.side(local)
-		side.lookups.Follow(follower(owner, local), observe.Reading{Self: owner.ID(), Viewer: side.viewer, Versions: read}, wake)
+		side.lookups.WatchVersions(follower(owner, local), observe.ReadVersions{OwnerID: owner.ID(), Reader: side.viewer, Versions: read}, wake)
 	}
 	t.engine.discovery.Subscribe(owner.ID(), l.served.Digest, wake)
 }

@@ -106,7 +106,7 @@ func (r *Reconciler[T]) readReferences(ctx context.Context, component T, t targe
 	for _, w := range wanted {
 		watched = append(watched, watchedReference(name.Namespace, w))
 	}
-	r.inputs.Retain(name.String(), t.local.viewer, watched, func() { r.wake(name) })
+	r.inputs.Watch(name.String(), t.local.viewer, watched, func() { r.wake(name) })
 	var missing []string
 	for i, w := range wanted {
 		version, known, failure := r.inputs.Version(t.local.viewer, watched[i])

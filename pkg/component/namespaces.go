@@ -28,13 +28,13 @@ func (e *Engine) awaitNamespaces(ownerID string, waiting []plan.Waiting, wake fu
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		refs = append(refs, observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), Name: name})
 	}
-	e.namespaces.Retain(ownerID, observe.Viewer{}, refs, wake)
+	e.namespaces.Watch(ownerID, observe.Reader{}, refs, wake)
 }
 
 // awaitOwners wakes an owner when objects that it wants don't belong to another one any more, as far as its watches show that, and lets others have
 // what it neither has nor wants any more itself.
 func (e *Engine) awaitOwners(f plan.Facts, decided plan.Plan) {
-	e.observer.Holds(f.Owner, func(key manifests.Key) bool {
+	e.observer.ReportOwned(f.Owner, func(key manifests.Key) bool {
 		_, recorded := decided.Inventory[key]
 		return recorded || slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return o.Key == key })
 	})
@@ -48,7 +48,7 @@ func (e *Engine) awaitOwners(f plan.Facts, decided plan.Plan) {
 		}
 		holders[w.Key] = e.holder(f, w.Key)
 	}
-	e.observer.Await(f.Owner, holders)
+	e.observer.AwaitHandover(f.Owner, holders)
 }
 
 // holder returns which owner of this reconciler has an object, "" where it is none.

@@ -72,14 +72,14 @@ func (r *Reconciler[T]) checkReach() error {
 }
 
 // places are where a pass looks for what is desired and recorded, each with the version to prefer of the type.
-func (e *Engine) places(p Pass, inventory plan.Inventory) map[observe.Place]string {
-	places := map[observe.Place]string{}
+func (e *Engine) places(p Pass, inventory plan.Inventory) map[observe.WatchedResource]string {
+	places := map[observe.WatchedResource]string{}
 	for key, entry := range inventory {
-		places[e.observer.PlaceOf(key)] = entry.Version
+		places[e.observer.ResourceOf(key)] = entry.Version
 	}
 	for _, objects := range [][]manifests.Object{p.Desired, p.PreDelete, p.PostDelete} {
 		for _, o := range objects {
-			places[e.observer.PlaceOf(o.Key)] = o.Version
+			places[e.observer.ResourceOf(o.Key)] = o.Version
 		}
 	}
 	return places

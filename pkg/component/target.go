@@ -64,8 +64,8 @@ func (r *Reconciler[T]) remoteTarget(ctx context.Context, component T, owner man
 	fill(&ref.Key, metav1alpha1.DefaultKubeConfigKey)
 	name := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Name}
 	watched := watchedReference(owner.Namespace, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: ref.Name})
-	r.inputs.Retain(owner.ID(), observe.Viewer{}, []observe.Reference{watched}, func() { r.wake(name) })
-	version, known, failure := r.inputs.Version(observe.Viewer{}, watched)
+	r.inputs.Watch(owner.ID(), observe.Reader{}, []observe.Reference{watched}, func() { r.wake(name) })
+	version, known, failure := r.inputs.Version(observe.Reader{}, watched)
 	switch {
 	case failure != observe.Failure{}:
 		return target{}, unwatched(fmt.Sprintf("Secret %s/%s", owner.Namespace, ref.Name), failure)

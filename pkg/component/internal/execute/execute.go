@@ -19,7 +19,7 @@ import (
 
 // Journal is told of every write: the returned function gets what the answer said of the object, nil where the outcome is not known.
 type Journal interface {
-	Writing(key manifests.Key) (done func(answer *plan.Observed))
+	BeginWrite(key manifests.Key) (done func(answer *plan.Observed))
 }
 
 // Monitor is told of every action: the context that it returns is that of its requests, and the function gets what came of it.
@@ -131,7 +131,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		}
 		a.Object = &whole
 	}
-	done := e.journal.Writing(a.Key)
+	done := e.journal.BeginWrite(a.Key)
 	observed, err := e.do(ctx, a)
 	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {
 		// Somebody else was faster, and that will do.

@@ -78,7 +78,7 @@ func (s *apiServer) verbs() []string {
 // journal notes what it is told.
 type journal struct{ answers []*plan.Observed }
 
-func (j *journal) Writing(manifests.Key) func(*plan.Observed) {
+func (j *journal) BeginWrite(manifests.Key) func(*plan.Observed) {
 	return func(o *plan.Observed) { j.answers = append(j.answers, o) }
 }
 

@@ -56,7 +56,7 @@ func (e *Executor) Live(ctx context.Context, a plan.Action) (*unstructured.Unstr
 // deaf is a journal that nobody reads.
 type deaf struct{}
 
-func (deaf) Writing(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }
+func (deaf) BeginWrite(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }
 
 // rehearseHandover updates an object whose managed fields are put in order before. That takes two writes, of which the second builds on the
 // first; as nothing is written, one has to do for both.

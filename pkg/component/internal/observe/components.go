@@ -8,12 +8,12 @@ import (
 
 // component is a user of the Observer, identified by its owner id.
 type component struct {
-	reader Viewer
+	reader Reader
 	// resources are where it has dependents, each with the preferred version of the type.
-	resources map[Place]string
+	resources map[WatchedResource]string
 	// instances are the managed types whose instances it watches.
 	instances map[schema.GroupKind]bool
-	// awaits are the objects that it waits for, with their current owners; see Await.
+	// awaits are the objects that it waits for, with their current owners; see AwaitHandover.
 	awaits  map[manifests.Key]string
 	enqueue func()
 }
@@ -34,15 +34,15 @@ func (c components) enqueueAll(ownerIDs map[string]bool) {
 	}
 }
 
-// Retain starts the watches on a component's dependents that are missing, retries those that failed, and stops the
+// Watch starts the watches on a component's dependents that are missing, retries those that failed, and stops the
 // component's watches on other resources. Each resource comes with the preferred version of its type. The reader is the
 // identity of the watches. The function enqueue is called, with the Observer's lock held, when a dependent changed; it
 // must not block or call the Observer.
-func (o *Observer) Retain(ownerID string, viewer Viewer, resources map[Place]string, enqueue func()) {
+func (o *Observer) Watch(ownerID string, reader Reader, resources map[WatchedResource]string, enqueue func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.components[ownerID]
-	if c != nil && c.reader.Name != viewer.Name {
+	if c != nil && c.reader.Name != reader.Name {
 		// Facts that another identity read must not decide, even if they are the same.
 		o.remove(ownerID, c)
 		c = nil
@@ -51,12 +51,12 @@ func (o *Observer) Retain(ownerID string, viewer Viewer, resources map[Place]str
 		c = &component{}
 		o.components[ownerID] = c
 	}
-	c.reader, c.enqueue = viewer, enqueue
+	c.reader, c.enqueue = reader, enqueue
 	for r, version := range resources {
-		w := o.dependents.watch(viewer, r)
+		w := o.dependents.watch(reader, r)
 		if w == nil {
-			w = o.startDependentWatch(viewer, r, version)
-			o.dependents.add(viewer, r, w)
+			w = o.startDependentWatch(reader, r, version)
+			o.dependents.add(reader, r, w)
 		}
 		w.version, w.users[ownerID] = version, true
 		w.retryNow()
@@ -64,9 +64,9 @@ func (o *Observer) Retain(ownerID string, viewer Viewer, resources map[Place]str
 	o.stopUnused(ownerID, c, resources)
 }
 
-// Keep stops the watches of a component on resources that are not among the given ones. It starts no watch and retries
-// none.
-func (o *Observer) Keep(ownerID string, resources map[Place]string) {
+// StopWatchesExcept stops the watches of a component on resources that are not among the given ones. It starts no
+// watch and retries none.
+func (o *Observer) StopWatchesExcept(ownerID string, resources map[WatchedResource]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c := o.components[ownerID]; c != nil {
@@ -76,7 +76,7 @@ func (o *Observer) Keep(ownerID string, resources map[Place]string) {
 
 // stopUnused replaces the watched resources of a component, and stops the watches without a user. The caller holds the
 // lock.
-func (o *Observer) stopUnused(ownerID string, c *component, resources map[Place]string) {
+func (o *Observer) stopUnused(ownerID string, c *component, resources map[WatchedResource]string) {
 	former := c.resources
 	c.resources = resources
 	for r := range former {
@@ -120,11 +120,11 @@ func (o *Observer) remove(ownerID string, c *component) {
 }
 
 // removeDependentUser stops a watch on dependents if no user is left. The caller holds the lock.
-func (o *Observer) removeDependentUser(ownerID string, viewer Viewer, r Place) {
-	w := o.dependents.watch(viewer, r)
+func (o *Observer) removeDependentUser(ownerID string, reader Reader, r WatchedResource) {
+	w := o.dependents.watch(reader, r)
 	if delete(w.users, ownerID); len(w.users) == 0 {
 		w.cancel()
-		o.dependents.remove(viewer, r)
+		o.dependents.remove(reader, r)
 		o.definitions.forget(&w.watchState)
 	}
 }

@@ -16,10 +16,10 @@ var definingResources = []schema.GroupVersionResource{
 	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
 }
 
-// FollowDefinitions starts watches on CustomResourceDefinitions and APIServices, which run until ctx ends. It calls
+// WatchDefinitions starts watches on CustomResourceDefinitions and APIServices, which run until ctx ends. It calls
 // changed when a definition was created or changed, and when a watch begins, and deleted when a definition was deleted.
 // Neither function may block. If a watch is refused, its events are missing; the request is repeated.
-func FollowDefinitions(ctx context.Context, client metadata.Interface, changed, deleted func()) {
+func WatchDefinitions(ctx context.Context, client metadata.Interface, changed, deleted func()) {
 	for _, resource := range definingResources {
 		store := definitionStore{changed, deleted}
 		go reflectorLoop{

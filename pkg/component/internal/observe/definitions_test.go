@@ -8,7 +8,7 @@ import (
 
 func TestDefinitionsAreWatchedWhileATypeIsNotServed(t *testing.T) {
 	o := newObserver(t)
-	w := addWatch(o, Viewer{}, Place{Type: widgets}, func() {})
+	w := addWatch(o, Reader{}, WatchedResource{Type: widgets}, func() {})
 	w.users["us"] = true
 	for _, step := range []struct {
 		reason plan.WaitReason
@@ -68,7 +68,7 @@ func TestDefinitionEventsRetryUnservedTypes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newObserver(t)
-			dependents := o.newDependentWatch(Place{Type: widgets}, "", func() {})
+			dependents := o.newDependentWatch(WatchedResource{Type: widgets}, "", func() {})
 			instances := o.newInstanceWatch(widgets, func() {})
 			for _, w := range []*watchState{&dependents.watchState, &instances.watchState} {
 				w.users["us"] = true

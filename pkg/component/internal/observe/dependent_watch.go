@@ -15,7 +15,7 @@ import (
 type dependentWatch struct {
 	watchState
 
-	resource Place
+	resource WatchedResource
 	// version is the preferred version of the type at the next list.
 	version string
 	// withBodies stores bodies besides the facts.
@@ -24,22 +24,22 @@ type dependentWatch struct {
 }
 
 // startDependentWatch starts a watch as a reader. The caller holds the lock.
-func (o *Observer) startDependentWatch(viewer Viewer, r Place, version string) *dependentWatch {
+func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version string) *dependentWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
 	w := o.newDependentWatch(r, version, cancel)
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
 			metadataOnly := !manifests.HasStatus(r.Type) && !w.withBodies
-			return o.sources.listWatch(viewer, r, w.preferredVersion(), selector, metadataOnly)
+			return o.sources.listWatch(reader, r, w.preferredVersion(), selector, metadataOnly)
 		},
 		mapper: o.sources.mapper, store: w, listener: w, retry: w.retrySignal,
-		name: "dependents of type " + r.Type.String(), reader: viewer,
+		name: "dependents of type " + r.Type.String(), reader: reader,
 	}.run(ctx)
 	return w
 }
 
-func (o *Observer) newDependentWatch(r Place, version string, cancel context.CancelFunc) *dependentWatch {
+func (o *Observer) newDependentWatch(r WatchedResource, version string, cancel context.CancelFunc) *dependentWatch {
 	w := &dependentWatch{
 		watchState: o.newWatchState(cancel, "its type is listed for the first time"),
 		resource:   r, version: version, withBodies: o.withBodies[r.Type], objects: newDependentObjects(),

@@ -93,7 +93,7 @@ func TestKindKeepsStepWithEvents(t *testing.T) {
 		}, "us", ""},
 		{"a list keeps what was written after it was made", func(t *testing.T, s *watchFixture) {
 			t.Helper()
-			s.observer.Writing(settings)(answer("9"))
+			s.observer.BeginWrite(settings)(answer("9"))
 			must(t, s.Replace(nil, "8"))
 		}, "", "9"},
 		{"a list that tells nothing new wakes nobody", func(t *testing.T, s *watchFixture) {
@@ -187,7 +187,7 @@ func TestOwnWrites(t *testing.T) {
 				must(t, c.before(s))
 				s.take()
 			}
-			done := s.observer.Writing(settings)
+			done := s.observer.BeginWrite(settings)
 			if c.during != nil {
 				must(t, c.during(s))
 				if got := s.take(); got != "" {
@@ -216,7 +216,7 @@ func remove(version string) func(*watchFixture) error {
 
 func TestTwoWritesAtATime(t *testing.T) {
 	s := newWatchFixture(t)
-	first, second := s.observer.Writing(settings), s.observer.Writing(settings)
+	first, second := s.observer.BeginWrite(settings), s.observer.BeginWrite(settings)
 	must(t, show("5")(s))
 	first(answer("5"))
 	if got := s.take(); got != "" {
@@ -229,8 +229,8 @@ func TestTwoWritesAtATime(t *testing.T) {
 func TestAnswersKeepWhatTheWatchDoesNotTell(t *testing.T) {
 	s := newWatchFixture(t)
 	must(t, s.Add(at("5", "us", "u1")))
-	s.observer.Writing(settings)(answer("5"))
-	if got := s.observer.Live(Viewer{}, settings).Values; got != "v" {
+	s.observer.BeginWrite(settings)(answer("5"))
+	if got := s.observer.Live(Reader{}, settings).Values; got != "v" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -249,7 +249,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			s := newWatchFixture(t)
 			must(t, s.Add(job(condition)))
 			must(t, s.Delete(job(condition)))
-			if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Absent || live.Finished != want {
+			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished != want {
 				t.Errorf("got %s, finished %v", live.Presence, live.Finished)
 			}
 		})
@@ -261,7 +261,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			must(t, s.Delete(job("Complete")))
 			time.Sleep(finishedLifetime + time.Second)
 			synctest.Wait()
-			if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Absent || live.Finished || len(s.objects.observed) > 0 {
+			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished || len(s.objects.observed) > 0 {
 				t.Errorf("got %s, finished %v, %d records", live.Presence, live.Finished, len(s.objects.observed))
 			}
 		})
@@ -286,7 +286,7 @@ func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
 	var ended []string
 	s.cancel = func() { ended = append(ended, "dependents") }
 	o.instances[instanceWatchKey{gk: widgets}] = o.newInstanceWatch(widgets, func() { ended = append(ended, "instances") })
-	both := map[Place]string{s.resource: "v1"}
+	both := map[WatchedResource]string{s.resource: "v1"}
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -294,21 +294,21 @@ func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
 	}{
 		{"all use all", func() {
 			for _, name := range []string{"us", "them"} {
-				o.Retain(name, Viewer{}, maps.Clone(both), func() {})
-				o.RetainTypes(name, []schema.GroupKind{widgets})
+				o.Watch(name, Reader{}, maps.Clone(both), func() {})
+				o.WatchInstances(name, []schema.GroupKind{widgets})
 			}
 		}, ""},
 		{"the same again", func() {
-			o.Retain("us", Viewer{}, maps.Clone(both), func() {})
-			o.RetainTypes("us", []schema.GroupKind{widgets})
+			o.Watch("us", Reader{}, maps.Clone(both), func() {})
+			o.WatchInstances("us", []schema.GroupKind{widgets})
 		}, ""},
 		{"one needs neither any more", func() {
-			o.Keep("us", nil)
-			o.RetainTypes("us", nil)
+			o.StopWatchesExcept("us", nil)
+			o.WatchInstances("us", nil)
 		}, ""},
 		{"and ends", func() { o.Release("us") }, ""},
-		{"one that was never known ends", func() { o.Keep("nobody", nil); o.Release("nobody") }, ""},
-		{"the last one needs the type no more", func() { o.RetainTypes("them", nil) }, "instances"},
+		{"one that was never known ends", func() { o.StopWatchesExcept("nobody", nil); o.Release("nobody") }, ""},
+		{"the last one needs the type no more", func() { o.WatchInstances("them", nil) }, "instances"},
 		{"the last one ends", func() { o.Release("them") }, "instances, dependents"},
 	} {
 		step.do()
@@ -326,13 +326,13 @@ func BenchmarkRetain(b *testing.B) {
 	for _, owners := range []int{10, 10000} {
 		b.Run(strconv.Itoa(owners), func(b *testing.B) {
 			o := New(b.Context(), Options{Reconciler: reconciler})
-			addWatch(o, Viewer{}, Place{Type: configMaps}, func() {})
-			places := map[Place]string{{Type: configMaps}: "v1"}
+			addWatch(o, Reader{}, WatchedResource{Type: configMaps}, func() {})
+			places := map[WatchedResource]string{{Type: configMaps}: "v1"}
 			for i := range owners {
-				o.Retain(strconv.Itoa(i), Viewer{}, places, func() {})
+				o.Watch(strconv.Itoa(i), Reader{}, places, func() {})
 			}
 			for b.Loop() {
-				o.Retain("1", Viewer{}, maps.Clone(places), func() {})
+				o.Watch("1", Reader{}, maps.Clone(places), func() {})
 			}
 		})
 	}
@@ -360,7 +360,7 @@ func TestFailedLists(t *testing.T) {
 				s.unlisted(c.reason)
 			}
 			s.listFailed(c.failure)
-			if live := s.observer.Live(Viewer{}, settings); live.Reason != c.want || (live.Presence == plan.Unknown) != (c.want != "") {
+			if live := s.observer.Live(Reader{}, settings); live.Reason != c.want || (live.Presence == plan.Unknown) != (c.want != "") {
 				t.Errorf("got %s %q", live.Presence, live.Reason)
 			}
 			if got := s.take(); (got == "us") != c.woken {
@@ -383,14 +383,14 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 		if got := s.take(); got != "" {
 			t.Errorf("woken by the same refusal: %q", got)
 		}
-		if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Unknown || live.Reason != plan.WaitUnwatched {
+		if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Unknown || live.Reason != plan.WaitUnwatched {
 			t.Errorf("got %s %q", live.Presence, live.Reason)
 		}
 	}
 	s.listFailed(watchFailure{reason: "ListFailed"})
 	must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
 	s.listFailed(watchFailure{reason: "ListFailed", message: "this type cannot be watched at all"})
-	if live := s.observer.Live(Viewer{}, settings); live.Presence != plan.Present {
+	if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Present {
 		t.Errorf("it was listed, and nobody refused the watch: got %s %q", live.Presence, live.Reason)
 	}
 }
@@ -398,19 +398,19 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 func TestUnknownUntilListed(t *testing.T) {
 	s := newWatchFixture(t)
 	s.unlisted(plan.WaitObserving)
-	if s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Unknown {
+	if s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Unknown {
 		t.Error("it is known")
 	}
 	must(t, s.Replace(nil, "1"))
-	if s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Unknown {
+	if s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Unknown {
 		t.Error("it is known before it is watched")
 	}
 	s.watchOpened()
-	if !s.observer.Synced("us") || s.observer.Live(Viewer{}, settings).Presence != plan.Absent {
+	if !s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Absent {
 		t.Error("it is not known")
 	}
 	other := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "x"}
-	if s.observer.Live(Viewer{}, other).Presence != plan.Unknown {
+	if s.observer.Live(Reader{}, other).Presence != plan.Unknown {
 		t.Error("a type that nobody watches is known")
 	}
 	if s.observer.Synced("nobody") {
@@ -436,18 +436,18 @@ func TestConcurrentUse(t *testing.T) {
 	})
 	wg.Go(func() {
 		for i := range rounds {
-			done := s.observer.Writing(settings)
+			done := s.observer.BeginWrite(settings)
 			done(answer(strconv.Itoa(2*i + 2)))
 		}
 	})
 	wg.Go(func() {
 		for range rounds {
-			s.observer.Live(Viewer{}, settings)
+			s.observer.Live(Reader{}, settings)
 			s.observer.Synced("us")
 		}
 	})
 	wg.Wait()
-	if got := s.observer.Live(Viewer{}, settings).ResourceVersion; got != strconv.Itoa(2*rounds) {
+	if got := s.observer.Live(Reader{}, settings).ResourceVersion; got != strconv.Itoa(2*rounds) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -30,10 +30,10 @@ func newObserver(t *testing.T) *Observer {
 }
 
 // addWatch adds a watch on dependents without a reflector, whose first list was answered. It has no users.
-func addWatch(o *Observer, viewer Viewer, r Place, cancel context.CancelFunc) *dependentWatch {
+func addWatch(o *Observer, reader Reader, r WatchedResource, cancel context.CancelFunc) *dependentWatch {
 	w := o.newDependentWatch(r, "", cancel)
 	w.progress, w.reason, w.message = progress{listed: true, watching: true}, plan.WaitNone, ""
-	o.dependents.add(viewer, r, w)
+	o.dependents.add(reader, r, w)
 	return w
 }
 
@@ -46,11 +46,11 @@ type watchFixture struct {
 func newWatchFixture(t *testing.T) *watchFixture {
 	t.Helper()
 	o := newObserver(t)
-	f := &watchFixture{dependentWatch: addWatch(o, Viewer{}, Place{Type: configMaps}, func() {})}
+	f := &watchFixture{dependentWatch: addWatch(o, Reader{}, WatchedResource{Type: configMaps}, func() {})}
 	for _, name := range []string{"us", "them"} {
 		f.users[name] = true
 		o.components[name] = &component{
-			resources: map[Place]string{f.resource: "v1"},
+			resources: map[WatchedResource]string{f.resource: "v1"},
 			enqueue:   func() { f.enqueued = append(f.enqueued, name) },
 		}
 	}
@@ -72,7 +72,7 @@ func (f *watchFixture) expect(t *testing.T, enqueued, version string) {
 	if got := f.take(); got != enqueued {
 		t.Errorf("enqueued: %q, want %q", got, enqueued)
 	}
-	live := f.observer.Live(Viewer{}, settings)
+	live := f.observer.Live(Reader{}, settings)
 	if live.ResourceVersion != version || (live.Presence == plan.Present) != (version != "") {
 		t.Errorf("known: %s %q, want %q", live.Presence, live.ResourceVersion, version)
 	}
@@ -82,8 +82,8 @@ func (f *watchFixture) expect(t *testing.T, enqueued, version string) {
 func (f *watchFixture) unlisted(reason plan.WaitReason) { f.progress, f.reason = progress{}, reason }
 
 // Live returns the state of one object.
-func (o *Observer) Live(viewer Viewer, key manifests.Key) plan.Observed {
-	return o.Snapshot(viewer, []manifests.Key{key}).Of(key)
+func (o *Observer) Live(reader Reader, key manifests.Key) plan.Observed {
+	return o.Snapshot(reader, []manifests.Key{key}).Of(key)
 }
 
 // at returns a ConfigMap in a resource version, as the watch on metadata shows it.

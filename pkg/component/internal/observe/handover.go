@@ -63,11 +63,12 @@ func (o *Observer) scheduleHandover(h *handover, key manifests.Key) {
 	}
 }
 
-// Await sets the objects that a component needs and that others own, with the owner ids of those that are components of
-// this reconciler, and "" for other owners. The component is enqueued when such an object has been without an owner for
-// a short time, as far as its watches show that, and the former owner has given it up or is gone. Until then the former
-// owner comes first, because it may create the object again. The objects of the previous call are replaced.
-func (o *Observer) Await(ownerID string, owners map[manifests.Key]string) {
+// AwaitHandover sets the objects that a component needs and that others own, with the owner ids of those that are
+// components of this reconciler, and "" for other owners. The component is enqueued when such an object has been
+// without an owner for a short time, as far as its watches show that, and the former owner has given it up or is
+// gone. Until then the former owner comes first, because it may create the object again. The objects of the previous
+// call are replaced.
+func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.components[ownerID]
@@ -107,9 +108,9 @@ func (o *Observer) stopAwaiting(ownerID string, key manifests.Key) {
 	}
 }
 
-// Holds must be called at the end of a pass. The function owned reports whether the component records or renders an
-// object. For objects that it owned before, and that others wait for, the handover begins.
-func (o *Observer) Holds(ownerID string, owned func(manifests.Key) bool) {
+// ReportOwned must be called at the end of a pass. The function owned reports whether the component records or
+// renders an object. For objects that it owned before, and that others wait for, the handover begins.
+func (o *Observer) ReportOwned(ownerID string, owned func(manifests.Key) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for key, h := range o.handovers {

@@ -30,28 +30,28 @@ func TestAwait(t *testing.T) {
 		{"also after a pass of its owner that could not yet", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.Holds("them", all)
+			s.observer.ReportOwned("them", all)
 		}, "them"},
 		{"what its owner gave up is ours to try", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.Holds("them", none)
+			s.observer.ReportOwned("them", none)
 		}, "us"},
 		{"also where its watch shows the end later", func(t *testing.T, s *watchFixture) {
 			t.Helper()
-			s.observer.Holds("them", none)
+			s.observer.ReportOwned("them", none)
 			must(t, s.Delete(at("6", "them", "u1")))
 		}, "us"},
 		{"not where its owner wants it again", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.Holds("them", none)
-			s.observer.Holds("them", all)
+			s.observer.ReportOwned("them", none)
+			s.observer.ReportOwned("them", all)
 		}, "them"},
 		{"what others give up does not count", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.Holds("others", none)
+			s.observer.ReportOwned("others", none)
 		}, "them"},
 		{"what its owner leaves is ours to try", func(t *testing.T, s *watchFixture) {
 			t.Helper()
@@ -60,7 +60,7 @@ func TestAwait(t *testing.T) {
 		}, "us"},
 		{"so is what our own process deleted", func(t *testing.T, s *watchFixture) {
 			t.Helper()
-			s.observer.Writing(settings)(deleteAnswer("u1"))
+			s.observer.BeginWrite(settings)(deleteAnswer("u1"))
 			s.observer.Release("them")
 		}, "us"},
 		{"and what a list does not name any more", func(t *testing.T, s *watchFixture) {
@@ -72,8 +72,8 @@ func TestAwait(t *testing.T) {
 			t.Helper()
 			released := answer("6")
 			released.Owner = ""
-			s.observer.Writing(settings)(released)
-			s.observer.Holds("them", none)
+			s.observer.BeginWrite(settings)(released)
+			s.observer.ReportOwned("them", none)
 			must(t, s.Delete(at("7", "", "u1")))
 		}, "us"},
 		{"what an owner leaves behind stays its own", func(t *testing.T, s *watchFixture) {
@@ -97,7 +97,7 @@ func TestAwait(t *testing.T) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			s.observer.Release("them")
-			s.observer.Await("us", nil)
+			s.observer.AwaitHandover("us", nil)
 		}, ""},
 		{"nor does what an owner that is gone waited for", func(t *testing.T, s *watchFixture) {
 			t.Helper()
@@ -110,7 +110,7 @@ func TestAwait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newWatchFixture(t)
 				must(t, s.Add(at("5", "them", "u1")))
-				s.observer.Await("us", theirs)
+				s.observer.AwaitHandover("us", theirs)
 				c.do(t, s)
 				s.take()
 				time.Sleep(handoverDelay - time.Nanosecond)
@@ -136,21 +136,21 @@ func TestAwaitWhatWentMeanwhile(t *testing.T) {
 		woken string
 	}{
 		{"is asked for once where its owner lives, as far as the watch shows", func(_ *testing.T, s *watchFixture) {
-			s.observer.Await("us", theirs)
+			s.observer.AwaitHandover("us", theirs)
 		}, "them"},
 		{"is tried once where its owner is gone", func(_ *testing.T, s *watchFixture) {
 			s.observer.Release("them")
-			s.observer.Await("us", theirs)
+			s.observer.AwaitHandover("us", theirs)
 		}, "us"},
 		{"is left to the interval where nobody of ours has it: no watch may show it", func(_ *testing.T, s *watchFixture) {
-			s.observer.Await("us", map[manifests.Key]string{settings: ""})
+			s.observer.AwaitHandover("us", map[manifests.Key]string{settings: ""})
 		}, ""},
 		{"is left to the interval where it is there, and its marks are nobody's", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			edited := at("5", "them", "u1")
 			edited.Annotations = map[string]string{reconciler + "/owner-id": "edited"}
 			must(t, s.Add(edited))
-			s.observer.Await("us", theirs)
+			s.observer.AwaitHandover("us", theirs)
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestAwaitWhatWentMeanwhile(t *testing.T) {
 					synctest.Wait()
 					if who := s.take(); who != "" {
 						woken = append(woken, who)
-						s.observer.Await("us", map[manifests.Key]string{settings: s.observer.handovers[settings].owner})
+						s.observer.AwaitHandover("us", map[manifests.Key]string{settings: s.observer.handovers[settings].owner})
 					}
 				}
 				if got := strings.Join(woken, ", "); got != c.woken {

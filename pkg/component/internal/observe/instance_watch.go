@@ -29,10 +29,10 @@ type instanceWatchKey struct {
 	gk     schema.GroupKind
 }
 
-// RetainTypes starts the watches on all instances of managed types, in all namespaces, that are missing, retries those
-// that failed, and stops the component's watches on the instances of other types. The component is enqueued when an
-// instance is created or deleted. Retain must have been called for it; an unknown component is ignored.
-func (o *Observer) RetainTypes(ownerID string, gks []schema.GroupKind) {
+// WatchInstances starts the watches on all instances of managed types, in all namespaces, that are missing, retries
+// those that failed, and stops the component's watches on the instances of other types. The component is enqueued
+// when an instance is created or deleted. Watch must have been called for it; an unknown component is ignored.
+func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.components[ownerID]
@@ -60,15 +60,15 @@ func (o *Observer) RetainTypes(ownerID string, gks []schema.GroupKind) {
 }
 
 // startInstanceWatch starts a watch as a reader. The caller holds the lock.
-func (o *Observer) startInstanceWatch(viewer Viewer, gk schema.GroupKind) *instanceWatch {
+func (o *Observer) startInstanceWatch(reader Reader, gk schema.GroupKind) *instanceWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
 	w := o.newInstanceWatch(gk, cancel)
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
-			return o.sources.listWatch(viewer, Place{Type: gk}, "", "", true)
+			return o.sources.listWatch(reader, WatchedResource{Type: gk}, "", "", true)
 		},
 		mapper: o.sources.mapper, store: w, listener: w, retry: w.retrySignal,
-		name: "instances of type " + gk.String(), reader: viewer,
+		name: "instances of type " + gk.String(), reader: reader,
 	}.run(ctx)
 	return w
 }
@@ -83,11 +83,11 @@ func (o *Observer) newInstanceWatch(gk schema.GroupKind, cancel context.CancelFu
 // Instances returns all objects of a managed type, as the watch of a reader shows them. If the watch is not in sync,
 // reason and message say why. A type that is not served has the reason plan.WaitNotServed.
 func (o *Observer) Instances(
-	viewer Viewer, gk schema.GroupKind,
+	reader Reader, gk schema.GroupKind,
 ) (found []inspect.Instance, reason plan.WaitReason, message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w := o.instances[instanceWatchKey{viewer.Name, gk}]
+	w := o.instances[instanceWatchKey{reader.Name, gk}]
 	if w == nil {
 		return nil, plan.WaitObserving, "its instances are not watched yet"
 	}

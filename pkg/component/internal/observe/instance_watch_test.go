@@ -62,7 +62,7 @@ func TestInstances(t *testing.T) {
 			woken = 0
 
 			must(t, c.do(s))
-			found, reason, _ := o.Instances(Viewer{}, widgets)
+			found, reason, _ := o.Instances(Reader{}, widgets)
 			if woken != c.woken || len(found) != c.found || reason != c.reason {
 				t.Errorf("woken %d times, found %v, reason %q", woken, found, reason)
 			}
@@ -70,7 +70,7 @@ func TestInstances(t *testing.T) {
 	}
 	t.Run("nothing is known of a type that is not retained", func(t *testing.T) {
 		o := newObserver(t)
-		if _, reason, _ := o.Instances(Viewer{}, widgets); reason != plan.WaitObserving {
+		if _, reason, _ := o.Instances(Reader{}, widgets); reason != plan.WaitObserving {
 			t.Errorf("got %q", reason)
 		}
 	})

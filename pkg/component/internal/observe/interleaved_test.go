@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Own writes wake nobody, and foreign ones always do, however writes, events, answers and relists follow each other. An object lives
-// through a random history; at each step it is known who must have been woken.
+// Own writes wake nobody, and foreign ones always do, however writes, events, answers and relists follow each other.
+// An object lives through a random history; at each step it is known who must have been woken.
 func TestInterleavedWrites(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -50,15 +50,16 @@ type history struct {
 	t      *testing.T
 	random *rand.Rand
 	steps  []string
-	// version and uid are the object's at the API server; it is absent without a uid. objects counts those that there were.
+	// version and uid are the object's at the API server; it is absent without a uid. objects counts those that there
+	// were.
 	version, objects int
 	uid              types.UID
 	// events are those that the watch has not told yet.
 	events []happening
 	// ours is the write of our own that is under way.
 	ours *ourWrite
-	// learned is the version up to which the answers to our writes told everything, and debt the latest version of others that came while
-	// one of ours was under way.
+	// learned is the version up to which the answers to our writes told everything, and debt the latest version of
+	// others that came while one of ours was under way.
 	learned, debt int
 }
 
@@ -97,7 +98,7 @@ func (h *history) run(foreign, lost bool) {
 	for len(h.events) > 0 {
 		h.deliver()
 	}
-	live := h.observer.Live(Viewer{}, settings)
+	live := h.observer.Live(Reader{}, settings)
 	if got, want := live.Presence == plan.Present, h.uid != ""; got != want || got && live.ResourceVersion != strconv.Itoa(h.version) {
 		h.t.Errorf("in the end %s in version %q is known, want version %d of %q", live.Presence, live.ResourceVersion, h.version, h.uid)
 	}
@@ -141,7 +142,7 @@ func (h *history) remove() {
 // announce begins a write of ours.
 func (h *history) announce() {
 	if h.ours == nil {
-		h.ours = &ourWrite{done: h.observer.Writing(settings)}
+		h.ours = &ourWrite{done: h.observer.BeginWrite(settings)}
 		h.note("announce")
 	}
 }
@@ -200,13 +201,13 @@ func (h *history) deliver() {
 // relist lets the watch break off, and tell all that there is.
 func (h *history) relist() {
 	h.note("relist")
-	known, before := h.observer.Live(Viewer{}, settings), len(h.enqueued)
+	known, before := h.observer.Live(Reader{}, settings), len(h.enqueued)
 	var list []any
 	if h.uid != "" {
 		list = append(list, at(strconv.Itoa(h.version), "us", h.uid))
 	}
 	must(h.t, h.Replace(list, strconv.Itoa(h.version)))
-	live := h.observer.Live(Viewer{}, settings)
+	live := h.observer.Live(Reader{}, settings)
 	news := live.Presence != known.Presence || live.ResourceVersion != known.ResourceVersion
 	for _, e := range h.events {
 		if news {
@@ -216,7 +217,8 @@ func (h *history) relist() {
 	h.events = nil
 }
 
-// told says that an event became known. One of somebody else that is news must wake, or be held until our own write is answered.
+// told says that an event became known. One of somebody else that is news must wake, or be held until our own write
+// is answered.
 func (h *history) told(e happening, before int) {
 	news := e.foreign && e.version > h.learned
 	if news && h.ours != nil {

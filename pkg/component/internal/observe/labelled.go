@@ -11,21 +11,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Marks receives the events of objects with a label. None of its methods may block.
-type Marks interface {
-	// See is called with all objects of a list, and with each object that is created or changed after it.
-	See(objects ...*metav1.PartialObjectMetadata)
-	// Gone is called with an object that was deleted or lost the label.
-	Gone(object *metav1.PartialObjectMetadata)
-	// Refused is called if list or watch is forbidden. The watch ends then.
-	Refused(message string)
+// LabelledHandler receives the events of objects with a label. None of its methods may block.
+type LabelledHandler interface {
+	// Updated is called with all objects of a list, and with each object that is created or changed after it.
+	Updated(objects ...*metav1.PartialObjectMetadata)
+	// Deleted is called with an object that was deleted or lost the label.
+	Deleted(object *metav1.PartialObjectMetadata)
+	// Forbidden is called if list or watch is forbidden. The watch ends then.
+	Forbidden(message string)
 }
 
-// FollowMarked starts a watch on the metadata of the objects of a resource that carry a label, in a namespace, or in
+// WatchLabelled starts a watch on the metadata of the objects of a resource that carry a label, in a namespace, or in
 // all namespaces if it is empty. The watch runs until ctx ends or the API server forbids it.
-func FollowMarked(
+func WatchLabelled(
 	ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, namespace, label string,
-	handler Marks,
+	handler LabelledHandler,
 ) {
 	ctx, cancel := context.WithCancel(ctx)
 	store := labelledStore{handler: handler, stop: cancel}
@@ -39,7 +39,7 @@ func FollowMarked(
 
 // labelledStore is the store of a watch on labelled objects. It stores nothing and passes each event on.
 type labelledStore struct {
-	handler Marks
+	handler LabelledHandler
 	stop    context.CancelFunc
 }
 
@@ -47,7 +47,7 @@ type labelledStore struct {
 func (s labelledStore) listFailed(f watchFailure) {
 	if f.reason == plan.WaitUnwatched {
 		s.stop()
-		s.handler.Refused(f.message)
+		s.handler.Forbidden(f.message)
 	}
 }
 
@@ -63,7 +63,7 @@ func (s labelledStore) Update(obj any) error { return s.Replace([]any{obj}, "") 
 // Delete passes the end of an object on.
 func (s labelledStore) Delete(obj any) error {
 	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		s.handler.Gone(o)
+		s.handler.Deleted(o)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (s labelledStore) Replace(list []any, _ string) error {
 			objects = append(objects, o)
 		}
 	}
-	s.handler.See(objects...)
+	s.handler.Updated(objects...)
 	return nil
 }
 

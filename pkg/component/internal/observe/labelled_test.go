@@ -15,15 +15,15 @@ type marks struct {
 	refused    string
 }
 
-func (m *marks) See(objects ...*metav1.PartialObjectMetadata) {
+func (m *marks) Updated(objects ...*metav1.PartialObjectMetadata) {
 	for _, o := range objects {
 		m.seen = append(m.seen, o.Name)
 	}
 }
 
-func (m *marks) Gone(o *metav1.PartialObjectMetadata) { m.gone = append(m.gone, o.Name) }
+func (m *marks) Deleted(o *metav1.PartialObjectMetadata) { m.gone = append(m.gone, o.Name) }
 
-func (m *marks) Refused(message string) { m.refused = message }
+func (m *marks) Forbidden(message string) { m.refused = message }
 
 func TestMarkedObjectsAreToldOf(t *testing.T) {
 	secret := func(name string) *metav1.PartialObjectMetadata {

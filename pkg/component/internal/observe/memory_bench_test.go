@@ -29,12 +29,13 @@ func numbered(i int) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// BenchmarkRecords tells how much memory is kept of an object: what an event told of it, and then the answer to a write.
+// BenchmarkRecords tells how much memory is kept of an object: what an event told of it, and then the answer to a
+// write.
 func BenchmarkRecords(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {
 		o := New(b.Context(), Options{Reconciler: reconciler})
-		w := addWatch(o, Viewer{}, Place{Type: configMaps}, func() {})
+		w := addWatch(o, Reader{}, WatchedResource{Type: configMaps}, func() {})
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)

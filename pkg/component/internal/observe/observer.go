@@ -45,8 +45,8 @@ type Options struct {
 	Mapper     meta.RESTMapper
 	// Verbs returns the verbs that a type supports, by discovery. If it is nil, no unwatchable type counts as readable.
 	Verbs func(schema.GroupVersionResource) ([]string, error)
-	// Whole are the types whose objects are stored with their bodies; see Body.
-	Whole []schema.GroupKind
+	// WithBodies are the types whose objects are stored with their bodies; see Body.
+	WithBodies []schema.GroupKind
 	// PerNamespace watches dependents in each namespace that has some, instead of in all namespaces at once.
 	PerNamespace bool
 }
@@ -56,7 +56,7 @@ func New(ctx context.Context, options Options) *Observer {
 	o := &Observer{
 		reconciler: options.Reconciler,
 		sources: sources{
-			self:   Viewer{Dynamic: options.Dynamic, Metadata: options.Metadata},
+			self:   Reader{Dynamic: options.Dynamic, Metadata: options.Metadata},
 			mapper: options.Mapper, verbs: options.Verbs,
 		},
 		lifetime:   ctx,
@@ -67,7 +67,7 @@ func New(ctx context.Context, options Options) *Observer {
 		writes:     map[manifests.Key]*write{},
 		handovers:  map[manifests.Key]*handover{},
 	}
-	for _, gk := range options.Whole {
+	for _, gk := range options.WithBodies {
 		o.withBodies[gk] = true
 	}
 	retryUnserved := func() {
@@ -77,28 +77,28 @@ func New(ctx context.Context, options Options) *Observer {
 	}
 	o.definitions = definitionWatch{
 		lifetime: ctx, unserved: map[*watchState]bool{},
-		start: func(ctx context.Context) { FollowDefinitions(ctx, options.Metadata, retryUnserved, func() {}) },
+		start: func(ctx context.Context) { WatchDefinitions(ctx, options.Metadata, retryUnserved, func() {}) },
 	}
 	return o
 }
 
 // Snapshot returns the state of objects, as the watches of a reader show it at this moment. The answer to a write is
 // part of it as soon as that write ends. Objects whose type the reader does not watch are Unknown.
-func (o *Observer) Snapshot(viewer Viewer, keys []manifests.Key) plan.Snapshot {
+func (o *Observer) Snapshot(reader Reader, keys []manifests.Key) plan.Snapshot {
 	snapshot := make(plan.Snapshot, len(keys))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	absent := &plan.Observed{Presence: plan.Absent}
 	for _, key := range keys {
-		snapshot[key] = o.live(viewer, key, absent)
+		snapshot[key] = o.live(reader, key, absent)
 	}
 	return snapshot
 }
 
 // live returns the state of an object, and absent where the watch does not show it. A stored state is replaced, never
 // changed, so it may be read without the lock. The caller holds the lock.
-func (o *Observer) live(viewer Viewer, key manifests.Key, absent *plan.Observed) *plan.Observed {
-	w := o.dependents.watch(viewer, o.dependents.resourceOf(key))
+func (o *Observer) live(reader Reader, key manifests.Key, absent *plan.Observed) *plan.Observed {
+	w := o.dependents.watch(reader, o.dependents.resourceOf(key))
 	switch {
 	case w == nil:
 		return new(plan.NotObserved())
@@ -113,10 +113,10 @@ func (o *Observer) live(viewer Viewer, key manifests.Key, absent *plan.Observed)
 
 // Body returns a copy of an object whose type is stored with bodies, in the version that Snapshot returns to the
 // reader. It returns nil if that version of the body has not arrived.
-func (o *Observer) Body(viewer Viewer, key manifests.Key) *unstructured.Unstructured {
+func (o *Observer) Body(reader Reader, key manifests.Key) *unstructured.Unstructured {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w := o.dependents.watch(viewer, o.dependents.resourceOf(key))
+	w := o.dependents.watch(reader, o.dependents.resourceOf(key))
 	if w == nil || w.reason != plan.WaitNone {
 		return nil
 	}
@@ -127,8 +127,8 @@ func (o *Observer) Body(viewer Viewer, key manifests.Key) *unstructured.Unstruct
 	return body.DeepCopy()
 }
 
-// PlaceOf returns the watched resource that contains an object.
-func (o *Observer) PlaceOf(key manifests.Key) Place { return o.dependents.resourceOf(key) }
+// ResourceOf returns the watched resource that contains an object.
+func (o *Observer) ResourceOf(key manifests.Key) WatchedResource { return o.dependents.resourceOf(key) }
 
 // Unwatched is a type whose objects are read one by one, because they cannot be watched.
 type Unwatched struct {
@@ -146,7 +146,7 @@ func (o *Observer) Unwatched(ownerID string) []Unwatched {
 	if c == nil {
 		return nil
 	}
-	resources := slices.SortedFunc(maps.Keys(c.resources), func(a, b Place) int {
+	resources := slices.SortedFunc(maps.Keys(c.resources), func(a, b WatchedResource) int {
 		return cmp.Or(strings.Compare(a.Type.String(), b.Type.String()), strings.Compare(a.Namespace, b.Namespace))
 	})
 	var found []Unwatched

@@ -32,7 +32,7 @@ type References struct {
 
 // referrer is a component that depends on objects.
 type referrer struct {
-	reader Viewer
+	reader Reader
 	refs   []Reference
 	// ownerID is the owner id of the component, whose own dependents are ignored, and read are the versions that it has
 	// read. It is enqueued only if they differ from the current versions. Without read versions, it is enqueued at
@@ -49,8 +49,8 @@ type referenceWatchKey struct {
 	namespace string
 }
 
-func (ref Reference) watchKey(viewer Viewer) referenceWatchKey {
-	return referenceWatchKey{viewer.Name, ref.Resource, ref.Namespace}
+func (ref Reference) watchKey(reader Reader) referenceWatchKey {
+	return referenceWatchKey{reader.Name, ref.Resource, ref.Namespace}
 }
 
 // NewReferences returns References whose watches end with ctx. The name of the reconciler tells dependents of its
@@ -62,12 +62,12 @@ func NewReferences(ctx context.Context, client metadata.Interface, reconciler st
 	}
 }
 
-// Retain starts the watches on the references of a component that are missing, retries those that failed, and stops the
+// Watch starts the watches on the references of a component that are missing, retries those that failed, and stops the
 // component's other watches. The function enqueue is called at each change, with the lock of References held; it must
 // not block or call References. The reader is the identity of the watches. The name is any string that identifies the
 // component; it replaces what was retained or followed under that name.
-func (r *References) Retain(name string, viewer Viewer, refs []Reference, enqueue func()) {
-	r.replace(name, &referrer{reader: viewer, refs: refs, enqueue: enqueue})
+func (r *References) Watch(name string, reader Reader, refs []Reference, enqueue func()) {
+	r.replace(name, &referrer{reader: reader, refs: refs, enqueue: enqueue})
 }
 
 func (r *References) replace(name string, current *referrer) {
@@ -129,10 +129,10 @@ type Failure struct {
 
 // Version returns the resource version of a reference, as the watch of a reader shows it, and "" if the object does not
 // exist. It is not known until the first list was answered; failure is the reason if that failed.
-func (r *References) Version(viewer Viewer, ref Reference) (version string, known bool, failure Failure) {
+func (r *References) Version(reader Reader, ref Reference) (version string, known bool, failure Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.watches[ref.watchKey(viewer)]
+	w := r.watches[ref.watchKey(reader)]
 	if w == nil {
 		return "", false, Failure{}
 	}
@@ -140,18 +140,18 @@ func (r *References) Version(viewer Viewer, ref Reference) (version string, know
 }
 
 // startWatch starts a watch as a reader. The caller holds the lock.
-func (r *References) startWatch(viewer Viewer, key referenceWatchKey) *referenceWatch {
+func (r *References) startWatch(reader Reader, key referenceWatchKey) *referenceWatch {
 	ctx, cancel := context.WithCancel(r.lifetime)
 	client := r.metadata
-	if viewer.Name != "" {
-		client = viewer.Metadata
+	if reader.Name != "" {
+		client = reader.Metadata
 	}
 	w := newReferenceWatch(r, key, cancel)
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
 			return listWatchMetadata(client.Resource(key.resource).Namespace(key.namespace), ""), nil
 		},
-		store: w, listener: w, retry: w.retrySignal, reader: viewer,
+		store: w, listener: w, retry: w.retrySignal, reader: reader,
 		name: "referenced " + key.resource.Resource + " in " + key.namespace,
 	}.run(ctx)
 	return w

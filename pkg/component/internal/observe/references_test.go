@@ -72,10 +72,10 @@ func TestReferences(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, "shops.example.com")
 			var woken []string
-			w := newReferenceWatch(r, values.watchKey(Viewer{}), func() {})
+			w := newReferenceWatch(r, values.watchKey(Reader{}), func() {})
 			r.watches[w.key] = w
-			r.Retain("a", Viewer{}, []Reference{values}, func() { woken = append(woken, "a") })
-			r.Retain("b", Viewer{}, []Reference{other}, func() { woken = append(woken, "b") })
+			r.Watch("a", Reader{}, []Reference{values}, func() { woken = append(woken, "a") })
+			r.Watch("b", Reader{}, []Reference{other}, func() { woken = append(woken, "b") })
 			w.watchOpened()
 			must(t, w.Replace([]any{named("values", "1"), named("other", "1")}, "5"))
 			woken = nil
@@ -85,7 +85,7 @@ func TestReferences(t *testing.T) {
 			if got := strings.Join(woken, ", "); got != c.woken {
 				t.Errorf("woken: %q, want %q", got, c.woken)
 			}
-			version, known, failure := r.Version(Viewer{}, values)
+			version, known, failure := r.Version(Reader{}, values)
 			if version != c.version || !known || failure.Message != c.failure || failure.Forbidden != (c.failure != "") {
 				t.Errorf("got %q, %v, %q", version, known, failure.Message)
 			}
@@ -94,30 +94,30 @@ func TestReferences(t *testing.T) {
 
 	t.Run("nothing is known before the first list, and all are woken by it", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
-		w := newReferenceWatch(r, values.watchKey(Viewer{}), func() {})
+		w := newReferenceWatch(r, values.watchKey(Reader{}), func() {})
 		r.watches[w.key] = w
 		woken := 0
-		r.Retain("a", Viewer{}, []Reference{values}, func() { woken++ })
-		if _, known, _ := r.Version(Viewer{}, values); known {
+		r.Watch("a", Reader{}, []Reference{values}, func() { woken++ })
+		if _, known, _ := r.Version(Reader{}, values); known {
 			t.Error("it is known")
 		}
 		w.listFailed(unreachable)
-		if _, _, failure := r.Version(Viewer{}, values); failure.Message != "no answer" || woken != 1 {
+		if _, _, failure := r.Version(Reader{}, values); failure.Message != "no answer" || woken != 1 {
 			t.Errorf("got %q, woken %d times", failure.Message, woken)
 		}
 		w.watchOpened()
 		must(t, w.Replace(nil, "5"))
-		if _, known, failure := r.Version(Viewer{}, values); !known || failure != (Failure{}) || woken != 2 {
+		if _, known, failure := r.Version(Reader{}, values); !known || failure != (Failure{}) || woken != 2 {
 			t.Errorf("known %v, %q, woken %d times", known, failure.Message, woken)
 		}
 	})
 
 	t.Run("a pass lets a watch that failed try again, and no other", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
-		w := newReferenceWatch(r, values.watchKey(Viewer{}), func() {})
+		w := newReferenceWatch(r, values.watchKey(Reader{}), func() {})
 		r.watches[w.key] = w
 		retain := func() int {
-			r.Retain("a", Viewer{}, []Reference{values}, func() {})
+			r.Watch("a", Reader{}, []Reference{values}, func() {})
 			return len(w.retrySignal)
 		}
 		if retain() != 0 {
@@ -132,10 +132,10 @@ func TestReferences(t *testing.T) {
 	t.Run("a watch that nobody needs any more ends", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
 		ended := false
-		w := newReferenceWatch(r, values.watchKey(Viewer{}), func() { ended = true })
+		w := newReferenceWatch(r, values.watchKey(Reader{}), func() { ended = true })
 		r.watches[w.key] = w
-		r.Retain("a", Viewer{}, []Reference{values}, func() {})
-		r.Retain("b", Viewer{}, []Reference{other}, func() {})
+		r.Watch("a", Reader{}, []Reference{values}, func() {})
+		r.Watch("b", Reader{}, []Reference{other}, func() {})
 		r.Release("a")
 		if ended {
 			t.Error("it ended although somebody needs it")
@@ -167,10 +167,10 @@ func TestAFailureOfReferencesIsNewsOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, reconciler)
 			ref := Reference{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "shop", Name: "db"}
-			w := newReferenceWatch(r, ref.watchKey(Viewer{}), func() {})
+			w := newReferenceWatch(r, ref.watchKey(Reader{}), func() {})
 			r.watches[w.key] = w
 			woken := 0
-			r.Retain("app", Viewer{}, []Reference{ref}, func() { woken++ })
+			r.Watch("app", Reader{}, []Reference{ref}, func() { woken++ })
 			for _, f := range c.failures {
 				w.listFailed(f)
 			}

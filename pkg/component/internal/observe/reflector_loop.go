@@ -28,7 +28,7 @@ type reflectorLoop struct {
 	retry <-chan struct{}
 	name  string
 	// reader is the identity that lists and watches.
-	reader Viewer
+	reader Reader
 }
 
 // loopListener receives the events of a reflectorLoop.

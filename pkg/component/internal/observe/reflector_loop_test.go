@@ -119,7 +119,7 @@ func TestMappingsAreForgotten(t *testing.T) {
 
 func TestTheVersionAskedForLastIsPreferred(t *testing.T) {
 	s := newWatchFixture(t)
-	s.observer.Retain("us", Viewer{}, map[Place]string{{Type: configMaps}: "v2"}, func() {})
+	s.observer.Watch("us", Reader{}, map[WatchedResource]string{{Type: configMaps}: "v2"}, func() {})
 	if got := s.preferredVersion(); got != "v2" {
 		t.Errorf("got %q", got)
 	}

@@ -12,9 +12,9 @@ import (
 func TestSnapshotIsTakenOnce(t *testing.T) {
 	s := newWatchFixture(t)
 	must(t, s.Add(at("5", "us", "u1")))
-	before := s.observer.Snapshot(Viewer{}, []manifests.Key{settings})
+	before := s.observer.Snapshot(Reader{}, []manifests.Key{settings})
 	must(t, s.Add(at("6", "us", "u1")))
-	after := s.observer.Snapshot(Viewer{}, []manifests.Key{settings})
+	after := s.observer.Snapshot(Reader{}, []manifests.Key{settings})
 	if was, is := before.Of(settings).ResourceVersion, after.Of(settings).ResourceVersion; was != "5" || is != "6" {
 		t.Errorf("was %s, is %s", was, is)
 	}
@@ -23,7 +23,7 @@ func TestSnapshotIsTakenOnce(t *testing.T) {
 // BenchmarkSnapshot takes the snapshot for a plan of 10,000 dependents.
 func BenchmarkSnapshot(b *testing.B) {
 	o := New(b.Context(), Options{Reconciler: reconciler})
-	w := addWatch(o, Viewer{}, Place{Type: configMaps}, func() {})
+	w := addWatch(o, Reader{}, WatchedResource{Type: configMaps}, func() {})
 	var keys []manifests.Key
 	for i := range 10_000 {
 		key := settings
@@ -31,6 +31,6 @@ func BenchmarkSnapshot(b *testing.B) {
 		keys, w.objects.observed[key] = append(keys, key), &plan.Observed{Presence: plan.Present}
 	}
 	for b.Loop() {
-		o.Snapshot(Viewer{}, keys)
+		o.Snapshot(Reader{}, keys)
 	}
 }

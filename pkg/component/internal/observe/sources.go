@@ -17,9 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 )
 
-// Viewer is the identity of a watch, with its clients. The zero Viewer stands for the clients of the Observer or of the
+// Reader is the identity of a watch, with its clients. The zero Reader stands for the clients of the Observer or of the
 // References.
-type Viewer struct {
+type Reader struct {
 	// Name is unique among readers. Its first line is the user name.
 	Name     string
 	Dynamic  dynamic.Interface
@@ -27,7 +27,7 @@ type Viewer struct {
 }
 
 // advice returns what an administrator can do about a list or watch that was refused.
-func (v Viewer) advice(refused error) string {
+func (v Reader) advice(refused error) string {
 	if v.Name == "" {
 		return "allow list and watch"
 	}
@@ -38,8 +38,8 @@ func (v Viewer) advice(refused error) string {
 
 // sources make the list and watch requests of an Observer.
 type sources struct {
-	// self is the reader that the zero Viewer stands for.
-	self   Viewer
+	// self is the reader that the zero Reader stands for.
+	self   Reader
 	mapper meta.RESTMapper
 	verbs  func(schema.GroupVersionResource) ([]string, error)
 }
@@ -47,7 +47,7 @@ type sources struct {
 // listWatch returns the requests for the objects of a resource, reduced to metadata if metadataOnly is set. The version
 // is preferred; another is used if it is not served.
 func (s sources) listWatch(
-	viewer Viewer, r Place, version, selector string, metadataOnly bool,
+	reader Reader, r WatchedResource, version, selector string, metadataOnly bool,
 ) (*cache.ListWatch, error) {
 	mapping, err := s.mapping(r.Type, version)
 	if err != nil {
@@ -59,13 +59,13 @@ func (s sources) listWatch(
 			GroupKind: r.Type, SearchedVersions: []string{mapping.GroupVersionKind.Version},
 		}
 	}
-	if viewer.Name == "" {
-		viewer = s.self
+	if reader.Name == "" {
+		reader = s.self
 	}
 	if metadataOnly {
-		return listWatchMetadata(viewer.Metadata.Resource(mapping.Resource).Namespace(r.Namespace), selector), nil
+		return listWatchMetadata(reader.Metadata.Resource(mapping.Resource).Namespace(r.Namespace), selector), nil
 	}
-	client := viewer.Dynamic.Resource(mapping.Resource).Namespace(r.Namespace)
+	client := reader.Dynamic.Resource(mapping.Resource).Namespace(r.Namespace)
 	list := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return client.List(ctx, options)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// TestTypesWithoutListOrWatch: a type whose objects can be read is read; one that keeps no objects, such as a review, has nothing to read.
+// TestTypesWithoutListOrWatch: a type whose objects can be read is read; one that keeps no objects, such as a review,
+// has nothing to read.
 func TestTypesWithoutListOrWatch(t *testing.T) {
 	const unwatched = "the API server supports no list and watch of the type"
 	for _, c := range []struct {
@@ -35,7 +36,7 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 			s.observer.sources.mapper = mapper
 			s.observer.sources.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
 			s.listFailed(c.refused)
-			if got := s.observer.Live(Viewer{}, settings); got.Presence != plan.Unknown || got.Reason != c.want {
+			if got := s.observer.Live(Reader{}, settings); got.Presence != plan.Unknown || got.Reason != c.want {
 				t.Errorf("%+v", got)
 			}
 			if diff := cmp.Diff(c.listed, s.observer.Unwatched("us")); diff != "" {

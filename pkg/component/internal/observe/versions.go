@@ -40,19 +40,19 @@ func hashOf(name objectName, version string) Sum {
 	return Sum(hash.Sum64())
 }
 
-// Reading holds the versions that a component has read.
-type Reading struct {
-	// Self is the owner id of the component, whose own dependents are ignored.
-	Self string
-	// Viewer is the identity of the watches.
-	Viewer Viewer
+// ReadVersions holds the versions that a component has read.
+type ReadVersions struct {
+	// OwnerID is the owner id of the component, whose own dependents are ignored.
+	OwnerID string
+	// Reader is the identity of the watches.
+	Reader Reader
 	// Versions are the versions by reference.
 	Versions map[Reference]Version
 }
 
-// Follow is like Retain, but the function enqueue is called only if the API server has other versions than those that
-// the component has read. Without versions, it releases the component.
-func (r *References) Follow(name string, reading Reading, enqueue func()) {
+// WatchVersions is like Watch, but the function enqueue is called only if the API server has other versions than
+// those that the component has read. Without versions, it releases the component.
+func (r *References) WatchVersions(name string, reading ReadVersions, enqueue func()) {
 	read := reading.Versions
 	if len(read) == 0 {
 		r.Release(name)
@@ -62,7 +62,7 @@ func (r *References) Follow(name string, reading Reading, enqueue func()) {
 		return strings.Compare(a.sortKey(), b.sortKey())
 	})
 	r.replace(name, &referrer{
-		reader: reading.Viewer, refs: refs, ownerID: reading.Self, read: maps.Clone(read), enqueue: enqueue,
+		reader: reading.Reader, refs: refs, ownerID: reading.OwnerID, read: maps.Clone(read), enqueue: enqueue,
 	})
 }
 

@@ -81,10 +81,10 @@ func TestFollowedObjects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, reconciler)
-			w := newReferenceWatch(r, all.watchKey(Viewer{}), func() {})
+			w := newReferenceWatch(r, all.watchKey(Reader{}), func() {})
 			r.watches[w.key] = w
 			woken := 0
-			r.Follow("app", Reading{Self: self.ID(), Versions: map[Reference]Version{c.ref: c.read}}, func() { woken++ })
+			r.WatchVersions("app", ReadVersions{OwnerID: self.ID(), Versions: map[Reference]Version{c.ref: c.read}}, func() { woken++ })
 			must(t, w.Replace(c.before, "5"))
 			w.watchOpened()
 			if c.event != nil {
@@ -101,9 +101,9 @@ func TestFollowedObjects(t *testing.T) {
 
 	t.Run("what cannot be watched is told, with the reason", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, reconciler)
-		w := newReferenceWatch(r, all.watchKey(Viewer{}), func() {})
+		w := newReferenceWatch(r, all.watchKey(Reader{}), func() {})
 		r.watches[w.key] = w
-		r.Follow("app", Reading{Self: self.ID(), Versions: map[Reference]Version{db: "1"}}, func() {})
+		r.WatchVersions("app", ReadVersions{OwnerID: self.ID(), Versions: map[Reference]Version{db: "1"}}, func() {})
 		w.listFailed(watchFailure{message: "forbidden", definite: true})
 		if _, unwatched := r.Changed("app"); !strings.Contains(unwatched[db], "forbidden") {
 			t.Errorf("got %v", unwatched)

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	alice = Viewer{Name: "alice"}
-	bob   = Viewer{Name: "bob"}
+	alice = Reader{Name: "alice"}
+	bob   = Reader{Name: "bob"}
 )
 
 // crowd is an Observer of namespaces, whose watches the test feeds. It notes who is woken, and whose watches end.
@@ -27,18 +27,18 @@ func newCrowd(t *testing.T) *crowd {
 }
 
 // open adds a watch without users.
-func (c *crowd) open(viewer Viewer, namespace string) *dependentWatch {
-	stopped := func() { c.ended = append(c.ended, viewer.Name+" "+namespace) }
-	return addWatch(c.Observer, viewer, Place{configMaps, namespace}, stopped)
+func (c *crowd) open(reader Reader, namespace string) *dependentWatch {
+	stopped := func() { c.ended = append(c.ended, reader.Name+" "+namespace) }
+	return addWatch(c.Observer, reader, WatchedResource{configMaps, namespace}, stopped)
 }
 
 // retain makes an owner use namespaces.
-func (c *crowd) retain(owner string, viewer Viewer, namespaces ...string) {
-	places := map[Place]string{}
+func (c *crowd) retain(owner string, reader Reader, namespaces ...string) {
+	places := map[WatchedResource]string{}
 	for _, namespace := range namespaces {
-		places[Place{configMaps, namespace}] = "v1"
+		places[WatchedResource{configMaps, namespace}] = "v1"
 	}
-	c.Retain(owner, viewer, places, func() { c.woken = append(c.woken, owner) })
+	c.Watch(owner, reader, places, func() { c.woken = append(c.woken, owner) })
 }
 
 func take(list *[]string) string {
@@ -77,7 +77,7 @@ func TestTwoWhoSeeAnObject(t *testing.T) {
 	})
 	t.Run("a write of ours is news to none of them", func(t *testing.T) {
 		c, ours, theirs := newPair(t)
-		done := c.Writing(settings)
+		done := c.BeginWrite(settings)
 		must(t, theirs.Add(at("6", "us", "u1")))
 		done(answer("6"))
 		must(t, ours.Add(at("6", "us", "u1")))
@@ -90,7 +90,7 @@ func TestTwoWhoSeeAnObject(t *testing.T) {
 	})
 	t.Run("a foreign write during ours wakes, whichever watch tells first", func(t *testing.T) {
 		c, ours, theirs := newPair(t)
-		done := c.Writing(settings)
+		done := c.BeginWrite(settings)
 		must(t, theirs.Add(at("7", "us", "u1")))
 		done(answer("6"))
 		must(t, ours.Add(at("6", "us", "u1")))
@@ -113,9 +113,9 @@ func TestTwoWhoSeeAnObject(t *testing.T) {
 
 func TestWhoeverMovesLeavesItsWatches(t *testing.T) {
 	c := newCrowd(t)
-	for _, viewer := range []Viewer{alice, bob} {
+	for _, reader := range []Reader{alice, bob} {
 		for _, namespace := range []string{"shop", "store"} {
-			c.open(viewer, namespace)
+			c.open(reader, namespace)
 		}
 	}
 	for _, step := range []struct {
@@ -142,14 +142,14 @@ func TestWhoeverMovesLeavesItsWatches(t *testing.T) {
 
 func TestNamespacesAreSeenApart(t *testing.T) {
 	c := newCrowd(t)
-	shop, store := c.open(Viewer{}, "shop"), c.open(Viewer{}, "store")
-	c.retain("us", Viewer{}, "shop", "store")
+	shop, store := c.open(Reader{}, "shop"), c.open(Reader{}, "store")
+	c.retain("us", Reader{}, "shop", "store")
 
 	must(t, shop.Add(at("5", "us", "u1")))
-	done := c.Writing(settings)
+	done := c.BeginWrite(settings)
 	must(t, store.Replace(nil, "9"))
 	done(answer("6"))
-	if got := c.Live(Viewer{}, settings); got.Presence != plan.Present || got.ResourceVersion != "6" {
+	if got := c.Live(Reader{}, settings); got.Presence != plan.Present || got.ResourceVersion != "6" {
 		t.Errorf("a list of another namespace ended it: %s in version %q", got.Presence, got.ResourceVersion)
 	}
 

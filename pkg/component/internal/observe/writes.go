@@ -41,10 +41,10 @@ func (e event) isEchoOf(answer *plan.Observed) bool {
 	return e.owner == answer.Owner && e.resourceVersion == answer.ResourceVersion
 }
 
-// Writing begins a write to an object. The caller must call the returned function once, with the object in the answer,
-// or with nil if the result is unknown. Events that arrive in between enqueue the owner unless they belong to this
-// write.
-func (o *Observer) Writing(key manifests.Key) (done func(answer *plan.Observed)) {
+// BeginWrite begins a write to an object. The caller must call the returned function once, with the object in the
+// answer, or with nil if the result is unknown. Events that arrive in between enqueue the owner unless they belong to
+// this write.
+func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observed)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[key]

@@ -65,7 +65,7 @@ func (c *Collector) Run(ctx context.Context) {
 		logger.Info("Secrets of components that disappeared while no operator ran are not collected", "cause", cause)
 	})
 	for _, namespace := range c.Namespaces {
-		observe.FollowMarked(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(labelHeld), found)
+		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(labelHeld), found)
 	}
 	for {
 		secrets, young := c.byAge(found.take(ctx))
@@ -73,7 +73,7 @@ func (c *Collector) Run(ctx context.Context) {
 			return
 		}
 		if len(young) > 0 {
-			time.AfterFunc(restoreGrace, func() { found.See(young...) })
+			time.AfterFunc(restoreGrace, func() { found.Updated(young...) })
 		}
 		var last error
 		err := wait.ExponentialBackoffWithContext(ctx, collectBackoff, func(ctx context.Context) (bool, error) {
@@ -84,7 +84,7 @@ func (c *Collector) Run(ctx context.Context) {
 			logger.Info("the components of Secrets cannot be determined", "cause", fmt.Sprint(last))
 		}
 		if ctx.Err() == nil && err != nil {
-			found.See(secrets...)
+			found.Updated(secrets...)
 		}
 	}
 }

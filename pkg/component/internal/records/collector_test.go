@@ -25,9 +25,9 @@ func TestTheQueueHoldsEachSecretThatIsThereOnceInItsLastVersion(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, ResourceVersion: version},
 			}
 		}
-		q.See(secret("a", "1"), secret("b", "2"), secret("gone", "3"))
-		q.See(secret("a", "4"))
-		q.Gone(secret("gone", "5"))
+		q.Updated(secret("a", "1"), secret("b", "2"), secret("gone", "3"))
+		q.Updated(secret("a", "4"))
+		q.Deleted(secret("gone", "5"))
 		g := NewWithT(t)
 		g.Expect(q.take(t.Context())).To(ConsistOf(secret("a", "4"), secret("b", "2")))
 

@@ -15,7 +15,8 @@ import (
 // collectInterval is how long the queue waits for further Secrets after the first.
 const collectInterval = time.Second
 
-// queue holds the Secrets that the Collector has to look at, each in its last version. It implements observe.Marks.
+// queue holds the Secrets that the Collector has to look at, each in its last version. It implements
+// observe.LabelledHandler.
 type queue struct {
 	refused func(message string)
 
@@ -30,8 +31,8 @@ func newQueue(refused func(message string)) *queue {
 	}
 }
 
-// See implements observe.Marks.
-func (q *queue) See(secrets ...*metav1.PartialObjectMetadata) {
+// Updated implements observe.LabelledHandler.
+func (q *queue) Updated(secrets ...*metav1.PartialObjectMetadata) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, secret := range secrets {
@@ -43,15 +44,15 @@ func (q *queue) See(secrets ...*metav1.PartialObjectMetadata) {
 	}
 }
 
-// Gone implements observe.Marks.
-func (q *queue) Gone(secret *metav1.PartialObjectMetadata) {
+// Deleted implements observe.LabelledHandler.
+func (q *queue) Deleted(secret *metav1.PartialObjectMetadata) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.secrets, client.ObjectKeyFromObject(secret))
 }
 
-// Refused implements observe.Marks.
-func (q *queue) Refused(message string) { q.refused(message) }
+// Forbidden implements observe.LabelledHandler.
+func (q *queue) Forbidden(message string) { q.refused(message) }
 
 // take waits for a Secret, and then for collectInterval. It returns the content of the queue and empties it. It returns
 // nil when ctx ends.
