@@ -13,7 +13,8 @@ type Policies struct {
 	Update UpdatePolicy
 	// Adoption is if-unowned by default.
 	Adoption AdoptionPolicy
-	// Delete is delete by default. What a policy would delete it may still keep: see docs/dependents.md on claims and namespaces.
+	// Delete is delete by default. Claims and namespaces may stay also under this policy: see
+	// docs/dependents/ownership-and-deletion.md.
 	Delete DeletePolicy
 	// MissingNamespaces says what happens where the namespace of a dependent does not exist; it is created by default.
 	MissingNamespaces MissingNamespacesPolicy
