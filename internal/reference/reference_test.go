@@ -36,7 +36,7 @@ func TestReferenceOfComponent(t *testing.T) {
 func TestReferenceOfConditions(t *testing.T) {
 	found := constants(t, "api/meta/v1alpha1/status.go")
 	reference.Check(t, "conditions.md", "# Conditions, reasons and states\n\n"+
-		"These values are the same for the ready-made operator and for operators that are built with the library. States and reasons are\n"+
+		"The ready-made operator and operators that are built with the library have the same values. States and reasons are\n"+
 		"open: a later version may add values.\n\n## Conditions\n\n"+reference.Table([]string{"condition", "meaning"}, reference.Rows(found, "Condition"))+
 		"\n## Reasons\n\n"+reference.Table([]string{"reason", "meaning"}, reference.Rows(found, "Reason"))+
 		"\n## States\n\n`status.state` summarises the conditions in one word.\n\n"+reference.Table([]string{"state", "meaning"}, reference.Rows(found, "State")))
@@ -54,8 +54,9 @@ func TestReferenceOfSettings(t *testing.T) {
 	found := constants(t, "pkg/manifests/settings.go")
 	settings := slices.DeleteFunc(slices.Clone(found), func(c reference.Constant) bool { return slices.Contains(written, c.Name) })
 	var out strings.Builder
-	out.WriteString("# Settings of dependents\n\nSettings are annotations on manifests. Their prefix is the reconciler's name and a slash, such as `fairlead.io/order` for the\n" +
-		"ready-made operator. All are optional, and unknown ones are rejected. [Settings of dependents](../dependents/settings.md) explains them.\n\n")
+	out.WriteString("# Settings of dependents\n\nSettings are annotations on manifests. Their prefix is the reconciler's name and a slash, such as\n" +
+		"`fairlead.io/order` for the ready-made operator. All are optional, and unknown ones are rejected.\n" +
+		"[Settings of dependents](../dependents/settings.md) explains them.\n\n")
 	out.WriteString(reference.Table([]string{"annotation", "meaning"}, reference.Rows(settings, "Annotation")))
 	policies := constants(t, "api/meta/v1alpha1/policies.go")
 	for _, v := range values {
