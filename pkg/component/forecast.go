@@ -3,7 +3,6 @@ package component
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -50,31 +49,6 @@ const (
 	// EffectRelease: it stays, and no longer belongs to the component.
 	EffectRelease Effect = "Release"
 )
-
-// effectOf says what an action does to its object.
-func effectOf(a plan.Action) Effect {
-	switch a.Verb {
-	case plan.VerbCreate, plan.VerbCreateNamespace:
-		return EffectCreate
-	case plan.VerbOrphan:
-		return EffectRelease
-	case plan.VerbDelete:
-		return effectOfDelete(a.Reason)
-	case plan.VerbApply, plan.VerbReplace, plan.VerbRead, plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
-	}
-	if a.Reason.Adopts() {
-		return EffectAdopt
-	}
-	return EffectUpdate
-}
-
-func effectOfDelete(reason plan.Reason) Effect {
-	effects := map[plan.Reason]Effect{plan.ReasonPruned: EffectPrune, plan.ReasonPurged: EffectPurge, plan.ReasonDeleted: EffectDelete}
-	if effect, ok := effects[reason]; ok {
-		return effect
-	}
-	return EffectRecreate
-}
 
 // Step is one write, or the two of a recreation.
 type Step struct {

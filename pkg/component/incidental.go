@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
 )
 
 // Incidental describes objects that some controller puts into namespaces by itself, and that nobody misses with them. Nothing on such an
@@ -20,32 +18,14 @@ type Incidental struct {
 	Labels map[string]string
 }
 
-// wellKnown is what widespread controllers put into every namespace.
-var wellKnown = []Incidental{
-	// Kubernetes.
-	{Kind: "ConfigMap", Name: "kube-root-ca.crt"},
-	{Kind: "ServiceAccount", Name: "default"},
-	// Istio.
-	{Kind: "ConfigMap", Name: "istio-ca-root-cert"},
-	// OpenShift.
-	{Kind: "ConfigMap", Name: "openshift-service-ca.crt"},
-	{Kind: "ServiceAccount", Name: "builder"},
-	{Kind: "ServiceAccount", Name: "deployer"},
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding", Name: "system:deployers"},
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding", Name: "system:image-builders"},
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding", Name: "system:image-pullers"},
-}
-
-// incidentals returns what is well known together with what a reconciler is configured with.
-func incidentals(configured []Incidental) ([]Incidental, error) {
+// incidentals returns the well-known objects and the configured ones.
+func incidentals(configured []Incidental) ([]protect.Incidental, error) {
+	all := slices.Clone(protect.WellKnown)
 	for i, c := range configured {
 		if c.Kind == "" {
 			return nil, fmt.Errorf("Options.Incidental: entry %d names no kind", i+1)
 		}
+		all = append(all, protect.Incidental(c))
 	}
-	return slices.Concat(wellKnown, configured), nil
-}
-
-func (i Incidental) matches(gk schema.GroupKind, m *metav1.PartialObjectMetadata) bool {
-	return i.Group == gk.Group && i.Kind == gk.Kind && (i.Name == "" || i.Name == m.Name) && labels.SelectorFromSet(i.Labels).Matches(labels.Set(m.Labels))
+	return all, nil
 }

@@ -1,6 +1,8 @@
 package component
 
 import (
+	"context"
+	"io/fs"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -11,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 // DefaultRenderedBytes is the memory for what is rendered, unless Options say otherwise.
@@ -82,6 +86,16 @@ type Options struct {
 	SkipNameValidation bool
 }
 
+// Fetcher gets the sources of components that are SourceHolders; package source/fetch has one. It must be safe for concurrent use.
+type Fetcher interface {
+	// Fetch gets a source. It may take a while: it is called off the workers, a few calls at a time, and its context ends when nobody wants
+	// the source any more. An error stalls the component with reason FetchFailed, unless it goes away by itself; see RetryAfter. It must
+	// not tell credentials.
+	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
+	// Fetched returns a source that is at hand. A worker calls it, so it must not wait.
+	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
+}
+
 // Watch wakes components when something else changes. Exactly one of Object and Source is set.
 type Watch struct {
 	// Object is watched through the manager's cache.
@@ -112,4 +126,12 @@ func (o Options) withDefaults() Options {
 	fill(&o.StatusInventory, MaxStatusInventory)
 	o.StatusInventory = min(max(o.StatusInventory, 0), MaxStatusInventory)
 	return o
+}
+
+// engine returns the options of the engine beneath a reconciler.
+func (o Options) engine() EngineOptions {
+	return EngineOptions{
+		Policies: o.Policies, Predecessors: o.Predecessors, Writers: o.Writers, CacheFull: o.CacheFull,
+		Incidental: o.Incidental, Observe: o.Observe, ObserveNamespaces: o.ObserveNamespaces, TracerProvider: o.TracerProvider,
+	}
 }

@@ -2,12 +2,10 @@ package component
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -28,9 +26,8 @@ type Pass struct {
 	Revision, Rendition int64
 	// Trigger identifies the state of the component: whenever it changes, dependents whose reconcile policy says so are applied again.
 	Trigger string
-	// Insist identifies the wish that everything be repaired at once: whenever it changes, what was put off because somebody undoes it again
-	// and again is repaired, and whether that lasts is seen anew.
-	Insist string
+	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
+	RepairNonce string
 	// Policies of dependents that name none; its empty fields are taken from the engine's options.
 	Policies Policies
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first, and foreign instances
@@ -53,25 +50,15 @@ type Pass struct {
 	Superseded <-chan struct{}
 	// Now is the time of the pass.
 	Now time.Time
-
-	// deleting says that the whole component goes.
-	deleting bool
 }
 
-// over returns why a pass must not go on.
-func (p Pass) over(ctx context.Context) error {
-	if isClosed(p.Superseded) {
-		return condition.ErrSuperseded
-	}
-	return ctx.Err()
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
+// request returns the pass as a request to an applier.
+func (p Pass) request() applier.Request {
+	return applier.Request{
+		Owner: p.Owner, Desired: p.Desired, PreDelete: p.PreDelete, PostDelete: p.PostDelete,
+		Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, RepairNonce: p.RepairNonce,
+		Policies: p.Policies, Managed: p.Managed, Inventory: p.Inventory,
+		Record: p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
 	}
 }
 
@@ -166,47 +153,4 @@ func convert[From, To any](list []From, to func(From) To) []To {
 		converted = append(converted, to(item))
 	}
 	return converted
-}
-
-func changeOf(a plan.Action) outcome.Change {
-	verb := string(a.Verb)
-	switch {
-	case a.Verb == plan.VerbCreateNamespace:
-		verb = string(plan.VerbCreate)
-	case a.Reason.Adopts():
-		// However it is written: adoption is never silent.
-		verb = "Adopt"
-	}
-	return outcome.Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
-}
-
-func outcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
-	o := outcome.Outcome{Phase: p.Phase, Skipped: p.Skipped, Inventory: sortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
-	for _, w := range p.Waiting {
-		o.Waiting = append(o.Waiting, outcome.Waiting{
-			DependentReport: metav1alpha1.DependentReport{
-				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
-			},
-			Failed:   w.Failure != nil,
-			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
-		})
-	}
-	for _, c := range p.Contested {
-		o.Contested = append(o.Contested, metav1alpha1.DependentReport{
-			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: ReportContested, Message: c.Message,
-		})
-	}
-	for _, b := range p.Blocked {
-		o.Blocked = append(o.Blocked, outcome.Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Message()})
-	}
-	return o
-}
-
-// sortedEntries returns an inventory in the order of its keys, so that equal inventories are written equally.
-func sortedEntries(inv plan.Inventory) []metav1alpha1.InventoryEntry {
-	list := make([]metav1alpha1.InventoryEntry, 0, len(inv))
-	for _, key := range slices.SortedFunc(maps.Keys(inv), manifests.Key.Compare) {
-		list = append(list, inv[key])
-	}
-	return list
 }

@@ -7,10 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Reach says how far watches reach, and as whom they are made.
@@ -57,30 +53,4 @@ func checkNamespaces(namespaces []string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// checkReach refuses to watch components in namespaces that are in none.
-func (r *Reconciler[T]) checkReach() error {
-	if r.options.Observe != ReachNamespaces {
-		return nil
-	}
-	scope, err := r.local.discovery.Scope(r.gvk)
-	if err == nil && scope == manifests.ScopeCluster {
-		err = fmt.Errorf("Options.Observe: %s is in no namespace, so it cannot be watched in some of them; let Observe be %q or %q", r.gvk.Kind, ReachCluster, ReachIdentity)
-	}
-	return err
-}
-
-// places are where a pass looks for what is desired and recorded, each with the version to prefer of the type.
-func (e *Engine) places(p Pass, inventory plan.Inventory) map[observe.WatchedResource]string {
-	places := map[observe.WatchedResource]string{}
-	for key, entry := range inventory {
-		places[e.observer.ResourceOf(key)] = entry.Version
-	}
-	for _, objects := range [][]manifests.Object{p.Desired, p.PreDelete, p.PostDelete} {
-		for _, o := range objects {
-			places[e.observer.ResourceOf(o.Key)] = o.Version
-		}
-	}
-	return places
 }

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -25,7 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Annotations of a component, each with the reconciler's prefix. None is an input.
@@ -58,56 +58,34 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	r.connect(gvk, mgr.GetClient(), mgr.GetAPIReader())
-	r.recorder = mgr.GetEventRecorder(r.name)
-	return r.build(mgr, prototype)
+	r.gvk, r.recorder = gvk, mgr.GetEventRecorder(r.name)
+	return r.buildController(mgr, prototype)
 }
 
-// start makes the engine when the controller starts, before its first pass; the engine's watches live as long as the controller.
-func (r *Reconciler[T]) start(ctx context.Context, config *rest.Config, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	if err := r.vitals.show(ctx); err != nil {
-		return err
-	}
-	var err error
-	options := r.engineOptions()
-	if r.local, err = NewEngine(ctx, r.name, config, options); err != nil {
-		return err
-	}
-	if err := r.checkReach(); err != nil {
-		return err
-	}
-	r.records = r.newRecordStore()
-	r.remotes = newRemotes(ctx, func(ctx context.Context, kubeconfig []byte) (*Engine, error) {
-		remote, err := parseKubeconfig(kubeconfig)
-		if err != nil {
-			return nil, err
-		}
-		remote.UserAgent = config.UserAgent
-		return NewEngine(ctx, r.name, remote, options)
-	})
-	r.inputs = observe.NewReferences(ctx, r.local.metadata, r.name)
-	if r.options.Fetcher != nil {
-		r.sources = newSources(ctx, r.options.Fetcher, r.clock)
-	}
-	go r.newRecordCollector().Run(ctx)
-	r.listen(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
-	return nil
-}
-
-func (r *Reconciler[T]) engineOptions() EngineOptions {
-	return EngineOptions{
-		Policies: r.options.Policies, Predecessors: r.options.Predecessors, Writers: r.options.Writers, CacheFull: r.options.CacheFull,
-		Incidental: r.options.Incidental, Observe: r.options.Observe, ObserveNamespaces: r.options.ObserveNamespaces,
-		TracerProvider: r.options.TracerProvider,
-	}
-}
-
-func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
+// buildController builds the controller. Its rooms are built when it starts, before its first pass.
+func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
+	var stop func(manifests.Owner)
+	store, owners, passes := r.newStore(mgr.GetClient(), mgr.GetAPIReader(), func(o manifests.Owner) { stop(o) })
+	r.components = store
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		if err := r.passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
+		if err := passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
 			return err
 		}
-		return r.start(ctx, mgr.GetConfig(), queue)
+		p, err := r.build(ctx, mgr.GetConfig(), mgr.GetScheme(), store, owners, r.options.Fetcher)
+		if err != nil {
+			return err
+		}
+		if err := r.checkReach(p.local); err != nil {
+			return err
+		}
+		if err := p.metrics.Start(ctx); err != nil {
+			return err
+		}
+		r.runner = r.newRunner(ctx, p, store, owners, passes, mgr.GetConfig())
+		stop = r.runner.StopServing
+		go r.newCollector(p, store, owners).Run(ctx)
+		r.triggers.start(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
+		return nil
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(r.gvk.Kind)+"."+r.name).
@@ -130,6 +108,18 @@ func (r *Reconciler[T]) build(mgr ctrl.Manager, prototype T) error {
 	return b.Complete(r)
 }
 
+// newCollector returns the garbage collection of Secrets.
+func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *components.Owners) *records.Collector {
+	namespaces := []string{""}
+	if r.options.Observe == ReachNamespaces {
+		namespaces = r.options.ObserveNamespaces
+	}
+	return &records.Collector{
+		Store: p.recorded.Secrets, Namespaces: namespaces, Started: p.local.Started,
+		Components: collectedComponents{store: store, owners: owners, memories: r.memories, wake: r.triggers.wake},
+	}
+}
+
 // relevant selects the changes of a component that need a pass: those of components.NeedsPass, another record in Secrets, a requested pass,
 // and, by Options.WatchMetadata, other metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
@@ -137,10 +127,20 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		r.components.DropWrite(e.ObjectNew)
 		return components.NeedsPass(e.ObjectOld, e.ObjectNew, r.Finalizer()) ||
-			!r.mislaid(e.ObjectOld) && r.mislaid(e.ObjectNew) ||
+			!r.namesOther(e.ObjectOld) && r.namesOther(e.ObjectNew) ||
 			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
 			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}}
+}
+
+// namesOther reports whether the status of a component names other Secrets than this process wrote or read.
+func (r *Reconciler[T]) namesOther(obj client.Object) bool {
+	component, ok := obj.(components.Object)
+	if !ok {
+		return false
+	}
+	memory := r.memories.Known(client.ObjectKeyFromObject(obj))
+	return memory != nil && memory.Inventory.NamesOther(component.GetStatus())
 }
 
 // sameMetadata compares what people and controllers write into an object's metadata.

@@ -20,6 +20,10 @@ import (
 // after a crash at that point: the record was written before, and no request was cut off.
 var ErrSuperseded = errors.New("the component has changed since the pass began")
 
+// ErrObserving ends a step that needs the first list of a watch. That watch, or the job that the step waits for, starts
+// the next pass.
+var ErrObserving = errors.New("a watch has not delivered yet")
+
 // Error ends a pass early. Package status turns it into the conditions of the component.
 type Error struct {
 	// Reason and Message are those of the conditions.
@@ -148,3 +152,12 @@ func (e *Refusal) Error() string { return e.Cause.Error() }
 
 // Unwrap returns the cause.
 func (e *Refusal) Unwrap() error { return e.Cause }
+
+// Unwatched returns the error of an input that cannot be watched, so that its existence is not known.
+func Unwatched(object, cause string, forbidden bool) *Error {
+	e := &Error{Reason: metav1alpha1.ReasonRetrying, Message: object + ": " + cause}
+	if forbidden {
+		e.Reason, e.Terminal = metav1alpha1.ReasonForbidden, true
+	}
+	return e
+}

@@ -109,8 +109,8 @@ func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
 		live: []types.NamespacedName{{Namespace: "shop", Name: "cached"}, {Namespace: "shop", Name: "live"}},
 	}
 	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), cluster.all())).To(Succeed())
-	g.Expect(cluster.names("shop")).To(ConsistOf(append(kept, "config")))
+	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
+	g.Expect(cluster.Names("shop")).To(ConsistOf(append(kept, "config")))
 	g.Expect(shared.GetFinalizers()).To(Equal([]string{s.keys.ownerFinalizer(live)}))
 	g.Expect(known.lists).To(HaveLen(1))
 	g.Expect(known.unnamed).To(BeEmpty())
@@ -129,11 +129,11 @@ func TestNothingIsListedWhileEachSecretHasAComponentInTheCache(t *testing.T) {
 		Status: &metav1alpha1.Status{PhaseRecord: "named", InventoryRecord: &record},
 	}}}
 	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), cluster.all())).To(Succeed())
+	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
 	g.Expect(known.lists).To(BeEmpty())
 	g.Expect(known.unnamed).To(ConsistOf(unnamed))
 	g.Expect(known.unnamed).NotTo(ContainElement(named))
-	g.Expect(cluster.secrets).To(HaveLen(6))
+	g.Expect(cluster.Secrets).To(HaveLen(6))
 }
 
 func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
@@ -153,9 +153,9 @@ func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
 			write(t, s, owner("gone"), Phases, "a")
 			known := &components{refuse: test.refuse}
 			c := Collector{Store: s, Components: known, Namespaces: test.namespaces, Started: start}
-			err := c.collect(t.Context(), cluster.all())
+			err := c.collect(t.Context(), cluster.All())
 			g.Expect(err != nil).To(Equal(test.fails))
-			g.Expect(cluster.secrets).To(HaveLen(1))
+			g.Expect(cluster.Secrets).To(HaveLen(1))
 			g.Expect(known.lists).To(Equal(test.namespaces[len(test.namespaces)-1:]))
 		})
 	}
@@ -166,20 +166,20 @@ func TestASecretThatCannotBeReleasedHoldsUpNoOther(t *testing.T) {
 	cluster, s := newCluster(t)
 	refused := write(t, s, owner("gone"), Phases, "a")
 	write(t, s, owner("gone"), Phases, "b")
-	cluster.refuse = func(verb, name string) error {
+	cluster.Refuse = func(verb, name string) error {
 		if name == refused && slices.Contains([]string{"patch", "delete"}, verb) {
 			return forbidden()
 		}
 		return nil
 	}
 	c := Collector{Store: s, Components: &components{}, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), cluster.all())).To(Succeed())
-	g.Expect(cluster.names("shop")).To(ConsistOf(refused))
-	cluster.refuse = func(verb, _ string) error {
+	g.Expect(c.collect(t.Context(), cluster.All())).To(Succeed())
+	g.Expect(cluster.Names("shop")).To(ConsistOf(refused))
+	cluster.Refuse = func(verb, _ string) error {
 		if verb == "patch" {
 			return apierrors.NewTooManyRequestsError("later")
 		}
 		return nil
 	}
-	g.Expect(c.collect(t.Context(), cluster.all())).NotTo(Succeed())
+	g.Expect(c.collect(t.Context(), cluster.All())).NotTo(Succeed())
 }

@@ -31,8 +31,8 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 		t.Run(test.name, func(t *testing.T) {
 			c, s := newCluster(t)
 			asked := 0
-			c.allowed = test.allowed
-			c.refuse = func(verb, _ string) error {
+			c.Allowed = test.allowed
+			c.Refuse = func(verb, _ string) error {
 				if verb != "create" {
 					return nil
 				}
@@ -46,7 +46,7 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 					c.clock.SetTime(start.Add(reviewInterval))
 				}
 				name := write(t, s, o, Phases, id)
-				secret := c.secrets[types.NamespacedName{Namespace: s.NamespaceOf(o), Name: name}]
+				secret := c.Secrets[types.NamespacedName{Namespace: s.NamespaceOf(o), Name: name}]
 				if got := slices.Contains(secret.GetFinalizers(), "parts.example.com/finalizer"); got != test.want {
 					t.Errorf("record %s has the finalizer: %t", id, got)
 				}
@@ -54,7 +54,7 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 			if asked != test.asked {
 				t.Errorf("asked %d times", asked)
 			}
-			for _, review := range c.reviews {
+			for _, review := range c.Reviews {
 				if review["verb"] != "patch" || review["resource"] != "secrets" || review["namespace"] != "" {
 					t.Errorf("asked %v", review)
 				}
@@ -65,10 +65,10 @@ func TestRecordsHaveAFinalizerWhereTheRightToRemoveItOutlivesTheirNamespace(t *t
 
 func TestTheLastAnswerCountsWhileAccessReviewsFail(t *testing.T) {
 	c, s := newCluster(t)
-	c.allowed = false
+	c.Allowed = false
 	before := s.review.mayPatchAnywhere(t.Context())
 	c.clock.SetTime(start.Add(reviewInterval))
-	c.refuse = func(string, string) error { return errors.New("broken") }
+	c.Refuse = func(string, string) error { return errors.New("broken") }
 	if after := s.review.mayPatchAnywhere(t.Context()); before || after {
 		t.Errorf("allowed: %t, and %t when the review failed", before, after)
 	}

@@ -42,7 +42,7 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	if !ok {
 		t.Fatal("the Secrets of the former component are forgotten")
 	}
-	cluster.refuse = func(verb, _ string) error {
+	cluster.Refuse = func(verb, _ string) error {
 		if verb == "list" {
 			return forbidden()
 		}
@@ -51,14 +51,14 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	if err := s.Release(t.Context(), m, owner("app"), left); err == nil {
 		t.Error("no error without a right")
 	}
-	cluster.refuse = nil
+	cluster.Refuse = nil
 	if err := s.Release(t.Context(), m, owner("app"), left); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.names("shop"), []string{"config"}) {
-		t.Errorf("left are %q", cluster.names("shop"))
+	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config"}) {
+		t.Errorf("left are %q", cluster.Names("shop"))
 	}
-	for _, secret := range cluster.all() {
+	for _, secret := range cluster.All() {
 		if len(secret.Finalizers) > 0 {
 			t.Errorf("finalizers of %s: %q", secret.Name, secret.Finalizers)
 		}

@@ -83,7 +83,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	if err := s.Write(t.Context(), owner("app"), written, parts); err != nil {
 		t.Fatal(err)
 	}
-	if names := c.names("shop"); len(names) != len(parts) {
+	if names := c.Names("shop"); len(names) != len(parts) {
 		t.Errorf("got Secrets %q", names)
 	}
 	var read []string
@@ -107,18 +107,18 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 
 func TestARecordIsLost(t *testing.T) {
 	for name, damage := range map[string]func(c *cluster, name types.NamespacedName){
-		"without its Secret": func(c *cluster, name types.NamespacedName) { delete(c.secrets, name) },
+		"without its Secret": func(c *cluster, name types.NamespacedName) { delete(c.Secrets, name) },
 		"with data that is no base64": func(c *cluster, name types.NamespacedName) {
-			must(unstructured.SetNestedField(c.secrets[name].Object, "%", "data", Inventory.dataKey()))
+			must(unstructured.SetNestedField(c.Secrets[name].Object, "%", "data", Inventory.dataKey()))
 		},
 		"with data that is not compressed": func(c *cluster, name types.NamespacedName) {
-			must(unstructured.SetNestedField(c.secrets[name].Object, "YQ==", "data", Inventory.dataKey()))
+			must(unstructured.SetNestedField(c.Secrets[name].Object, "YQ==", "data", Inventory.dataKey()))
 		},
 		"with other content": func(c *cluster, name types.NamespacedName) {
 			parts, err := Encode("text")
 			must(err)
 			text := base64.StdEncoding.EncodeToString(parts[0])
-			must(unstructured.SetNestedField(c.secrets[name].Object, text, "data", Inventory.dataKey()))
+			must(unstructured.SetNestedField(c.Secrets[name].Object, text, "data", Inventory.dataKey()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestARecordIsLost(t *testing.T) {
 		})
 	}
 	c, s := newCluster(t)
-	c.refuse = func(string, string) error { return errors.New("reset") }
+	c.Refuse = func(string, string) error { return errors.New("reset") }
 	var lines []string
 	if _, err := s.Read(t.Context(), owner("app"), Inventory, "one", &lines); err == nil || IsLost(err) {
 		t.Errorf("a request that failed: got %v", err)
@@ -155,7 +155,7 @@ func TestTheLatestInventoryIsRead(t *testing.T) {
 	write(t, s, owner("app"), Inventory, "former")
 	c.clock.SetTime(start.Add(time.Second))
 	latest := write(t, s, owner("app"), Inventory, "latest")
-	delete(c.secrets[types.NamespacedName{Namespace: "shop", Name: latest}].Object, "data")
+	delete(c.Secrets[types.NamespacedName{Namespace: "shop", Name: latest}].Object, "data")
 	secrets, err := s.ListKind(t.Context(), owner("app"), Inventory)
 	if err != nil || len(secrets) != 2 {
 		t.Fatalf("got %d Secrets: %v", len(secrets), err)
@@ -179,10 +179,10 @@ func TestRecordsAreDeletedByKindAndOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := slices.Sorted(slices.Values([]string{named, rendering, others}))
-	if got := c.names("shop"); !slices.Equal(got, want) {
+	if got := c.Names("shop"); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	c.refuse = func(string, string) error { return forbidden() }
+	c.Refuse = func(string, string) error { return forbidden() }
 	if err := s.Delete(t.Context(), owner("app"), Phases, ""); !apierrors.IsForbidden(err) {
 		t.Errorf("got %v without a right", err)
 	}
@@ -197,11 +197,11 @@ func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
 	m := &Memory{}
 	drop := func() error { return s.DeleteUnnamed(t.Context(), m, owner("app"), Phases, "named") }
 	write(t, s, owner("app"), Phases, "other")
-	if err := drop(); err != nil || len(c.secrets) != 1 {
-		t.Errorf("without evidence: %v, %d Secrets", err, len(c.secrets))
+	if err := drop(); err != nil || len(c.Secrets) != 1 {
+		t.Errorf("without evidence: %v, %d Secrets", err, len(c.Secrets))
 	}
 	m.AddUnlisted()
-	c.refuse = func(string, string) error { return forbidden() }
+	c.Refuse = func(string, string) error { return forbidden() }
 	if err := drop(); err != nil || m.evidenceOf(Phases) != notListed {
 		t.Errorf("that cannot be listed: %v", err)
 	}
@@ -210,9 +210,9 @@ func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
 	if err := drop(); !apierrors.IsForbidden(err) {
 		t.Errorf("that were seen and cannot be listed: %v", err)
 	}
-	c.refuse = nil
-	if err := drop(); err != nil || len(c.secrets) != 0 || m.evidenceOf(Phases) != noEvidence {
-		t.Errorf("that can be deleted: %v, %d Secrets", err, len(c.secrets))
+	c.Refuse = nil
+	if err := drop(); err != nil || len(c.Secrets) != 0 || m.evidenceOf(Phases) != noEvidence {
+		t.Errorf("that can be deleted: %v, %d Secrets", err, len(c.Secrets))
 	}
 }
 
@@ -228,18 +228,18 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.SetStale(secrets)
-	for name, secret := range c.secrets {
+	for name, secret := range c.Secrets {
 		switch IDOf(name.Name) {
 		case "changed":
-			c.add(secret)
+			c.Add(secret)
 		case "gone":
-			delete(c.secrets, name)
+			delete(c.Secrets, name)
 		case "replaced":
 			secret.SetUID("new")
-			c.add(secret)
+			c.Add(secret)
 		}
 	}
-	c.refuse = func(verb, name string) error {
+	c.Refuse = func(verb, name string) error {
 		if verb == "patch" && IDOf(name) == "stale" {
 			return forbidden()
 		}
@@ -248,11 +248,11 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	if err := s.DeleteStale(t.Context(), m); !apierrors.IsForbidden(err) || len(m.staleSecrets()) != 4 {
 		t.Errorf("without a right: got %v", err)
 	}
-	c.refuse = nil
+	c.Refuse = nil
 	if err := s.DeleteStale(t.Context(), m); err != nil || len(m.staleSecrets()) != 0 {
 		t.Errorf("got %v", err)
 	}
-	if got := c.names("shop"); !slices.Equal(got, []string{replaced}) {
+	if got := c.Names("shop"); !slices.Equal(got, []string{replaced}) {
 		t.Errorf("left are %q", got)
 	}
 }

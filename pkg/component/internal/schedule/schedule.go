@@ -154,3 +154,14 @@ func timeLeft(since *metav1.Time, timeout time.Duration, now time.Time) time.Dur
 	}
 	return max(0, since.Add(timeout).Sub(now))
 }
+
+// Earlier returns the shorter of two delays, of which zero is endless.
+func Earlier(a, b time.Duration) time.Duration {
+	switch {
+	case a == 0:
+		return b
+	case b == 0:
+		return a
+	}
+	return min(a, b)
+}

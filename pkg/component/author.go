@@ -1,0 +1,146 @@
+package component
+
+import (
+	"context"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// author is the author's code as a pass calls it: the optional interfaces of a component, and the hooks. It is the only
+// place that asks a component for an optional interface.
+type author[T Component] struct {
+	options Options
+	hooks   Hooks[T]
+}
+
+// Declare implements reconcile.Author.
+func (a author[T]) Declare(obj components.Object) reconcile.Declared {
+	d := reconcile.Declared{Namespace: obj.GetNamespace(), Target: declaredTarget(obj), Intervals: a.intervals(obj)}
+	if p, ok := obj.(Placer); ok {
+		d.Namespace, _ = p.Placement()
+	}
+	if h, ok := obj.(PolicyHolder); ok {
+		d.Policies = h.Policies()
+	}
+	if e, ok := obj.(EmptyAllower); ok {
+		d.AllowEmpty = e.AllowEmpty()
+	}
+	if h, ok := obj.(TypeHolder); ok {
+		d.ManagedTypes = h.AdditionalManagedTypes()
+	}
+	return d
+}
+
+// intervals returns the intervals of a component: its own, or those of the options.
+func (a author[T]) intervals(obj components.Object) schedule.Intervals {
+	in := schedule.Intervals{Resync: a.options.ResyncInterval, Retry: a.options.RetryInterval, Timeout: a.options.Timeout}
+	if c, ok := obj.(Resyncer); ok {
+		in.Resync = c.ResyncInterval()
+	}
+	if c, ok := obj.(Retrier); ok && c.RetryInterval() > 0 {
+		in.Retry = c.RetryInterval()
+	}
+	if c, ok := obj.(Timeouter); ok {
+		in.Timeout = c.Timeout()
+	}
+	return in
+}
+
+// declaredTarget returns what a component declares about its target.
+func declaredTarget(obj any) target.Declaration {
+	var d target.Declaration
+	if i, ok := obj.(Impersonator); ok {
+		d.Impersonate.User, d.Impersonate.Groups = i.Impersonation()
+	}
+	if h, ok := obj.(ServiceAccountHolder); ok {
+		d.ServiceAccount = h.ServiceAccountName()
+	}
+	if t, ok := obj.(Targeter); ok {
+		d.KubeConfig = t.KubeConfig()
+	}
+	return d
+}
+
+// Inputs implements reconcile.Author.
+func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
+	component, err := typed[T](obj)
+	if err != nil {
+		return input.Declaration{}, err
+	}
+	if v, ok := obj.(Validator); ok {
+		if err := v.Validate(); err != nil {
+			return input.Declaration{}, condition.InvalidSpec(err)
+		}
+	}
+	d := input.Declaration{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if p, ok := obj.(Placer); ok {
+		d.Namespace, d.Name = p.Placement()
+	}
+	if d.Parameters, err = component.GetParameters(); err != nil {
+		return input.Declaration{}, condition.InvalidSpec(err)
+	}
+	if h, ok := obj.(TypeHolder); ok {
+		d.ManagedTypes = h.AdditionalManagedTypes()
+	}
+	if h, ok := obj.(ReferenceHolder); ok {
+		// Not nil: a component that references nothing any more ends its watches.
+		d.References = append([]metav1alpha1.Reference{}, h.References()...)
+	}
+	d.Source, d.SourceName = sourceOf(obj)
+	d.Rendered, err = renderedPart(component)
+	return d, err
+}
+
+// sourceOf returns the source outside the cluster, nil without one, and the name of the source for the history.
+func sourceOf(obj any) (source *metav1alpha1.SourceReference, name string) {
+	if h, ok := obj.(SourceHolder); ok && h.Source() != nil {
+		source = new(*h.Source())
+		name = source.Location()
+	}
+	if n, ok := obj.(SourceNamer); ok {
+		name = n.SourceName()
+	}
+	return source, name
+}
+
+// renderedPart returns the part of a component that is an input of its rendering: its spec, or what it selects.
+func renderedPart(component Component) (any, error) {
+	if s, ok := component.(InputSelector); ok {
+		return s.RenderInputs(), nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(component)
+	if err != nil {
+		return nil, err
+	}
+	return content["spec"], nil
+}
+
+// Hook implements reconcile.Author.
+func (a author[T]) Hook(point reconcile.Point) reconcile.Hook {
+	hook := map[reconcile.Point]Hook[T]{
+		reconcile.PostRead: a.hooks.PostRead, reconcile.PreReconcile: a.hooks.PreReconcile,
+		reconcile.PostReconcile: a.hooks.PostReconcile, reconcile.PreDelete: a.hooks.PreDelete,
+		reconcile.PostDelete: a.hooks.PostDelete,
+	}[point]
+	if hook == nil {
+		return nil
+	}
+	return func(ctx context.Context, obj components.Object, dependents reconcile.DependentReader) error {
+		component, err := typed[T](obj)
+		if err != nil {
+			return err
+		}
+		return hook(ctx, component, dependents)
+	}
+}
+
+// withoutHooks returns the author's code without hooks, for a preview.
+func (a author[T]) withoutHooks() author[T] { return author[T]{options: a.options} }

@@ -1,0 +1,167 @@
+package applier
+
+import (
+	"context"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Options configure an Applier.
+type Options struct {
+	// Reconciler is the name of the reconciler.
+	Reconciler string
+	// Policies of dependents that name none, in requests that name none; complete.
+	Policies metav1alpha1.Policies
+	// PreviousManagers are the field managers whose fields dependents take over.
+	PreviousManagers []string
+	// Incidental are the objects that do not hold up the deletion of their namespace.
+	Incidental []protect.Incidental
+	Monitor    telemetry.Monitor
+}
+
+// Applier applies and deletes sets of dependents. Between passes it remembers the guards and the repairs of each owner, and
+// nothing else. It is safe for concurrent use by different owners.
+type Applier struct {
+	options Options
+	memory  memory
+}
+
+// New returns an Applier.
+func New(o Options) *Applier { return &Applier{options: o} }
+
+// DefaultDeletePolicy returns the delete policy of dependents that name none.
+func (a *Applier) DefaultDeletePolicy() metav1alpha1.DeletePolicy { return a.options.Policies.Delete }
+
+// Apply brings the dependents closer to the apply set, as far as possible without waiting.
+func (a *Applier) Apply(ctx context.Context, client *target.Client, r Request) (outcome.Outcome, error) {
+	return a.run(ctx, client, r, plan.ForApply)
+}
+
+// Delete deletes the dependents in the inventory, as far as possible without waiting.
+func (a *Applier) Delete(ctx context.Context, client *target.Client, r Request) (outcome.Outcome, error) {
+	return a.run(ctx, client, r.ForDelete(), plan.ForDelete)
+}
+
+// ForDelete returns the request of a deletion.
+func (r Request) ForDelete() Request {
+	r.Desired, r.deleting = nil, true
+	return r
+}
+
+// Plan returns the writes that Apply would begin with, as the changes of the outcome. It writes nothing.
+func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) outcome.Outcome {
+	facts, ok := a.Watch(ctx, client, r)
+	if !ok {
+		return outcome.Outcome{Inventory: r.Inventory, Observing: true}
+	}
+	decided := plan.ForApply(facts)
+	var changes []outcome.Change
+	for _, action := range decided.Actions {
+		if action.Verb.Writes() {
+			changes = append(changes, ChangeOf(action))
+		}
+	}
+	return OutcomeOf(decided, changes)
+}
+
+// Protector returns the Protector for the cluster of a client.
+func (a *Applier) Protector(client *target.Client) *protect.Protector {
+	return protect.New(client, a.options.Incidental)
+}
+
+// Forget drops what is remembered of an owner.
+func (a *Applier) Forget(owner manifests.Owner) { a.memory.forget(owner.ID()) }
+
+// run plans and executes in turns, until a plan has no actions left.
+func (a *Applier) run(
+	ctx context.Context, client *target.Client, r Request, planner func(plan.Facts) plan.Plan,
+) (outcome.Outcome, error) {
+	facts, ok := a.Watch(ctx, client, r)
+	if !ok {
+		return outcome.Outcome{Inventory: r.Inventory, Observing: true}, nil
+	}
+	var changes []outcome.Change
+	protector, checked := a.Protector(client), map[manifests.Key]bool{}
+	var guard createGuard
+	waves := a.options.Monitor.Waves()
+	defer waves.End()
+	for {
+		decided := a.plan(planner, facts)
+		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
+		guard.record = guard.record || decided.Record
+		if len(decided.Actions) == 0 {
+			return a.end(client, r, facts, decided, changes, guard), nil
+		}
+		if protector.Check(ctx, facts, decided, checked) {
+			facts.Live = Snapshot(client, facts)
+			continue
+		}
+		if err := guard.pass(ctx, r, decided); err != nil {
+			return cut(guard, facts, changes), err
+		}
+		clear(checked)
+		for i, result := range a.execute(ctx, client, waves, r, decided.Actions) {
+			action := decided.Actions[i]
+			changes = Fold(facts.Results, action, result, changes)
+			if action.Verb.Guards() {
+				facts.Guard = facts.Guard.After(action, result, facts.Now)
+				a.memory.keepGuard(facts.Owner, facts.Guard)
+			}
+			if kept, ok := action.Remembered(result); ok {
+				facts.Repairs[action.Key] = kept
+			}
+		}
+		a.memory.keepRepairs(facts.Owner, r.RepairNonce, facts.Repairs)
+		if err := r.ended(ctx); err != nil {
+			return cut(guard, facts, changes), err
+		}
+		facts.Live = Snapshot(client, facts)
+	}
+}
+
+// end ends a pass that came to its end: watches that nobody needs any more stop, and others start for what is waited for.
+func (a *Applier) end(
+	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []outcome.Change, guard createGuard,
+) outcome.Outcome {
+	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
+	a.memory.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
+	awaitNamespaces(client, facts.Owner, decided.Waiting, r.Wake)
+	awaitOwners(client, a.options.Reconciler, facts, decided)
+	o := OutcomeOf(decided, changes)
+	o.Created, o.Unwatched = guard.entries(decided.Inventory), unwatched(client, r.Owner)
+	return o
+}
+
+// cut is the outcome of a pass that ends in the middle: only its changes are known.
+func cut(guard createGuard, facts plan.Facts, changes []outcome.Change) outcome.Outcome {
+	return outcome.Outcome{Changes: changes, Created: guard.entries(facts.Inventory)}
+}
+
+func (a *Applier) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan.Plan {
+	defer a.options.Monitor.Time(metrics.StepPlan)()
+	return planner(facts)
+}
+
+// execute carries out the actions of a plan; no action begins once the request is superseded.
+func (a *Applier) execute(
+	ctx context.Context, client *target.Client, waves *telemetry.Waves, r Request, actions []plan.Action,
+) []plan.Result {
+	defer a.options.Monitor.Time(metrics.StepExecute)()
+	return client.Executor.For(client.Home(r.Owner)).Run(waves.Enter(ctx, actions), r.Superseded, actions)
+}
+
+// unwatched returns the types of an owner's dependents that cannot be watched.
+func unwatched(client *target.Client, owner manifests.Owner) []outcome.Unwatched {
+	var found []outcome.Unwatched
+	for _, u := range client.Observer.Unwatched(owner.ID()) {
+		found = append(found, outcome.Unwatched{Type: u.Type.String(), Message: u.Message})
+	}
+	return found
+}

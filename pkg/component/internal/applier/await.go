@@ -1,0 +1,61 @@
+package applier
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// awaitNamespaces watches the namespaces that dependents wait for, because they do not exist or are being deleted, and
+// wakes the owner at their events. It ends those watches if there are none.
+func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiting, wake func()) {
+	names := map[string]bool{}
+	for _, w := range waiting {
+		if w.Reason == plan.WaitNamespaceMissing || w.Reason == plan.WaitNamespaceTerminating {
+			names[w.Key.Namespace] = true
+		}
+	}
+	if len(names) == 0 {
+		client.Namespaces.Release(ownerID)
+		return
+	}
+	var refs []observe.Reference
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		refs = append(refs, observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), Name: name})
+	}
+	client.Namespaces.Watch(ownerID, observe.Reader{}, refs, wake)
+}
+
+// awaitOwners wakes the owner when objects that it waits for are released by their owners, and reports which objects the
+// owner itself has or wants, so that it can release others.
+func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided plan.Plan) {
+	client.Observer.ReportOwned(f.Owner, func(key manifests.Key) bool {
+		_, recorded := decided.Inventory[key]
+		return recorded || slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return o.Key == key })
+	})
+	var holders map[manifests.Key]string
+	for _, w := range decided.Waiting {
+		if w.Reason != plan.WaitOwnershipConflict {
+			continue
+		}
+		if holders == nil {
+			holders = map[manifests.Key]string{}
+		}
+		holders[w.Key] = ownerOf(f.Live.Of(w.Key), reconciler)
+	}
+	client.Observer.AwaitHandover(f.Owner, holders)
+}
+
+// ownerOf returns the owner id of an object that another component of the reconciler owns; it is empty for other objects.
+func ownerOf(live plan.Observed, reconciler string) string {
+	if owner, ok := manifests.ParseOwner(live.OwnerName); !ok || owner.Reconciler != reconciler {
+		return ""
+	}
+	return live.Owner
+}

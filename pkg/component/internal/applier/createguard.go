@@ -1,0 +1,86 @@
+package applier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// createGuard keeps two operators of the same name from reverting each other's work: an object that one of them deletes
+// must not be created again by the other, from an older state. Only a create can bring an object back, because every
+// other write is bound to the UID.
+//
+// Before the first create of a pass, the component is written (the record) or read, so that it still needs the object. A
+// change between that and the create is found later: the next status write is bound to the resource version, and until
+// one has succeeded the created objects are unconfirmed, and the next pass deletes those that the component does not
+// need. A deletion that begins after the create finds the object, because it reads before it forgets.
+type createGuard struct {
+	// record is set if the inventory has to be persisted before the next action.
+	record bool
+	passed bool
+	// begun is set after the first action that may write.
+	begun bool
+	// created are the keys of all objects for which a create was sent, whatever the answer.
+	created map[manifests.Key]bool
+}
+
+// pass permits the actions of a plan, or returns the reason why they must not run.
+func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) error {
+	if err := g.before(ctx, r, decided.Actions); err != nil {
+		return err
+	}
+	creates := slices.ContainsFunc(decided.Actions, isCreate)
+	switch {
+	case g.record && r.Record != nil:
+		if err := r.Record(ctx, SortedEntries(decided.Inventory)); err != nil {
+			return fmt.Errorf("record the inventory: %w", err)
+		}
+		g.record, g.passed = false, true
+	case creates && !g.passed && r.Confirm != nil:
+		if err := r.Confirm(ctx); err != nil {
+			return fmt.Errorf("confirm the component: %w", err)
+		}
+		g.passed = true
+	}
+	// The keys are added last: an object whose create is not sent does not exist, and is recorded by the next pass.
+	g.add(decided.Actions)
+	return nil
+}
+
+// before calls Request.Before ahead of the first action that may write.
+func (g *createGuard) before(ctx context.Context, r Request, actions []plan.Action) error {
+	writes := slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Verb != plan.VerbRead })
+	if g.begun || !writes || r.Before == nil {
+		return nil
+	}
+	g.begun = true
+	return r.Before(ctx)
+}
+
+func isCreate(a plan.Action) bool { return a.Verb == plan.VerbCreate }
+
+func (g *createGuard) add(actions []plan.Action) {
+	for _, a := range actions {
+		if !isCreate(a) {
+			continue
+		}
+		if g.created == nil {
+			g.created = map[manifests.Key]bool{}
+		}
+		g.created[a.Key] = true
+	}
+}
+
+// entries returns the entries of the created objects.
+func (g *createGuard) entries(inventory plan.Inventory) plan.Inventory {
+	created := plan.Inventory{}
+	for key := range g.created {
+		if entry, ok := inventory[key]; ok {
+			created[key] = entry
+		}
+	}
+	return created
+}

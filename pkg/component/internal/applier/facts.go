@@ -1,0 +1,117 @@
+package applier
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Watch starts the watches that a pass needs, and returns the facts for its first plan. ok is false while a first list is
+// under way; Request.Wake is called when it has ended.
+func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (facts plan.Facts, ok bool) {
+	defer a.options.Monitor.Time(metrics.StepObserve)()
+	ownerID, inventory := r.Owner.ID(), plan.NewInventory(r.Inventory)
+	var additional []manifests.ManagedType
+	if r.deleting && len(inventory) > 0 {
+		additional = r.Managed
+	}
+	protector := a.Protector(client)
+	managed := protector.Types(ctx, plan.Victims(inventory, r.Desired), additional)
+	client.Observer.Watch(ownerID, client.Reader, watchedResources(client, r, inventory), r.Wake)
+	client.Observer.WatchInstances(ownerID, managed.Kinds())
+	if !client.Observer.Synced(ownerID) {
+		return plan.Facts{}, false
+	}
+	facts = plan.Facts{
+		Owner: ownerID, Component: r.Owner.Component(), Elsewhere: client.Elsewhere, Managed: r.Managed,
+		Predecessors: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
+		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired,
+		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
+		Guard:   a.memory.guardOf(ownerID, a.options.Reconciler),
+		Repairs: a.memory.repairsOf(ownerID, r.RepairNonce),
+		Reason:  r.removalReason(), Inventory: inventory,
+		Results: map[manifests.Key]plan.Result{}, Contents: map[string]plan.Contents{},
+	}
+	facts.Live = Snapshot(client, facts)
+	facts.Foreign = protector.WatchedForeign(ctx, facts, managed)
+	return facts, true
+}
+
+// Snapshot returns the state of the objects that a plan looks at: what the watches have, or what the pass was answered,
+// whichever is newer.
+func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
+	snapshot := client.Observer.Snapshot(client.Reader, f.Keys())
+	for key, r := range f.Results {
+		if watched := snapshot[key]; watched != nil && r.Observed != nil {
+			snapshot[key] = new(newest(*watched, r))
+		}
+	}
+	return snapshot
+}
+
+// newest returns the newer of the watched state of an object and the answer to a request of this pass. Both may be late:
+// the watch always is, and another client may write after an answer. The version of an absent object is its last one.
+func newest(watched plan.Observed, r plan.Result) plan.Observed {
+	switch {
+	case r.Observed == nil:
+		return watched
+	case watched.Presence != plan.Present:
+		return *r.Observed
+	case r.Observed.Presence == plan.Absent && watched.UID == r.Observed.UID:
+		// The watch is late: a deleted object does not come back under its UID.
+		return *r.Observed
+	case inspect.Newer(watched.ResourceVersion, r.Observed.ResourceVersion):
+		return withCoverage(watched, *r.Observed)
+	}
+	return *r.Observed
+}
+
+// withCoverage adds to a later version of an object what an answer said about the manifest, if no other client has taken
+// a field since. Without it, the status that a controller writes right after an apply would cost a read.
+func withCoverage(later, answered plan.Observed) plan.Observed {
+	same := later.UID == answered.UID && later.Digest == answered.Digest &&
+		later.Applied == answered.Applied && later.Updated == answered.Updated
+	// Others may have changed the values of fields that our entries do not cover.
+	if same && later.Coverage == plan.CoverageUnknown && answered.Coverage == plan.CoverageFull {
+		later.Coverage = plan.CoverageFull
+	}
+	return later
+}
+
+// watchedResources returns the watched resources of a pass, with the preferred version of each type.
+func watchedResources(client *target.Client, r Request, inventory plan.Inventory) map[observe.WatchedResource]string {
+	found := map[observe.WatchedResource]string{}
+	for key, entry := range inventory {
+		found[client.Observer.ResourceOf(key)] = entry.Version
+	}
+	for _, objects := range [][]manifests.Object{r.Desired, r.PreDelete, r.PostDelete} {
+		for _, o := range objects {
+			found[client.Observer.ResourceOf(o.Key)] = o.Version
+		}
+	}
+	return found
+}
+
+func planPolicies(p metav1alpha1.Policies) plan.Policies {
+	return plan.Policies{
+		Reconcile: p.Reconcile, Update: p.Update, Adoption: p.Adoption, Delete: p.Delete,
+		MissingNamespaces: p.MissingNamespaces, Reapply: p.Reapply,
+	}
+}
+
+// SortedEntries returns the entries of an inventory in the order of their keys.
+func SortedEntries(inventory plan.Inventory) []metav1alpha1.InventoryEntry {
+	list := make([]metav1alpha1.InventoryEntry, 0, len(inventory))
+	for _, key := range slices.SortedFunc(maps.Keys(inventory), manifests.Key.Compare) {
+		list = append(list, inventory[key])
+	}
+	return list
+}

@@ -1,0 +1,57 @@
+package applier
+
+import (
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// ChangeOf returns the change that an action makes. An adoption is named as such, whatever its verb.
+func ChangeOf(a plan.Action) outcome.Change {
+	verb := string(a.Verb)
+	switch {
+	case a.Verb == plan.VerbCreateNamespace:
+		verb = string(plan.VerbCreate)
+	case a.Reason.Adopts():
+		// However it is written: adoption is never silent.
+		verb = "Adopt"
+	}
+	return outcome.Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
+}
+
+// OutcomeOf returns the outcome of a pass whose last plan has no actions left.
+func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
+	o := outcome.Outcome{Phase: p.Phase, Skipped: p.Skipped, Inventory: SortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
+	for _, w := range p.Waiting {
+		o.Waiting = append(o.Waiting, outcome.Waiting{
+			DependentReport: metav1alpha1.DependentReport{
+				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
+			},
+			Failed:   w.Failure != nil,
+			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
+		})
+	}
+	for _, c := range p.Contested {
+		o.Contested = append(o.Contested, metav1alpha1.DependentReport{
+			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: string(plan.WaitContested), Message: c.Message,
+		})
+	}
+	for _, b := range p.Blocked {
+		o.Blocked = append(o.Blocked, outcome.Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Message()})
+	}
+	return o
+}
+
+// Fold enters the result of an action, and returns the changes with its write.
+func Fold(results map[manifests.Key]plan.Result, a plan.Action, r plan.Result, changes []outcome.Change) []outcome.Change {
+	r.Attempts = results[a.Key].Attempts + 1
+	if r.Observed == nil && r.Failure == nil {
+		r.Observed = results[a.Key].Observed
+	}
+	results[a.Key] = r
+	if r.Failure == nil && r.Verb == a.Verb && a.Verb.Writes() {
+		return append(changes, ChangeOf(a))
+	}
+	return changes
+}

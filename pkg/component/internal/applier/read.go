@@ -1,0 +1,42 @@
+package applier
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// ReadDependent returns a live object: from the watch if that keeps whole objects, or from the API server as the identity
+// of the client.
+func ReadDependent(ctx context.Context, client *target.Client, key manifests.Key, version string) (*unstructured.Unstructured, error) {
+	if body := client.Observer.Body(client.Reader, key); body != nil {
+		return body, nil
+	}
+	mapping, err := client.Discovery.Mapper().RESTMapping(key.GroupKind(), version)
+	if meta.IsNoMatchError(err) {
+		mapping, err = client.Discovery.Mapper().RESTMapping(key.GroupKind())
+	}
+	if err != nil {
+		return nil, err
+	}
+	var resource dynamic.ResourceInterface = client.Dynamic.Resource(mapping.Resource)
+	if key.Namespace != "" {
+		resource = client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace)
+	}
+	return resource.Get(ctx, key.Name, metav1.GetOptions{})
+}
+
+// NotDependent returns the NotFound error of a key that is no dependent.
+func NotDependent(key manifests.Key) error {
+	return apierrors.NewNotFound(schema.GroupResource{Group: key.Group, Resource: key.Kind}, key.Namespace+"/"+key.Name)
+}

@@ -1,0 +1,70 @@
+package applier
+
+import (
+	"context"
+	"time"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Request is the work of a pass over the dependents of a component.
+type Request struct {
+	// Owner identifies the component.
+	Owner manifests.Owner
+	// Desired is the apply set, normalised; a deletion ignores it.
+	Desired []manifests.Object
+	// PreDelete are applied by a deletion before it deletes anything, and PostDelete after everything else is gone. Both
+	// are deleted with the rest.
+	PreDelete, PostDelete []manifests.Object
+	// Revision counts the inputs that Desired was rendered from, and Rendition the renderings of the revision. While both
+	// stay the same, a rendering that differs never replaces the applied objects.
+	Revision, Rendition int64
+	// Trigger identifies the state of the component. When it changes, dependents whose reconcile policy follows the
+	// component are applied again.
+	Trigger string
+	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
+	RepairNonce string
+	// Policies of dependents that name none; empty fields are those of the applier.
+	Policies metav1alpha1.Policies
+	// Managed are the additional managed types.
+	Managed []manifests.ManagedType
+	// Inventory is the recorded one.
+	Inventory []metav1alpha1.InventoryEntry
+	// Record persists an inventory, and fails if another client persisted one in between. It is called before the first
+	// write to a dependent that the recorded inventory lacks.
+	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
+	// Before is called once, before the first write of a pass that writes; its error ends the pass. It may be nil.
+	Before func(ctx context.Context) error
+	// Confirm returns an error if the component has changed since the pass began. It is called once, before the first
+	// create of a pass that recorded nothing. It may be nil if no other client has the owner.
+	Confirm func(ctx context.Context) error
+	// Wake starts a pass over the component. It must not block.
+	Wake func()
+	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.
+	Superseded <-chan struct{}
+	// Now is the time of the pass.
+	Now time.Time
+
+	deleting bool
+}
+
+// ended returns the reason why a pass must not go on, nil if it may.
+func (r Request) ended(ctx context.Context) error {
+	select {
+	case <-r.Superseded:
+		return condition.ErrSuperseded
+	default:
+		return ctx.Err()
+	}
+}
+
+// removalReason is the reason for the removal of a dependent that is not desired.
+func (r Request) removalReason() plan.Reason {
+	if r.deleting {
+		return plan.ReasonDeleted
+	}
+	return plan.ReasonPruned
+}

@@ -1,0 +1,168 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+)
+
+// Fetcher gets sources.
+type Fetcher interface {
+	// Fetch gets a source. It may take a while. It must be safe for concurrent use.
+	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
+	// Fetched returns a source that is at hand. It must not wait.
+	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
+}
+
+const (
+	// fetchers bounds the concurrent fetches. A server that does not answer holds some of them up until their timeout.
+	fetchers = 16
+	// maxFetch bounds an attempt. The wait for a slot does not count.
+	maxFetch = 10 * time.Minute
+	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A pass
+	// before that does not repeat it.
+	firstFetchRetry, lastFetchRetry = time.Second, time.Minute
+)
+
+// Fetches is the queue of sources that are fetched for components, off the workers.
+type Fetches struct {
+	ctx     context.Context
+	fetcher Fetcher
+	clock   clock.PassiveClock
+	slots   chan struct{}
+
+	mu      sync.Mutex
+	fetches map[types.NamespacedName]*fetch
+}
+
+// fetch is the fetch of a source for a component. The result is kept for the next pass of the component.
+type fetch struct {
+	ref     metav1alpha1.SourceReference
+	stop    context.CancelFunc
+	running bool
+	files   fs.FS
+	// err is the error of the last attempt, also while another one is running.
+	err     error
+	delay   time.Duration
+	retryAt time.Time
+}
+
+// NewFetches returns a queue that fetches until ctx ends.
+func NewFetches(ctx context.Context, fetcher Fetcher, c clock.PassiveClock) *Fetches {
+	return &Fetches{
+		ctx: ctx, fetcher: fetcher, clock: c,
+		slots: make(chan struct{}, fetchers), fetches: map[types.NamespacedName]*fetch{},
+	}
+}
+
+// Take returns the source of a component. A source that is not at hand is fetched, and wake is called at the end of the
+// fetch. Until then the error is condition.ErrObserving, or that of the last attempt.
+func (s *Fetches) Take(name types.NamespacedName, ref metav1alpha1.SourceReference, wake func()) (fs.FS, error) {
+	if !s.knows(name, ref) {
+		s.Forget(name)
+		if files, atHand := s.fetcher.Fetched(ref); atHand {
+			return files, nil
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, found := s.fetches[name]
+	if !found {
+		f = &fetch{ref: ref}
+		s.fetches[name] = f
+	}
+	switch {
+	case f.files != nil:
+		delete(s.fetches, name)
+		return f.files, nil
+	case !f.running && !s.clock.Now().Before(f.retryAt):
+		s.start(f, wake)
+	}
+	return nil, f.failure(s.clock.Now())
+}
+
+// knows reports whether a source is being fetched for a component. A component has one pass at a time, so no other call can
+// begin the fetch in between.
+func (s *Fetches) knows(name types.NamespacedName, ref metav1alpha1.SourceReference) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, found := s.fetches[name]
+	return found && f.ref == ref
+}
+
+// Forget ends the fetch for a component.
+func (s *Fetches) Forget(name types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, found := s.fetches[name]; found {
+		f.stop()
+		delete(s.fetches, name)
+	}
+}
+
+// start begins an attempt. The caller holds the lock.
+func (s *Fetches) start(f *fetch, wake func()) {
+	ctx, stop := context.WithCancel(s.ctx)
+	f.stop, f.running = stop, true
+	go func() {
+		defer stop()
+		files, err := s.fetch(ctx, f.ref)
+		if ctx.Err() != nil {
+			return
+		}
+		s.mu.Lock()
+		f.running, f.files, f.err = false, files, err
+		f.delay = min(lastFetchRetry, max(firstFetchRetry, 2*f.delay))
+		f.retryAt = s.clock.Now().Add(f.delay)
+		s.mu.Unlock()
+		wake()
+	}()
+}
+
+// fetch waits for a slot and calls the fetcher. A panic of the fetcher is an error.
+func (s *Fetches) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (files fs.FS, err error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, &condition.Retry{Cause: ctx.Err()}
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the fetcher panicked: %v", cause)
+		}
+	}()
+	ctx, stop := context.WithTimeout(ctx, maxFetch)
+	defer stop()
+	files, err = s.fetcher.Fetch(ctx, ref)
+	if err == nil && files == nil {
+		err = errors.New("the fetcher returned neither a source nor an error")
+	}
+	return files, err
+}
+
+// failure returns the reason why there is no source yet.
+func (f *fetch) failure(now time.Time) error {
+	if f.err == nil {
+		return condition.ErrObserving
+	}
+	p := condition.FromAuthor(fmt.Errorf("fetch the source: %w", f.err), metav1alpha1.ReasonFetchFailed, true)
+	switch {
+	case p.Terminal:
+	case f.running:
+		p.RetryAfter = maxFetch
+	default:
+		p.RetryAfter = max(p.RetryAfter, f.retryAt.Sub(now))
+	}
+	return p
+}

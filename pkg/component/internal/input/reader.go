@@ -1,0 +1,158 @@
+package input
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Declaration is what a component declares about its inputs.
+type Declaration struct {
+	// Namespace and Name are the default place of the dependents.
+	Namespace, Name string
+	// Parameters are those of the generator.
+	Parameters map[string]any
+	// Rendered is the part of the component that is an input, as plain data.
+	Rendered any
+	// References are the referenced objects in the namespace of the component.
+	References []metav1alpha1.Reference
+	// Source is a source outside the cluster, nil without one. SourceName names the source in the history.
+	Source     *metav1alpha1.SourceReference
+	SourceName string
+	// ManagedTypes are the additional managed types.
+	ManagedTypes []metav1alpha1.TypePattern
+}
+
+// Inputs are what a rendering is made from.
+type Inputs struct {
+	Declaration
+	References []Reference
+	// Managed are the additional managed types, sorted.
+	Managed []manifests.ManagedType
+	// Digest identifies all of it.
+	Digest string
+}
+
+// StandIn reports whether the inputs are those of the revision in a status.
+func (in Inputs) StandIn(status *metav1alpha1.Status) bool { return status.InputDigest == in.Digest }
+
+// SourceDigest identifies the source; it is empty without one.
+func (in Inputs) SourceDigest() string {
+	if in.Source == nil {
+		return ""
+	}
+	return in.Source.SHA256
+}
+
+// Reader reads the inputs of components.
+type Reader struct {
+	// References watches the referenced objects.
+	References *observe.References
+	// CanFetch is set if the reconciler has a fetcher for sources.
+	CanFetch bool
+	// GeneratorVersion identifies the generator.
+	GeneratorVersion string
+	// Wake starts a pass over a component.
+	Wake func(types.NamespacedName)
+}
+
+// Read returns the inputs of a component. known are the contents that an earlier call returned; the result holds those of
+// now. The error is condition.ErrObserving until the watches on the references have delivered.
+func (r *Reader) Read(
+	ctx context.Context, name types.NamespacedName, d Declaration, t target.Target, known Contents,
+) (Inputs, Contents, error) {
+	in, err := r.Declared(d)
+	if err != nil {
+		return Inputs{}, known, err
+	}
+	in.References, err = r.watch(name, d.References, t)
+	if err != nil {
+		return Inputs{}, known, err
+	}
+	if known, err = identify(ctx, t, in.References, known); err != nil {
+		return Inputs{}, known, err
+	}
+	in.Digest, err = r.Identify(in)
+	return in, known, err
+}
+
+// Declared returns the inputs that a component declares itself: all but the references and the digest.
+func (r *Reader) Declared(d Declaration) (Inputs, error) {
+	in := Inputs{Declaration: d}
+	var err error
+	if in.Managed, err = ManagedTypes(d.ManagedTypes); err != nil {
+		return Inputs{}, condition.InvalidSpec(err)
+	}
+	if d.Source == nil {
+		return in, nil
+	}
+	if !r.CanFetch {
+		return Inputs{}, condition.InvalidSpec(errors.New("this operator fetches no sources: it has no Options.Fetcher"))
+	}
+	if err := d.Source.Validate(); err != nil {
+		return Inputs{}, condition.InvalidSpec(fmt.Errorf("source: %w", err))
+	}
+	return in, nil
+}
+
+// ManagedTypes returns the types that patterns stand for, sorted, each once. The errors of all patterns are joined.
+func ManagedTypes(patterns []metav1alpha1.TypePattern) ([]manifests.ManagedType, error) {
+	var managed []manifests.ManagedType
+	var errs []error
+	for _, pattern := range patterns {
+		t, err := manifests.NewManagedType(pattern.Group, pattern.Kind)
+		managed, errs = append(managed, t), append(errs, err)
+	}
+	slices.SortFunc(managed, func(a, b manifests.ManagedType) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(managed), errors.Join(errs...)
+}
+
+// TypeTexts returns managed types as the status records them.
+func TypeTexts(managed []manifests.ManagedType) []string {
+	var texts []string
+	for _, t := range managed {
+		texts = append(texts, t.String())
+	}
+	return texts
+}
+
+// Identify returns the digest of inputs: of the place of the component, its parameters and spec, its references without
+// credentials, its source, its managed types, and the generator.
+func (r *Reader) Identify(in Inputs) (string, error) {
+	parts := []any{in.Namespace, in.Name, in.Parameters, in.Rendered}
+	for _, ref := range in.References {
+		if !ref.credential {
+			parts = append(parts, ref.Reference, ref.content.digest)
+		}
+	}
+	if in.Source != nil {
+		parts = append(parts, in.Source.SHA256)
+	}
+	for _, t := range in.Managed {
+		parts = append(parts, t.String())
+	}
+	return digestOf(append(parts, r.GeneratorVersion))
+}
+
+// digestOf identifies plain data.
+func digestOf(value any) (string, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
+}

@@ -1,0 +1,190 @@
+package input
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// Reference is a referenced object. Its data is read when it is needed: while the resource version stays the same, the
+// digest is enough.
+type Reference struct {
+	generator.Reference
+	watched observe.Reference
+	content content
+	data    map[string][]byte
+	// credential is set if the content is no input of the rendering.
+	credential bool
+}
+
+// ContentDigest identifies the content of the object.
+func (r Reference) ContentDigest() string { return r.content.digest }
+
+// content identifies the content of a referenced object in a resource version.
+type content struct {
+	version, digest string
+}
+
+// Contents are the contents of the referenced objects of a component that are known. They are never changed.
+type Contents map[observe.Reference]content
+
+// NewReference returns a reference of a component in a namespace, without content.
+func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
+	resource := "configmaps"
+	if ref.Kind == metav1alpha1.SecretReference {
+		resource = "secrets"
+	}
+	return Reference{
+		Reference: generator.Reference{Kind: ref.Kind, Namespace: namespace, Name: ref.Name},
+		watched: observe.Reference{
+			Resource: corev1.SchemeGroupVersion.WithResource(resource), Namespace: namespace, Name: ref.Name,
+		},
+		credential: ref.Credential,
+	}
+}
+
+// watch makes the references wake their component, and returns those that exist, in their current versions.
+func (r *Reader) watch(name types.NamespacedName, declared []metav1alpha1.Reference, t target.Target) ([]Reference, error) {
+	if declared == nil {
+		return nil, nil
+	}
+	refs := make([]Reference, 0, len(declared))
+	watched := make([]observe.Reference, 0, len(declared))
+	for _, d := range declared {
+		ref := NewReference(name.Namespace, d)
+		refs, watched = append(refs, ref), append(watched, ref.watched)
+	}
+	r.References.Watch(name.String(), t.Local.Reader, watched, func() { r.Wake(name) })
+	var found []Reference
+	var missing []string
+	observing := false
+	for i, ref := range refs {
+		version, known, failure := r.References.Version(t.Local.Reader, ref.watched)
+		object := fmt.Sprintf("%s %s/%s", ref.Kind, ref.Namespace, ref.Name)
+		switch {
+		case failure != observe.Failure{}:
+			return nil, condition.Unwatched(object, failure.Message, failure.Forbidden)
+		case !known:
+			observing = true
+		case version == "" && !declared[i].Optional:
+			missing = append(missing, object+" does not exist")
+		case version != "":
+			ref.content.version = version
+			found = append(found, ref)
+		}
+	}
+	if observing {
+		return nil, condition.ErrObserving
+	}
+	return found, missingReferences(missing)
+}
+
+// missingReferences returns the error of references that do not exist, nil without any.
+func missingReferences(missing []string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
+		Message: strings.Join(missing, "; ") + "; create it, or mark the reference as optional",
+	}
+}
+
+// identify enters the digest of each reference: a known one, or that of its data, which is read.
+func identify(ctx context.Context, t target.Target, refs []Reference, known Contents) (Contents, error) {
+	if refs == nil {
+		return known, nil
+	}
+	contents := make(Contents, len(refs))
+	for i := range refs {
+		ref := &refs[i]
+		if c, ok := known[ref.watched]; ok && c.version == ref.content.version {
+			ref.content = c
+		} else if err := ref.Read(ctx, t); err != nil {
+			return known, err
+		}
+		contents[ref.watched] = ref.content
+	}
+	return contents, nil
+}
+
+// Read reads the data of a reference, as the identity of the component.
+func (r *Reference) Read(ctx context.Context, t target.Target) error {
+	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+	// Unstructured, because the scheme of an author need not know the types.
+	obj, err := t.Local.Dynamic.Resource(r.watched.Resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", r.Kind, name)})
+	}
+	if apierrors.IsForbidden(err) {
+		return condition.Forbidden(fmt.Sprintf("read %s %s", r.Kind, name), t.Local.User, err)
+	}
+	if err != nil {
+		return &condition.Error{
+			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read %s %s: %v", r.Kind, name, err),
+		}
+	}
+	data, err := dataOf(obj, r.Kind)
+	if err != nil {
+		return err
+	}
+	r.content.version = obj.GetResourceVersion()
+	return r.SetData(data)
+}
+
+// SetData replaces the data of a reference.
+func (r *Reference) SetData(data map[string][]byte) (err error) {
+	r.data = data
+	r.content.digest, err = digestOf(data)
+	return err
+}
+
+// Data returns the data that was read, nil before.
+func (r *Reference) Data() map[string][]byte { return r.data }
+
+// dataOf returns the data of a Secret, or the data and binaryData of a ConfigMap.
+func dataOf(obj *unstructured.Unstructured, kind metav1alpha1.ReferenceKind) (map[string][]byte, error) {
+	if kind == metav1alpha1.SecretReference {
+		var secret corev1.Secret
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &secret)
+		return secret.Data, err
+	}
+	var c corev1.ConfigMap
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &c); err != nil {
+		return nil, err
+	}
+	data := make(map[string][]byte, len(c.Data)+len(c.BinaryData))
+	for key, text := range c.Data {
+		data[key] = []byte(text)
+	}
+	maps.Copy(data, c.BinaryData)
+	return data, nil
+}
+
+// Load returns the contents of references, and reads those that have not been read.
+func Load(ctx context.Context, t target.Target, refs []Reference) (generator.References, error) {
+	contents := make(generator.References, len(refs))
+	for i := range refs {
+		if refs[i].data == nil {
+			if err := refs[i].Read(ctx, t); err != nil {
+				return nil, err
+			}
+		}
+		contents[refs[i].Reference] = refs[i].data
+	}
+	return contents, nil
+}

@@ -1,0 +1,38 @@
+package input
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// GeneratorVersion returns the version of a generator. Without one it is the identity of the running program: a new build
+// may render differently, and must be rolled out as a whole.
+func GeneratorVersion(g generator.Generator) string {
+	if v, ok := g.(generator.Versioner); ok && v.Version() != "" {
+		return v.Version()
+	}
+	return programIdentity()
+}
+
+// programIdentity is a hash of the executable. Build information would be the same for two builds of an uncommitted tree.
+var programIdentity = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16])
+})

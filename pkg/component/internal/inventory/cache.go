@@ -1,0 +1,152 @@
+package inventory
+
+import (
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+)
+
+// Memories finds the memory of each component of a process. It is safe for concurrent use.
+type Memories interface {
+	// Of returns the memory of a component. It creates the memory if there is none.
+	Of(name types.NamespacedName) *Memory
+	// Known returns the memory of a component, and nil if there is none.
+	Known(name types.NamespacedName) *Memory
+}
+
+// Memory is what a process remembers about the records of one component: the inventory cache, so that Secrets are read
+// once after a start, and the memory of package records. The zero value is empty. It has a lock because watch handlers
+// use it beside the pass.
+type Memory struct {
+	Records records.Memory
+
+	mu sync.Mutex
+	// current is the inventory that the status names, and next the one that the next write of the status will name.
+	current *cached
+	next    *pending
+	// unsearched tells where the recovery of the inventory of a component that is being deleted could not look.
+	unsearched string
+}
+
+// cached is an inventory outside the status whose lines are known. Its content is read-only.
+type cached struct {
+	// secrets are the Secrets with the lines. They have no name if the lines could be written nowhere; see fallback.go.
+	secrets metav1alpha1.InventoryRecord
+	// id is the id of the record.
+	id, digest string
+	lines      []string
+}
+
+// pending is an inventory that a status is going to name. It has no Secrets if the lines are in the status.
+type pending struct {
+	cached
+	// parts is the data of the Secrets.
+	parts [][]byte
+	// former are the Secrets of other inventories. They are stale when the status is written.
+	former []metav1.PartialObjectMetadata
+}
+
+// lookup returns the inventory that a status names, and nil if it is not known.
+func (m *Memory) lookup(st *metav1alpha1.Status) *cached {
+	if m == nil || !st.HasInventoryRecord() {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.current != nil && m.current.isNamedBy(st) {
+		return m.current
+	}
+	if m.next != nil && m.next.isNamedBy(st) {
+		return &m.next.cached
+	}
+	return nil
+}
+
+func (c *cached) isNamedBy(st *metav1alpha1.Status) bool {
+	return c.secrets == *st.InventoryRecord && c.digest == st.InventoryDigest
+}
+
+// nextOf returns the inventory that a status is going to name, and nil if it is not known.
+func (m *Memory) nextOf(st *metav1alpha1.Status) *pending {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.next == nil || !m.next.isNamedBy(st) {
+		return nil
+	}
+	next := *m.next
+	return &next
+}
+
+func (m *Memory) setCurrent(c cached) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current = &c
+}
+
+func (m *Memory) setNext(p pending) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next = &p
+}
+
+// StatusWritten tells the memory that a status was written: the inventory that the status names is the current one, and
+// the Secrets of the former one are stale.
+func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.next == nil || m.next.secrets != components.RefOf(st).Secrets() {
+		return
+	}
+	if len(m.next.former) > 0 {
+		m.Records.SetStale(m.next.former)
+	}
+	m.current = nil
+	if st.HasInventoryRecord() {
+		written := m.next.cached
+		m.current = &written
+	}
+	m.next = nil
+}
+
+// NamesOther reports whether a status names other Secrets than those that this process wrote or read: somebody else
+// wrote the status. It is false for a process that knows no Secrets. m may be nil.
+func (m *Memory) NamesOther(st *metav1alpha1.Status) bool {
+	if m == nil || !st.HasInventoryRecord() || m.lookup(st) != nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.current != nil || m.next != nil
+}
+
+// fallback returns the lines of an inventory that could be written nowhere, and nil if a status belongs to another one.
+func (m *Memory) fallback(st *metav1alpha1.Status) []string {
+	if st.HasInventoryRecord() || len(st.Inventory) > 0 {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.current == nil || m.current.secrets.Name != "" || m.current.digest != st.InventoryDigest {
+		return nil
+	}
+	return m.current.lines
+}
+
+// Unsearched tells where the recovery of the inventory of a component that is being deleted could not look. It is empty
+// if the recovery found everything, or there was none.
+func (m *Memory) Unsearched() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unsearched
+}
+
+func (m *Memory) setUnsearched(note string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unsearched = note
+}

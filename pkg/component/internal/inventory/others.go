@@ -1,0 +1,72 @@
+package inventory
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// FindOthers looks again for records of phases and pinned renderings that could not be looked for when the status was
+// recovered. If found is true, the status may name another pinned rendering, and sets that were rendered before must
+// not be used.
+func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner manifests.Owner) (found bool, err error) {
+	st := obj.GetStatus()
+	if st.PhaseRecord != records.PhasesUnknown {
+		return false, nil
+	}
+	err = s.restoreOthers(ctx, st, owner)
+	return err == nil && st.PhaseRecord != records.PhasesUnknown, err
+}
+
+// restoreOthers enters the records of phases and pinned renderings into a status that was lost, both or none. If
+// Secrets cannot be listed, a status that names a record stays as it is, and otherwise its phases are unknown: an
+// operator without that right may have written no record.
+func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owner manifests.Owner) error {
+	found, err := s.Records.List(ctx, owner)
+	if apierrors.IsForbidden(err) {
+		if st.PhaseRecord == "" {
+			st.PhaseRecord = records.PhasesUnknown
+		}
+		return nil
+	}
+	if err != nil {
+		return phasesError("find", err)
+	}
+	restorePhases(s.Records, st, found)
+	restorePinned(s.Records, st, found)
+	return nil
+}
+
+// restorePhases enters the record of phases that counts into a status that may not name it.
+func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
+	found := records.OfKind(secrets, records.Phases)
+	switch complete := store.Latest(found, st.PhaseRecord); {
+	case complete != "":
+		st.PhaseRecord = complete
+	case len(found) > 0:
+		st.PhaseRecord = records.PhasesPending
+	case st.PhaseRecord == records.PhasesUnknown:
+		st.PhaseRecord = ""
+	}
+}
+
+// restorePinned enters the pinned rendering that counts into a status, and the inputs that it belongs to. So its values
+// stay as long as the inputs do.
+func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
+	found := records.OfKind(secrets, records.Rendering)
+	st.RenderedSet = store.Latest(found, st.RenderedSet)
+	for i := range found {
+		if records.IDOf(found[i].Name) != st.RenderedSet || st.InputDigest != "" {
+			continue
+		}
+		if origin := store.OriginOf(&found[i]); origin != nil {
+			origin.Restore(st)
+		}
+	}
+}

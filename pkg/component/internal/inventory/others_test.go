@@ -1,0 +1,244 @@
+package inventory
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// writeRecord writes a record of no content.
+func (c *cluster) writeRecord(kind records.Kind, id string) {
+	c.t.Helper()
+	parts, err := records.Encode([]string{})
+	if err == nil {
+		rec := records.Record{Kind: kind, ID: id, Origin: records.OriginOf(&metav1alpha1.Status{InputDigest: "inputs", Revision: 3})}
+		err = c.store.Records.Write(c.t.Context(), c.owner(), rec, parts)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func TestRecordsAreFoundTogetherOrNotAtAll(t *testing.T) {
+	for failure := 1; failure <= 3; failure++ {
+		c := newCluster(t)
+		c.writeRecord(records.Phases, "a")
+		c.writeRecord(records.Rendering, "b")
+		p, asked := c.load(), 0
+		p.Status.PhaseRecord = records.PhasesUnknown
+		c.Refuse = func(verb, _ string) error {
+			if asked++; verb == "list" && asked == failure {
+				return later()
+			}
+			return nil
+		}
+		isFound, err := c.store.FindOthers(t.Context(), p, c.owner())
+		found := []string{p.Status.PhaseRecord, p.Status.RenderedSet}
+		if err == nil && (!isFound || !slices.Equal(found, []string{"a", "b"})) ||
+			err != nil && (isFound || !slices.Equal(found, []string{records.PhasesUnknown, ""})) {
+			t.Errorf("with failure %d (%v) the status names %q", failure, err, found)
+		}
+		if err == nil && (p.Status.InputDigest != "inputs" || p.Status.Revision != 3) {
+			t.Errorf("the inputs are not restored: %+v", p.Status)
+		}
+		if isFound, err = c.store.FindOthers(t.Context(), &part{}, c.owner()); isFound || err != nil {
+			t.Errorf("of a status that is known: %t, %v", isFound, err)
+		}
+	}
+}
+
+func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T) {
+	for named, want := range map[string]string{
+		"": records.PhasesUnknown, records.PhasesUnknown: records.PhasesUnknown,
+		records.PhasesPending: records.PhasesPending, "a": "a",
+	} {
+		c := newCluster(t)
+		st := &metav1alpha1.Status{PhaseRecord: named, RenderedSet: "b"}
+		c.refuseLists(forbidden())
+		if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil {
+			t.Fatal(err)
+		}
+		if st.PhaseRecord != want || st.RenderedSet != "b" {
+			t.Errorf("named %q: the status says %q and %q", named, st.PhaseRecord, st.RenderedSet)
+		}
+	}
+}
+
+func TestPhasesAreRestoredFromTheirSecrets(t *testing.T) {
+	for name, test := range map[string]struct {
+		records []string
+		named   string
+		want    string
+	}{
+		"none":                             {nil, records.PhasesUnknown, ""},
+		"one that nobody names":            {[]string{"a"}, "", "a"},
+		"the named one":                    {[]string{"a", "b"}, "a", "a"},
+		"pending while nothing is written": {nil, records.PhasesPending, records.PhasesPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			for _, id := range test.records {
+				c.writeRecord(records.Phases, id)
+			}
+			st := &metav1alpha1.Status{PhaseRecord: test.named}
+			if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil || st.PhaseRecord != test.want {
+				t.Errorf("got %q: %v", st.PhaseRecord, err)
+			}
+		})
+	}
+}
+
+func TestAPinnedRenderingIsKnownWithoutAListWhereTheStatusNamesIt(t *testing.T) {
+	for named, stalls := range map[string]bool{"": true, "a": false} {
+		c := newCluster(t)
+		p := c.load()
+		p.Status = metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, RenderedSet: named}
+		c.memories.Of(app).Records.SetID(records.Rendering, "a")
+		c.refuseLists(forbidden())
+		if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{ID: "a"}); (err != nil) != stalls {
+			t.Errorf("named %q: %v", named, err)
+		}
+	}
+}
+
+func TestADeletionFindsOutWhatIsUnknownWhereAnythingWasApplied(t *testing.T) {
+	for applied, stalls := range map[string]bool{"": false, "inputs": true} {
+		c := newCluster(t)
+		p := c.load()
+		p.Status = metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, AppliedDigest: applied}
+		c.refuseLists(later())
+		if _, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), false); (err != nil) != stalls {
+			t.Errorf("applied %q: %v", applied, err)
+		}
+	}
+}
+
+func TestRecordsThatNobodyCouldLookForAreLookedForAgain(t *testing.T) {
+	c := newCluster(t)
+	p := c.load()
+	p.Status.PhaseRecord = records.PhasesUnknown
+	c.refuseLists(forbidden())
+	end := func() {
+		t.Helper()
+		if err := c.store.Phases().End(t.Context(), p, c.owner()); err != nil || p.Status.PhaseRecord != "" {
+			t.Errorf("the end of phases: %v, and the status says %q", err, p.Status.PhaseRecord)
+		}
+		if err := c.store.Pinned().End(t.Context(), p, c.owner()); err != nil {
+			t.Errorf("the end of the pinned rendering: %v", err)
+		}
+	}
+	end()
+	c.Refuse, c.Requests = nil, nil
+	end()
+	if len(c.Requests) == 0 {
+		t.Error("nobody looked for them again")
+	}
+	c.Requests = nil
+	end()
+	if len(c.Requests) > 0 {
+		t.Errorf("they are looked for although nothing was found: %q", c.Requests)
+	}
+}
+
+// phases returns objects of the phases of a deletion.
+func phases(c *cluster, names ...string) []manifests.Object {
+	c.t.Helper()
+	var bodies []*unstructured.Unstructured
+	for _, name := range names {
+		body := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+		body.SetName(name)
+		bodies = append(bodies, body)
+	}
+	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
+		Reconciler: reconciler, Namespace: "shop", Owner: c.owner(),
+		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return objects
+}
+
+func TestPhasesAreRecordedAndRecalled(t *testing.T) {
+	c := newCluster(t)
+	record := func(names ...string) {
+		t.Helper()
+		if err := c.store.Phases().Record(t.Context(), c.load(), c.owner(), nil); err != nil {
+			t.Fatal(err)
+		}
+		p := c.load()
+		if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, names...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.store.Components.WriteStatus(t.Context(), p, components.RefOf(&p.Status)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record("first")
+	if got := c.load(); len(got.Finalizers) == 0 || len(c.secretsOf(records.Phases)) != 1 {
+		t.Errorf("finalizers %q", got.Finalizers)
+	}
+	p := c.load()
+	if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "second")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.secretsOf(records.Phases); len(got) != 1 || records.IDOf(got[0]) != c.load().Status.PhaseRecord {
+		t.Errorf("left are %q, and the status names %q", got, c.load().Status.PhaseRecord)
+	}
+	c.Requests = nil
+	if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "second")); err != nil || len(c.Requests) > 0 {
+		t.Errorf("the same ones: %v, requests %q", err, c.Requests)
+	}
+	if bodies, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), false); err != nil || bodies != nil {
+		t.Errorf("where nothing was applied: %v, %v", bodies, err)
+	}
+	bodies, _, err := c.store.Phases().Recall(t.Context(), p, c.owner(), true)
+	if err != nil || len(bodies) != 1 || bodies[0].GetName() != "second" || len(bodies[0].GetLabels()) > 0 {
+		t.Errorf("recalled %v: %v", bodies, err)
+	}
+	clear(c.Secrets)
+	_, lost, err := c.store.Phases().Recall(t.Context(), p, c.owner(), true)
+	if err != nil || lost.Reason != "PhasesLost" || p.Status.PhaseRecord != records.PhasesPending {
+		t.Errorf("a lost record: event %v, %v", lost, err)
+	}
+	if err := c.store.Phases().End(t.Context(), p, c.owner()); err != nil || p.Status.PhaseRecord != "" {
+		t.Errorf("the end: %v", err)
+	}
+}
+
+func TestPinnedRenderingsAreRecorded(t *testing.T) {
+	c := newCluster(t)
+	set := func(id string) Set {
+		return Set{ID: id, Note: "data.password", Manifests: func() ([]*unstructured.Unstructured, error) {
+			return []*unstructured.Unstructured{{Object: map[string]any{"kind": id}}}, nil
+		}}
+	}
+	for _, id := range []string{"a", "b"} {
+		if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set(id)); err != nil {
+			t.Fatal(err)
+		}
+		got := c.secretsOf(records.Rendering)
+		if len(got) != 1 || records.IDOf(got[0]) != id || c.load().Status.RenderedSet != id {
+			t.Errorf("left are %q, and the status names %q", got, c.load().Status.RenderedSet)
+		}
+	}
+	c.Requests = nil
+	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil || len(c.Requests) > 0 {
+		t.Errorf("the same one: %v, requests %q", err, c.Requests)
+	}
+	c.restart()
+	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil || len(c.secretsOf(records.Rendering)) != 1 {
+		t.Errorf("after a restart: %v", err)
+	}
+	p := c.load()
+	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" || len(c.Secrets) > 0 {
+		t.Errorf("the end: %v, %d Secrets", err, len(c.Secrets))
+	}
+}

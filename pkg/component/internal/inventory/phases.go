@@ -1,0 +1,213 @@
+package inventory
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Phases records the objects that are applied while a component is deleted: a deletion renders nothing.
+type Phases struct{ store *Store }
+
+// Phases returns the records of phases.
+func (s *Store) Phases() Phases { return Phases{s} }
+
+// Record records the objects of phases, before any object of the component is applied. If they are the recorded ones,
+// it reads and writes nothing. It writes the status of the component before and after a later record. After a first
+// record, the caller must write the status before the first create.
+//
+// After a crash at any point, the status names a complete record, or a deletion looks for one. Former records are then
+// found by the garbage collection of the next process.
+func (p Phases) Record(
+	ctx context.Context, obj components.Object, owner manifests.Owner, objects []manifests.Object,
+) error {
+	st, memory := obj.GetStatus(), p.memory(obj)
+	former := st.PhaseRecord
+	id, err := PhasesID(objects)
+	if err != nil {
+		return err
+	}
+	if id == former {
+		return p.deleteUnnamed(ctx, memory, owner, id)
+	}
+	if id == "" {
+		return p.End(ctx, obj, owner)
+	}
+	if former == records.PhasesPending && memory.ID(records.Phases) == id {
+		// An earlier pass wrote the record, and did not write the status.
+		st.PhaseRecord = id
+		return nil
+	}
+	if err := p.announce(ctx, obj); err != nil {
+		return err
+	}
+	bodies, err := unmarked(objects, p.store.Reconciler)
+	if err != nil {
+		return err
+	}
+	parts, err := records.Encode(bodies)
+	if err == nil {
+		err = p.store.Records.Write(ctx, owner, records.Record{Kind: records.Phases, ID: id}, parts)
+	}
+	if err != nil {
+		return phasesError("record", err)
+	}
+	memory.SetID(records.Phases, id)
+	st.PhaseRecord = id
+	return p.replace(ctx, obj, owner, former)
+}
+
+// replace writes the status with a new record, and deletes the former one.
+func (p Phases) replace(ctx context.Context, obj components.Object, owner manifests.Owner, former string) error {
+	st, memory := obj.GetStatus(), p.memory(obj)
+	switch former {
+	case records.PhasesUnknown:
+		memory.AddUnlisted()
+		return nil
+	case "":
+		return nil
+	}
+	memory.AddUnnamed(records.Phases)
+	if err := p.store.Components.WriteStatus(ctx, obj, components.RefOf(st)); err != nil {
+		return err
+	}
+	return p.deleteUnnamed(ctx, memory, owner, st.PhaseRecord)
+}
+
+// announce adds the finalizer and writes a status with pending phases before the first record. So a deletion waits, and
+// looks for the record.
+func (p Phases) announce(ctx context.Context, obj components.Object) error {
+	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
+		return err
+	}
+	st := obj.GetStatus()
+	if st.PhaseRecord != "" {
+		return nil
+	}
+	st.PhaseRecord = records.PhasesPending
+	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
+}
+
+// End deletes the records of a component that has no phases, or is deleted.
+func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
+	st, memory := obj.GetStatus(), p.memory(obj)
+	if st.PhaseRecord == records.PhasesUnknown {
+		memory.AddUnlisted()
+		st.PhaseRecord = ""
+	}
+	if st.PhaseRecord == "" {
+		return p.deleteUnnamed(ctx, memory, owner, "")
+	}
+	if err := p.store.Records.Delete(ctx, owner, records.Phases, ""); err != nil {
+		return phasesError("delete the record of", err)
+	}
+	st.PhaseRecord = ""
+	return nil
+}
+
+// Recall returns the manifests that are applied while a component is deleted. hasDependents is set if its inventory has
+// entries. If the record is lost, the deletion goes on without it, and the event says so.
+func (p Phases) Recall(
+	ctx context.Context, obj components.Object, owner manifests.Owner, hasDependents bool,
+) (bodies []*unstructured.Unstructured, lost status.Event, err error) {
+	st := obj.GetStatus()
+	wasApplied := hasDependents || st.AppliedDigest != ""
+	if err := p.find(ctx, obj, owner, wasApplied); err != nil {
+		return nil, status.Event{}, err
+	}
+	switch st.PhaseRecord {
+	case "", records.PhasesPending, records.PhasesUnknown:
+		// A pending record may be incomplete. It is deleted at the end.
+		return nil, status.Event{}, nil
+	}
+	if !wasApplied {
+		// Nothing was ever applied, or the deletion is complete.
+		return nil, status.Event{}, nil
+	}
+	_, err = p.store.Records.Read(ctx, owner, records.Phases, st.PhaseRecord, &bodies)
+	if records.IsLost(err) || p.store.Records.Unreachable(ctx, owner, err) {
+		lost = status.Warning("PhasesLost", "what was to be applied while the component is deleted is not: "+err.Error())
+		// No event can be created in a namespace that is being deleted.
+		log.FromContext(ctx).Info(lost.Note)
+		// The next pass does not report it again.
+		st.PhaseRecord = records.PhasesPending
+		return nil, lost, nil
+	}
+	if err != nil {
+		return nil, status.Event{}, phasesError("read", err)
+	}
+	return bodies, status.Event{}, nil
+}
+
+// find enters the record that counts into the status if the status does not name it. It fails if Secrets cannot be
+// listed, unless their namespace is being deleted.
+func (p Phases) find(ctx context.Context, obj components.Object, owner manifests.Owner, wasApplied bool) error {
+	st := obj.GetStatus()
+	unknown := st.PhaseRecord == records.PhasesUnknown
+	if st.PhaseRecord != records.PhasesPending && !unknown || unknown && !wasApplied {
+		return nil
+	}
+	found, err := p.store.Records.List(ctx, owner)
+	if p.store.Records.Unreachable(ctx, owner, err) {
+		return nil
+	}
+	if err != nil {
+		failed := condition.Of(phasesError("find", err))
+		failed.Message += status.HintGiveUp
+		return failed
+	}
+	restorePhases(p.store.Records, st, found)
+	if unknown {
+		restorePinned(p.store.Records, st, found)
+	}
+	return nil
+}
+
+// deleteUnnamed deletes the records that the status does not name.
+func (p Phases) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
+	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Phases, named); err != nil {
+		return phasesError("delete a former record of", err)
+	}
+	return nil
+}
+
+func (p Phases) memory(obj client.Object) *records.Memory {
+	return &p.store.Memories.Of(client.ObjectKeyFromObject(obj)).Records
+}
+
+// PhasesID returns the id of the record of the objects of phases, empty without objects.
+func PhasesID(objects []manifests.Object) (string, error) {
+	if len(objects) == 0 {
+		return "", nil
+	}
+	parts := make([]string, 0, len(objects))
+	for _, o := range objects {
+		parts = append(parts, o.Key.String()+" "+o.Digest)
+	}
+	return manifests.Digest(parts)
+}
+
+// unmarked returns the manifests of objects without the labels and annotations of the reconciler.
+func unmarked(objects []manifests.Object, reconciler string) ([]*unstructured.Unstructured, error) {
+	bodies := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, o := range objects {
+		body, err := o.Unmarked(reconciler)
+		if err != nil {
+			return nil, err
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies, nil
+}
+
+func phasesError(action string, err error) error {
+	return records.Problem(action+" what is applied when the component is deleted", err)
+}

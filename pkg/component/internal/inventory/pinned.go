@@ -1,0 +1,133 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Pinned records pinned renderings: sets that a second rendering of the same inputs would change.
+type Pinned struct{ store *Store }
+
+// Pinned returns the records of pinned renderings.
+func (s *Store) Pinned() Pinned { return Pinned{s} }
+
+// Set is a rendering. It needs no record if ID is empty.
+type Set struct {
+	// ID is the id of the record.
+	ID string
+	// Note names the fields that a second rendering would change.
+	Note string
+	// ValuesLost is set if the rendering replaces a lost one: its values differ from the applied ones.
+	ValuesLost bool
+	// Manifests returns the manifests. It is called only if they are written.
+	Manifests func() ([]*unstructured.Unstructured, error)
+}
+
+// errFoundLate ends a pass that rendered before records could be listed. The next pass finds them.
+var errFoundLate = errors.New("it can be looked for only now")
+
+// Record records a rendering before anything of it is applied, and deletes former records.
+//
+// The status names the first record before it is written. So after a crash no record is unnamed, and if the named
+// record does not exist, nothing of it was applied. A later record is written before the status names it. So after a
+// crash the status names the former record, which was applied, and the garbage collection of the next process finds the
+// later one.
+func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
+	st, memory := obj.GetStatus(), p.memory(obj)
+	former := st.RenderedSet
+	if set.ID == "" {
+		return p.End(ctx, obj, owner)
+	}
+	if former == "" && st.PhaseRecord == records.PhasesUnknown {
+		// The lost status may have named a record with the applied values.
+		_, err := p.store.Records.ListKind(ctx, owner, records.Rendering)
+		return pinnedError("find", cmp.Or(err, errFoundLate))
+	}
+	if former == set.ID && memory.ID(records.Rendering) == set.ID {
+		return p.deleteUnnamed(ctx, memory, owner, set.ID)
+	}
+	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
+		return err
+	}
+	if former == "" {
+		if err := p.name(ctx, obj, set.ID); err != nil {
+			return err
+		}
+		return p.write(ctx, obj, owner, set)
+	}
+	if err := p.write(ctx, obj, owner, set); err != nil {
+		return err
+	}
+	memory.AddUnnamed(records.Rendering)
+	if former != set.ID {
+		if err := p.name(ctx, obj, set.ID); err != nil {
+			return err
+		}
+	}
+	return p.deleteUnnamed(ctx, memory, owner, set.ID)
+}
+
+// End deletes the records of a component whose rendering is not pinned, or that is deleted.
+func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
+	st := obj.GetStatus()
+	if st.RenderedSet == "" {
+		return p.deleteUnnamed(ctx, p.memory(obj), owner, "")
+	}
+	if err := p.store.Records.Delete(ctx, owner, records.Rendering, ""); err != nil {
+		return pinnedError("delete", err)
+	}
+	st.RenderedSet = ""
+	return nil
+}
+
+// write writes the record of a rendering.
+func (p Pinned) write(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
+	bodies, err := set.Manifests()
+	if err != nil {
+		return err
+	}
+	rec := records.Record{
+		Kind: records.Rendering, ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost,
+		Origin: records.OriginOf(obj.GetStatus()),
+	}
+	parts, err := records.Encode(bodies)
+	if err == nil {
+		err = p.store.Records.Write(ctx, owner, rec, parts)
+	}
+	if err != nil {
+		return pinnedError("record", err)
+	}
+	p.memory(obj).SetID(records.Rendering, set.ID)
+	return nil
+}
+
+// name writes a status that names a record.
+func (p Pinned) name(ctx context.Context, obj components.Object, id string) error {
+	st := obj.GetStatus()
+	st.RenderedSet = id
+	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
+}
+
+// deleteUnnamed deletes the records that the status does not name.
+func (p Pinned) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
+	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Rendering, named); err != nil {
+		return pinnedError("delete", err)
+	}
+	return nil
+}
+
+func (p Pinned) memory(obj client.Object) *records.Memory {
+	return &p.store.Memories.Of(client.ObjectKeyFromObject(obj)).Records
+}
+
+func pinnedError(action string, err error) error {
+	return records.Problem(action+" what was rendered", err)
+}

@@ -1,0 +1,269 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Recovery describes how to recover the inventory of a component.
+type Recovery struct {
+	Searcher Searcher
+	// DeletePolicy is the delete policy of objects that name none.
+	DeletePolicy metav1alpha1.DeletePolicy
+	// Namespace is the namespace of dependents whose manifest names none. Namespaces are further namespaces to search.
+	Namespace  string
+	Namespaces []string
+	// ManagedTypes are the managed types that the component declares, as the status has them.
+	ManagedTypes []string
+	// User is the impersonated user, empty without one.
+	User string
+	// AsOperator is set if the search acts as the operator, which can always list the components themselves.
+	AsOperator bool
+	// Remote is set if the dependents are in another cluster than the component. NamespaceGoes reports whether a namespace
+	// in their cluster is being deleted or does not exist.
+	Remote        bool
+	NamespaceGoes func(ctx context.Context, namespace string) bool
+}
+
+// Load returns the inventory of a component. An inventory that is lost or damaged is recovered and written before
+// anything is planned, so that no dependent is forgotten, and none is deleted for lack of a record. The event tells
+// where the search could not look; it is empty without a recovery. recovery is called only if it is needed.
+func (s *Store) Load(
+	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
+) ([]metav1alpha1.InventoryEntry, status.Event, error) {
+	if lines := s.memory(obj).fallback(obj.GetStatus()); lines != nil {
+		entries, err := metav1alpha1.ParseInventory(lines)
+		return entries, status.Event{}, err
+	}
+	recovery = sync.OnceValue(recovery)
+	entries, report, err := s.read(ctx, obj, owner, recovery)
+	if err != nil || report == nil {
+		return entries, status.Event{}, err
+	}
+	if entries, err = s.restore(ctx, obj, owner, plan.NewInventory(entries), recovery().ManagedTypes); err != nil {
+		return entries, status.Event{}, err
+	}
+	return entries, s.noteUnsearched(ctx, obj, owner, report), nil
+}
+
+// Read returns the inventory of a component like Load, and writes nothing.
+func (s *Store) Read(
+	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
+) ([]metav1alpha1.InventoryEntry, error) {
+	entries, _, err := s.read(ctx, obj, owner, recovery)
+	return entries, err
+}
+
+// read returns the recorded inventory, or a recovered inventory with the report of the search.
+func (s *Store) read(
+	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
+) ([]metav1alpha1.InventoryEntry, Report, error) {
+	lines, lost := s.lines(ctx, obj, owner)
+	if lost != nil && !records.IsLost(lost) {
+		return nil, nil, readError("cannot be read", lost)
+	}
+	recorded, err := metav1alpha1.ParseInventory(lines)
+	if err == nil && lost == nil && !s.isDamaged(obj) {
+		return recorded, nil, nil
+	}
+	r := recovery()
+	report, err := r.Searcher.Search(ctx, owner, r.DeletePolicy, namespacesOf(obj, r, recorded))
+	if err != nil {
+		return nil, nil, readError("is lost or damaged, and cannot be rebuilt from the owner labels", err)
+	}
+	if err := s.checkReport(ctx, obj, owner, r, report); err != nil {
+		return nil, nil, err
+	}
+	found := report.entries()
+	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(recorded), "found", len(found))
+	inventory := plan.NewInventory(found)
+	for _, e := range recorded {
+		inventory[plan.KeyOf(e)] = e
+	}
+	return sorted(inventory), report, nil
+}
+
+// namespacesOf returns the namespaces that the dependents of a component may be in, as far as it is known.
+func namespacesOf(obj components.Object, r Recovery, recorded []metav1alpha1.InventoryEntry) []string {
+	namespaces := append([]string{obj.GetNamespace(), obj.GetStatus().TargetNamespace, r.Namespace}, r.Namespaces...)
+	for _, e := range recorded {
+		namespaces = append(namespaces, e.Namespace)
+	}
+	slices.Sort(namespaces)
+	return slices.DeleteFunc(slices.Compact(namespaces), func(namespace string) bool { return namespace == "" })
+}
+
+// readError returns the condition error of an inventory that could not be read.
+func readError(what string, err error) error {
+	if condition.Interrupted(err) {
+		return err
+	}
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("the recorded inventory %s: %v", what, err),
+	}
+}
+
+// checkReport refuses the result of a search that could list no type at all in the namespace of the dependents: all of
+// them would be left behind without notice. A deletion goes on if that namespace is being deleted, or if the namespace
+// of the component is, because the missing rights were deleted with it. Rights in another cluster are not.
+func (s *Store) checkReport(
+	ctx context.Context, obj components.Object, owner manifests.Owner, r Recovery, report Report,
+) error {
+	if r.AsOperator {
+		report = report.without(owner.Component().GroupKind())
+	}
+	deleting := !obj.GetDeletionTimestamp().IsZero()
+	if report.listedAny(r.Namespace) || deleting && (r.NamespaceGoes(ctx, r.Namespace) ||
+		!r.Remote && s.Records.NamespaceGoes(ctx, obj.GetNamespace())) {
+		return nil
+	}
+	where := "in the namespace " + r.Namespace
+	if r.Namespace == "" {
+		where = "anywhere"
+	}
+	refused := fmt.Sprint(report.refusal(r.Namespace))
+	advice := rights.Advice(refused, r.User, "allow that user to list the types of the dependents there")
+	message := fmt.Sprintf("the recorded inventory is lost or damaged, and cannot be rebuilt from the owner labels, "+
+		"because no type of dependents may be listed %s, such as: %v; %s", where, refused, advice)
+	switch {
+	case deleting:
+		message += status.HintGiveUp
+	case obj.GetStatus().Reconciler == "":
+		message += "; or remove the operator's finalizer from the component, which then goes on without: " +
+			"what is not rendered any more stays, with its label"
+	}
+	return &condition.Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
+}
+
+// restore writes a recovered inventory into the status, together with the entries and other records that Secrets have.
+// The status must be written before any other write of the pass, because after that nothing shows that it was lost.
+func (s *Store) restore(
+	ctx context.Context, obj components.Object, owner manifests.Owner, recovered plan.Inventory, managed []string,
+) ([]metav1alpha1.InventoryEntry, error) {
+	st := obj.GetStatus()
+	if err := s.restoreOthers(ctx, st, owner); err != nil {
+		return nil, err
+	}
+	secrets, err := s.addUnnamed(ctx, owner, recovered)
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, readError("is lost or damaged, and what is left of it cannot be found", err)
+	}
+	if len(st.ManagedTypes) == 0 {
+		st.ManagedTypes = managed
+	}
+	entries, recorded := sorted(recovered), components.RefOf(st)
+	if err := s.enterRecovered(ctx, obj, entries, len(secrets) > 0); err != nil {
+		return nil, err
+	}
+	noRecords := st.PhaseRecord == "" && st.RenderedSet == "" && st.InventoryRecord == nil
+	if len(entries) == 0 && noRecords && recorded.Empty() {
+		// Nothing is lost if the pass ends without a write of the status.
+		return entries, nil
+	}
+	if err := s.Components.WriteStatus(ctx, obj, recorded); err != nil {
+		return nil, err
+	}
+	if !s.isDamaged(obj) {
+		s.setStale(obj, secrets)
+	}
+	return entries, nil
+}
+
+// enterRecovered enters a recovered inventory into the status, after the finalizer was added. hasSecrets is set if
+// there are Secrets of inventories; then the status says so, and a deletion looks for them.
+func (s *Store) enterRecovered(
+	ctx context.Context, obj components.Object, entries []metav1alpha1.InventoryEntry, hasSecrets bool,
+) error {
+	st := obj.GetStatus()
+	if len(entries) > 0 && obj.GetDeletionTimestamp().IsZero() {
+		if err := s.Components.AddFinalizer(ctx, obj); err != nil {
+			return err
+		}
+	}
+	recorded, named := components.RefOf(st), st.InventoryRecord
+	if hasSecrets || recorded.Secrets().Name != "" {
+		st.InventoryRecord = &metav1alpha1.InventoryRecord{}
+	}
+	if err := s.Write(ctx, obj, recorded, entries); err != nil {
+		if named != nil {
+			st.InventoryRecord = named
+		}
+		return err
+	}
+	st.Reconciler = s.Reconciler
+	return nil
+}
+
+// addUnnamed adds to a recovered inventory the entries of the inventory in Secrets that was written last: the lost or
+// edited status may not name it. It returns the Secrets of all inventories. Objects that were created again since, with
+// another UID, stay as they were found.
+func (s *Store) addUnnamed(
+	ctx context.Context, owner manifests.Owner, recovered plan.Inventory,
+) ([]metav1.PartialObjectMetadata, error) {
+	secrets, err := s.Records.ListKind(ctx, owner, records.Inventory)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := s.Records.ReadLatestInventory(ctx, owner, secrets)
+	if err != nil && !records.IsLost(err) {
+		return nil, err
+	}
+	// Objects whose lines cannot be parsed were found by their labels.
+	entries, _ := metav1alpha1.ParseInventory(lines)
+	for _, e := range entries {
+		found, ok := recovered[plan.KeyOf(e)]
+		if ok && found.UID != e.UID {
+			continue
+		}
+		if ok {
+			// The record may be older than the object.
+			e.DeletePolicy = found.DeletePolicy
+		}
+		recovered[plan.KeyOf(e)] = e
+	}
+	return secrets, nil
+}
+
+// setStale marks Secrets of inventories as stale, except those that the status names.
+func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMetadata) {
+	memory := s.memory(obj)
+	if named := memory.lookup(obj.GetStatus()); named != nil {
+		secrets = slices.DeleteFunc(secrets, records.HasID(named.id))
+	}
+	if len(secrets) > 0 {
+		memory.Records.SetStale(secrets)
+	}
+}
+
+// noteUnsearched returns the event that tells where a search could not look, and an empty one if it looked everywhere.
+// A deletion repeats it until its end (see Memory.Unsearched), because afterwards nobody searches again.
+func (s *Store) noteUnsearched(
+	ctx context.Context, obj components.Object, owner manifests.Owner, report Report,
+) status.Event {
+	unsearched := report.unsearched()
+	if unsearched == "" {
+		return status.Event{}
+	}
+	note := "the recorded inventory was lost or damaged, and rebuilt from owner labels; " + unsearched +
+		"; find what it lacks by the label " + s.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()
+	log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "unsearched", unsearched)
+	if !obj.GetDeletionTimestamp().IsZero() {
+		s.memory(obj).setUnsearched(note)
+	}
+	return status.Warning("InventoryIncomplete", note)
+}

@@ -1,0 +1,351 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var configMaps = discovery.Resource{
+	GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true,
+}
+
+// search implements Searcher.
+type search struct {
+	report     Report
+	err        error
+	namespaces []string
+}
+
+func (s *search) Search(
+	_ context.Context, _ manifests.Owner, _ metav1alpha1.DeletePolicy, namespaces []string,
+) (Report, error) {
+	s.namespaces = namespaces
+	return s.report, s.err
+}
+
+func (s *search) recovery() Recovery {
+	return Recovery{
+		Searcher: s, Namespace: "target", Namespaces: []string{"more", "shop"}, ManagedTypes: []string{"Gadget.example.com"},
+		NamespaceGoes: func(_ context.Context, namespace string) bool { return namespace == "ending" },
+	}
+}
+
+func everything(found ...metav1alpha1.InventoryEntry) *search {
+	return &search{report: Report{{resource: configMaps, everywhere: true, entries: found}}}
+}
+
+func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
+	three := entries(3)
+	for name, lose := range map[string]func(*cluster){
+		"where lines were removed": func(c *cluster) {
+			c.edit(func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] })
+		},
+		"where the whole status was removed": func(c *cluster) {
+			c.edit(func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			if err := c.store.Components.AddFinalizer(t.Context(), c.load()); err != nil {
+				t.Fatal(err)
+			}
+			c.write(three)
+			c.restart()
+			lose(c)
+			searching := everything(three...)
+			p := c.load()
+			got, event, err := c.store.Load(t.Context(), p, c.owner(), searching.recovery)
+			if err != nil || len(got) != 3 || event.Reason != "" {
+				t.Fatalf("got %d entries, event %v: %v", len(got), event, err)
+			}
+			if want := []string{"more", "shop", "target"}; !slices.Equal(searching.namespaces, want) {
+				t.Errorf("searched %q", searching.namespaces)
+			}
+			stored := c.load()
+			if len(stored.Status.Inventory) != 3 || c.store.isDamaged(stored) || len(stored.Status.ManagedTypes) != 1 {
+				t.Errorf("the stored status has %d lines, types %q", len(stored.Status.Inventory), stored.Status.ManagedTypes)
+			}
+			c.statuses = 0
+			got, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery)
+			if err != nil || len(got) != 3 || c.statuses > 0 {
+				t.Errorf("the next pass: %d entries, %d writes: %v", len(got), c.statuses, err)
+			}
+		})
+	}
+}
+
+func TestALostInventoryIsRecoveredFromUnnamedSecrets(t *testing.T) {
+	c := newCluster(t)
+	recorded := entries(3000)
+	recorded[0].DeletePolicy = metav1alpha1.DeletePolicy("Orphan")
+	p := c.write(recorded)
+	c.restart()
+	c.edit(func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} })
+	changed, again := recorded[0], recorded[1]
+	changed.DeletePolicy, again.UID = "", "new"
+	p = c.load()
+	got, _, err := c.store.Load(t.Context(), p, c.owner(), everything(changed, again).recovery)
+	if err != nil || len(got) != 3000 {
+		t.Fatalf("got %d entries: %v", len(got), err)
+	}
+	byName := map[string]metav1alpha1.InventoryEntry{}
+	for _, e := range got {
+		byName[e.Name] = e
+	}
+	if e := byName[changed.Name]; e.DeletePolicy != "" || e.Digest == "" {
+		t.Errorf("an object with another policy: %+v", e)
+	}
+	if e := byName[again.Name]; e.UID != "new" {
+		t.Errorf("an object that was created again: %+v", e)
+	}
+	if err := c.store.DeleteStale(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range c.secretsOf(records.Inventory) {
+		if !components.RefOf(&p.Status).Names(name) {
+			t.Errorf("Secret %s is left", name)
+		}
+	}
+}
+
+func TestNothingIsWrittenForAComponentThatNeverHadAnything(t *testing.T) {
+	c := newCluster(t)
+	c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
+	c.statuses = 0
+	got, _, err := c.store.Load(t.Context(), c.load(), c.owner(), everything().recovery)
+	if err != nil || len(got) != 0 || c.statuses > 0 {
+		t.Errorf("%d entries, %d writes: %v", len(got), c.statuses, err)
+	}
+}
+
+func TestReadWritesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
+	c.statuses = 0
+	got, err := c.store.Read(t.Context(), c.load(), c.owner(), everything(entries(2)...).recovery)
+	if err != nil || len(got) != 2 || c.statuses > 0 {
+		t.Errorf("%d entries, %d writes: %v", len(got), c.statuses, err)
+	}
+}
+
+func TestWhatASearchCouldNotReachIsReported(t *testing.T) {
+	refused := listing{resource: discovery.Resource{
+		GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Namespaced: true,
+	}, refused: errors.New("forbidden")}
+	for _, deleting := range []bool{false, true} {
+		c := newCluster(t)
+		c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
+		searching := everything(entries(1)...)
+		searching.report = append(searching.report, refused)
+		p := c.load()
+		if deleting {
+			p.Finalizers, p.DeletionTimestamp = []string{"example.com/other"}, new(metav1.NewTime(start))
+			if err := c.server.Update(t.Context(), withFinalizer(c.load())); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.server.Delete(t.Context(), c.load()); err != nil {
+				t.Fatal(err)
+			}
+			p = c.load()
+		}
+		_, event, err := c.store.Load(t.Context(), p, c.owner(), searching.recovery)
+		if err != nil || event.Reason != "InventoryIncomplete" || !strings.Contains(event.Note, "pods") {
+			t.Errorf("got event %v: %v", event, err)
+		}
+		if got := c.memories.Of(app).Unsearched(); (got != "") != deleting {
+			t.Errorf("deleting %t: the deletion says %q", deleting, got)
+		}
+	}
+}
+
+func withFinalizer(p *part) *part {
+	p.Finalizers = []string{"example.com/other"}
+	return p
+}
+
+func TestASearchThatSawNothingIsRefused(t *testing.T) {
+	refusal := errors.New(`User "op" cannot list resource "configmaps"`)
+	blind := &search{report: Report{{resource: configMaps, refused: refusal}}}
+	now := metav1.NewTime(start)
+	for _, test := range []struct {
+		name     string
+		change   func(*part, *Recovery, *cluster)
+		accepted bool
+		message  string
+	}{
+		{"where all is forbidden", func(*part, *Recovery, *cluster) {}, false, "in the namespace target"},
+		{
+			"where nothing but the components themselves is seen",
+			func(_ *part, r *Recovery, _ *cluster) {
+				part := discovery.Resource{
+					GroupVersionResource: partGVK.GroupVersion().WithResource("parts"), Kind: partGVK.Kind, Namespaced: true,
+				}
+				r.AsOperator, r.Searcher = true, &search{report: append(Report{{resource: part, everywhere: true}}, blind.report...)}
+			}, false, "in the namespace target",
+		},
+		{"without a namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false, "may be listed anywhere"},
+		{"in a deletion", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "give the dependents up"},
+		{
+			"but not in a deletion where the namespace of the dependents goes",
+			func(p *part, r *Recovery, _ *cluster) { p.DeletionTimestamp, r.Namespace = &now, "ending" }, true, "",
+		},
+		{
+			"but not in a deletion where the namespace of the component goes",
+			func(p *part, _ *Recovery, c *cluster) { p.DeletionTimestamp, c.ending = &now, []string{"shop"} }, true, "",
+		},
+		{
+			"in a deletion where that is in another cluster",
+			func(p *part, r *Recovery, c *cluster) {
+				p.DeletionTimestamp, c.ending, r.Remote = &now, []string{"shop"}, true
+			},
+			false, "give the dependents up",
+		},
+		{
+			"where the status is gone, with another way out",
+			func(p *part, _ *Recovery, _ *cluster) { p.Status = metav1alpha1.Status{} }, false, "goes on without",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCluster(t)
+			p, r := c.load(), blind.recovery()
+			p.Status.Reconciler = reconciler
+			test.change(p, &r, c)
+			report, _ := r.Searcher.Search(t.Context(), c.owner(), "", nil)
+			err := c.store.checkReport(t.Context(), p, c.owner(), r, report)
+			if (err == nil) != test.accepted || err != nil && !strings.Contains(err.Error(), test.message) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
+	c := newCluster(t)
+	c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
+	failing := &search{err: errors.New("discovery failed")}
+	_, _, err := c.store.Load(t.Context(), c.load(), c.owner(), failing.recovery)
+	if problem := condition.Of(err); problem == nil || problem.Terminal || !strings.Contains(problem.Message, "discovery failed") {
+		t.Errorf("got %v", err)
+	}
+	p := c.write(entries(3000))
+	c.restart()
+	c.Refuse = func(string, string) error { return later() }
+	if _, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery); condition.Of(err).Terminal {
+		t.Errorf("got %v", err)
+	}
+	c.Refuse = nil
+	p.Status.InventoryRecord.Name = "inventory-of-another"
+	if _, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) {
+		t.Errorf("a name of another component: %v", err)
+	}
+	p = c.load()
+	p.Status.InventoryDigest = "edited"
+	if lines, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) || len(lines) != 3000 {
+		t.Errorf("another digest: %v, %d lines", err, len(lines))
+	}
+	c.ending, c.Refuse = []string{"shop"}, func(string, string) error { return forbidden() }
+	if _, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) {
+		t.Errorf("in a namespace that is being deleted: %v", err)
+	}
+}
+
+// types are the served types of a cluster.
+type served []discovery.Resource
+
+func (s served) Resources(_ context.Context, verbs ...string) ([]discovery.Resource, error) {
+	if !slices.Equal(verbs, []string{"list", "delete"}) {
+		return nil, errors.New("other verbs are wanted")
+	}
+	return s, nil
+}
+
+func TestDependentsAreFoundByLabelAndAnnotation(t *testing.T) {
+	owner := manifests.Owner{Cluster: "here", Reconciler: reconciler, Namespace: "shop", Name: "app"}
+	definitions := discovery.Resource{GroupVersionResource: schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	}, Kind: "CustomResourceDefinition"}
+	object := func(name string, annotations map[string]string) *metav1.PartialObjectMetadata {
+		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name)}}
+		m.Labels = map[string]string{reconciler + "/" + manifests.LabelOwnerID: owner.ID()}
+		m.Annotations = map[string]string{reconciler + "/" + manifests.AnnotationOwnerID: owner.String()}
+		maps.Copy(m.Annotations, annotations)
+		return m
+	}
+	metadata := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
+	metadata.PrependReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		list := &metav1.List{}
+		add := func(objects ...*metav1.PartialObjectMetadata) {
+			for _, o := range objects {
+				list.Items = append(list.Items, runtime.RawExtension{Object: o})
+			}
+		}
+		switch resource, namespace := a.GetResource().Resource, a.GetNamespace(); {
+		case resource == "configmaps":
+			add(
+				object("plain", nil),
+				object("phase", map[string]string{reconciler + "/" + manifests.AnnotationPhase: string(manifests.PhasePreDelete)}),
+				object("copied", map[string]string{reconciler + "/" + manifests.AnnotationOwnerID: "another"}),
+			)
+		case resource == "customresourcedefinitions":
+			add(object("gadgets.example.com", nil))
+		case namespace != "shop":
+			return true, nil, forbidden()
+		default:
+			add(object("inside", nil))
+		}
+		return true, list, nil
+	})
+	whole := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	whole.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"spec": map[string]any{"group": "example.com", "names": map[string]any{"kind": "Gadget"}},
+		}}, nil
+	})
+	pods, nodes := configMaps, configMaps
+	pods.Resource, pods.Kind = "pods", "Pod"
+	nodes.Resource, nodes.Kind, nodes.Namespaced = "nodes", "Node", false
+	s := LabelSearch{Discovery: served{configMaps, definitions, nodes, pods}, Metadata: metadata, Dynamic: whole}
+	report, err := s.Search(t.Context(), owner, "Orphan", []string{"other", "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]metav1alpha1.InventoryEntry{}
+	for _, e := range report.entries() {
+		found[e.Name] = e
+	}
+	want := []string{"gadgets.example.com", "inside", "phase", "plain"}
+	if names := slices.Sorted(maps.Keys(found)); !slices.Equal(names, want) {
+		t.Errorf("found %q", names)
+	}
+	if found["phase"].Phase != string(manifests.PhasePreDelete) || found["plain"].Phase != "" {
+		t.Errorf("phases: %q and %q", found["phase"].Phase, found["plain"].Phase)
+	}
+	if defined := found["gadgets.example.com"]; !defined.Guarded || len(defined.Types) != 1 {
+		t.Errorf("the definition: %+v", defined)
+	}
+	const unsearched = "not listed, because that is forbidden: nodes; listed in shop only: pods"
+	if got := report.unsearched(); got != unsearched {
+		t.Errorf("unsearched is %q", got)
+	}
+}

@@ -1,0 +1,163 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// parallelLists bounds the concurrent requests of a search.
+const parallelLists = 8
+
+// Searcher finds the dependents of an owner without a record of them.
+type Searcher interface {
+	// Search returns the dependents of an owner, and where it looked. Types that cannot be listed in all namespaces at
+	// once are listed in each of the given namespaces. fallback is the delete policy of objects that name none. The error
+	// means that dependents may be missing.
+	Search(
+		ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, namespaces []string,
+	) (Report, error)
+}
+
+// LabelSearch finds the objects with the label and the annotation of an owner in a cluster, in all types that can be
+// listed and deleted. A group whose discovery fails is an error: its dependents would be missing in the inventory, and
+// would never be deleted.
+type LabelSearch struct {
+	// Discovery reads the types that are served.
+	Discovery interface {
+		Resources(ctx context.Context, verbs ...string) ([]discovery.Resource, error)
+	}
+	// Metadata and Dynamic are the clients of an identity.
+	Metadata metadata.Interface
+	Dynamic  dynamic.Interface
+}
+
+// Search implements Searcher.
+func (s LabelSearch) Search(
+	ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, namespaces []string,
+) (Report, error) {
+	resources, err := s.Discovery.Resources(ctx, "list", "delete")
+	if err != nil {
+		return nil, err
+	}
+	found, errs := make([]Report, len(resources)), make([]error, len(resources))
+	slots := make(chan struct{}, parallelLists)
+	var wg sync.WaitGroup
+	for i, r := range resources {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			found[i], errs[i] = s.searchType(ctx, owner, r, fallback, namespaces)
+		})
+	}
+	wg.Wait()
+	return slices.Concat(found...), errors.Join(errs...)
+}
+
+// searchType finds the dependents of a type. A type that does not support lists has none.
+func (s LabelSearch) searchType(
+	ctx context.Context, owner manifests.Owner, r discovery.Resource, fallback metav1alpha1.DeletePolicy,
+	namespaces []string,
+) (Report, error) {
+	listed, items, err := s.list(ctx, owner, r, namespaces)
+	if apierrors.IsMethodNotSupported(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	prefix := owner.Reconciler + "/"
+	for i := range items {
+		item := &items[i]
+		// Controllers copy labels to the objects that they create, so the label alone is no proof.
+		if item.Annotations[prefix+manifests.AnnotationOwnerID] != owner.String() {
+			continue
+		}
+		entry := metav1alpha1.InventoryEntry{
+			Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: item.Namespace, Name: item.Name, UID: item.UID,
+			Phase: deletionPhase(item.Annotations[prefix+manifests.AnnotationPhase]),
+		}
+		live := metav1alpha1.DeletePolicy(item.Annotations[prefix+manifests.AnnotationDeletePolicy])
+		entry.DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), live, fallback)
+		// It is not known whether there is a guard. The removal of a guard that does not exist has no effect.
+		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
+		if entry.Types, err = s.definedTypes(ctx, r.GroupVersionResource, item.Name); err != nil {
+			return nil, err
+		}
+		listed.entries = append(listed.entries, entry)
+	}
+	return Report{listed}, nil
+}
+
+// list lists the objects of a type with an owner's label, in all namespaces, or else in those of the given namespaces
+// where that is allowed.
+func (s LabelSearch) list(
+	ctx context.Context, owner manifests.Owner, r discovery.Resource, namespaces []string,
+) (listing, []metav1.PartialObjectMetadata, error) {
+	listed := listing{resource: r}
+	selector := metav1.ListOptions{LabelSelector: owner.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()}
+	list, err := s.Metadata.Resource(r.GroupVersionResource).List(ctx, selector)
+	switch {
+	case err == nil:
+		listed.everywhere = true
+		return listed, list.Items, nil
+	case !apierrors.IsForbidden(err):
+		return listed, nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
+	}
+	listed.refused = err
+	if !r.Namespaced {
+		return listed, nil, nil
+	}
+	var found []metav1.PartialObjectMetadata
+	for _, namespace := range namespaces {
+		list, err := s.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, selector)
+		switch {
+		case err == nil:
+			listed.namespaces = append(listed.namespaces, namespace)
+			found = append(found, list.Items...)
+		case !apierrors.IsForbidden(err):
+			return listed, nil, fmt.Errorf("list %s in %s: %w", r.GroupResource(), namespace, err)
+		}
+	}
+	return listed, found, nil
+}
+
+// deletionPhase returns the phase of a deletion that an annotation names, and an empty string for other phases.
+func deletionPhase(annotation string) string {
+	switch phase := manifests.Phase(annotation); phase {
+	case manifests.PhasePreDelete, manifests.PhasePostDelete:
+		return annotation
+	case manifests.PhaseApply:
+	}
+	return ""
+}
+
+// definedTypes returns the types that a live definition defines. A deletion of the definition needs them to protect the
+// instances.
+func (s LabelSearch) definedTypes(ctx context.Context, gvr schema.GroupVersionResource, name string) ([]string, error) {
+	if gvr.Group != "apiextensions.k8s.io" && gvr.Group != "apiregistration.k8s.io" {
+		return nil, nil
+	}
+	obj, err := s.Dynamic.Resource(gvr).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get %s %s: %w", gvr.GroupResource(), name, err)
+	}
+	var types []string
+	for _, t := range manifests.ManagedTypes(obj) {
+		types = append(types, t.String())
+	}
+	return types, nil
+}

@@ -1,0 +1,325 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// maxInventory bounds the text of an inventory, in bytes.
+const maxInventory = 16 << 20
+
+// writtenSize is the growth of the line of an entry when its object is written: UID, digest, hash and revision.
+const writtenSize = 90
+
+// Options configure a Store. All fields are required.
+type Options struct {
+	// Reconciler is the name of the reconciler.
+	Reconciler string
+	// StatusBytes is the size of the largest inventory that is written into a status.
+	StatusBytes int
+	Components  *components.Store
+	Owners      *components.Owners
+	Records     *records.Store
+	// Memories holds the memory of each component.
+	Memories Memories
+}
+
+// Store reads and writes the inventories of components. Its methods change the status of the component that they are
+// called with; the caller writes it, unless a method says that it does. It is safe for concurrent use for different
+// components.
+type Store struct{ Options }
+
+// NewStore returns a store.
+func NewStore(o Options) *Store { return &Store{o} }
+
+func (s *Store) memory(obj components.Object) *Memory {
+	return s.Memories.Of(client.ObjectKeyFromObject(obj))
+}
+
+func (s *Store) isDamaged(obj components.Object) bool {
+	return components.Damaged(obj, components.Finalizer(s.Reconciler))
+}
+
+// Recorded returns the entries of the recorded inventory that can be read. It recovers nothing.
+func (s *Store) Recorded(
+	ctx context.Context, obj components.Object, owner manifests.Owner,
+) ([]metav1alpha1.InventoryEntry, error) {
+	lines, err := s.lines(ctx, obj, owner)
+	if err != nil && !records.IsLost(err) {
+		return nil, err
+	}
+	return metav1alpha1.ParseInventory(lines)
+}
+
+// lines returns the lines of the recorded inventory, from the status, the cache, or the Secrets that the status names.
+// The error is a records.LostError if the record is lost or has another digest; in the latter case the lines are
+// returned as well.
+func (s *Store) lines(ctx context.Context, obj components.Object, owner manifests.Owner) ([]string, error) {
+	st, memory := obj.GetStatus(), s.memory(obj)
+	if !st.HasInventoryRecord() {
+		return st.Inventory, nil
+	}
+	if known := memory.lookup(st); known != nil {
+		return known.lines, nil
+	}
+	secrets := *st.InventoryRecord
+	id, ok := strings.CutPrefix(secrets.Name, records.NamePrefix(records.Inventory, owner.ID(), ""))
+	if !ok || secrets.Namespace != s.Records.NamespaceOf(owner) {
+		return nil, lost("Secret %s/%s-0, which the status names, is no record of this component",
+			secrets.Namespace, secrets.Name)
+	}
+	lines, err := records.ReadInventory(ctx, s.Records.Get, secrets)
+	if s.Records.Unreachable(ctx, owner, err) {
+		return nil, lost("%v", err)
+	}
+	if err != nil {
+		return lines, err
+	}
+	if components.InventoryDigest(lines) != st.InventoryDigest {
+		return lines, lost("the inventory in Secret %s/%s-0 is not the recorded one", secrets.Namespace, secrets.Name)
+	}
+	memory.setCurrent(cached{secrets: secrets, id: id, digest: st.InventoryDigest, lines: lines})
+	return lines, nil
+}
+
+func lost(format string, args ...any) error {
+	return &records.LostError{Cause: fmt.Sprintf(format, args...)}
+}
+
+// Write enters an inventory into the status of a component. If the inventory needs Secrets, or no longer needs them, it
+// writes the Secrets, and adds the finalizer before. recorded is the inventory of the stored status. The caller must
+// write the status. If Write fails, the inventory of the status is unchanged.
+func (s *Store) Write(
+	ctx context.Context, obj components.Object, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
+) error {
+	st := obj.GetStatus()
+	before := *st
+	if err := s.enter(obj, entries); err != nil {
+		return err
+	}
+	err := s.writeSecrets(ctx, obj, recorded)
+	if err == nil {
+		return nil
+	}
+	inSecrets := st.HasInventoryRecord()
+	st.Inventory, st.InventoryRecord, st.InventoryDigest = before.Inventory, before.InventoryRecord, before.InventoryDigest
+	if inSecrets && st.InventoryRecord == nil {
+		// Some Secrets may exist, and a deletion has to look for them.
+		st.InventoryRecord = &metav1alpha1.InventoryRecord{}
+	}
+	if apierrors.IsForbidden(err) && !obj.GetDeletionTimestamp().IsZero() {
+		if s.fallBack(obj, entries, func() bool { return s.namespaceGoes(ctx, obj, err) }) {
+			return nil
+		}
+	}
+	return s.writeError(obj, err)
+}
+
+// enter enters an inventory into the status of a component, and the digest that guards it: its lines, or the name of
+// Secrets that writeSecrets writes. The status is unchanged if it has the inventory already. The error is terminal if
+// the inventory is too large for a record.
+func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEntry) error {
+	lines, size := linesOf(entries)
+	if size > maxInventory {
+		return &condition.Error{
+			Reason: metav1alpha1.ReasonInvalidManifests, Terminal: true,
+			Message: fmt.Sprintf("the record of %d dependents takes %d bytes, and no record may take more than %d; "+
+				"make several components of them", len(entries), size, maxInventory),
+		}
+	}
+	st, digest := obj.GetStatus(), components.InventoryDigest(lines)
+	limit := s.StatusBytes
+	if st.HasInventoryRecord() {
+		// An inventory in Secrets returns to the status only if it is much smaller, so that it does not alternate.
+		limit /= 2
+	}
+	if size <= max(limit, 0) {
+		enterLines(st, lines, digest)
+		return nil
+	}
+	if st.HasInventoryRecord() && st.InventoryDigest == digest {
+		return nil
+	}
+	return s.enterSecrets(obj, lines, digest)
+}
+
+// linesOf returns the lines of an inventory, and their size in bytes when all objects are written.
+func linesOf(entries []metav1alpha1.InventoryEntry) (lines []string, size int) {
+	lines = make([]string, 0, len(entries))
+	for _, e := range entries {
+		line := e.String()
+		lines = append(lines, line)
+		size += len(line)
+		if e.UID == "" {
+			size += writtenSize
+		}
+	}
+	return lines, size
+}
+
+// enterLines enters the lines of an inventory into a status.
+func enterLines(st *metav1alpha1.Status, lines []string, digest string) {
+	st.Inventory, st.InventoryDigest = lines, digest
+	if st.HasInventoryRecord() {
+		st.InventoryRecord = &metav1alpha1.InventoryRecord{}
+	}
+}
+
+// enterSecrets enters the name of the Secrets that an inventory is to be written to. The name depends on the version of
+// the component, so that no two records have the same name: the deletion of a former record never meets a later one.
+func (s *Store) enterSecrets(obj components.Object, lines []string, digest string) error {
+	parts, err := records.Encode(lines)
+	if err != nil {
+		return err
+	}
+	id, err := manifests.Digest([]string{obj.GetResourceVersion(), digest})
+	if err != nil {
+		return err
+	}
+	owner := s.Owners.Known(client.ObjectKeyFromObject(obj))
+	secrets := metav1alpha1.InventoryRecord{
+		Namespace: s.Records.NamespaceOf(owner), Name: records.NamePrefix(records.Inventory, owner.ID(), id),
+		Parts: int32(len(parts)),
+	}
+	st := obj.GetStatus()
+	st.Inventory, st.InventoryRecord, st.InventoryDigest = nil, &secrets, digest
+	s.memory(obj).setNext(pending{
+		cached: cached{secrets: secrets, id: id, digest: digest, lines: lines}, parts: parts,
+	})
+	return nil
+}
+
+// writeSecrets writes the Secrets that a status names, before the status is written. All other Secrets of inventories
+// are stale when it is.
+func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorded components.InventoryRef) error {
+	st := obj.GetStatus()
+	if components.RefOf(st).Secrets() == recorded.Secrets() {
+		return nil
+	}
+	owner, err := s.Owners.Of(ctx, obj)
+	if err != nil {
+		return err
+	}
+	former, err := s.Records.ListKind(ctx, owner, records.Inventory)
+	if err != nil {
+		return err
+	}
+	if !st.HasInventoryRecord() {
+		s.memory(obj).setNext(pending{former: former})
+		return nil
+	}
+	next := s.memory(obj).nextOf(st)
+	if next == nil {
+		return fmt.Errorf("the content of Secret %s/%s-0 is unknown", st.InventoryRecord.Namespace, st.InventoryRecord.Name)
+	}
+	if err := s.Components.AnnounceRecord(ctx, obj, recorded); err != nil {
+		return err
+	}
+	next.former = slices.DeleteFunc(former, records.HasID(next.id))
+	s.memory(obj).setNext(*next)
+	rec := records.Record{Kind: records.Inventory, ID: next.id, After: recorded.ID()}
+	return s.Records.Write(ctx, owner, rec, next.parts)
+}
+
+// writeError returns the condition error of an inventory that could not be written.
+func (s *Store) writeError(obj components.Object, err error) error {
+	if condition.Interrupted(err) {
+		return err
+	}
+	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return fmt.Errorf("write the inventory, which takes too much for the status: %w", err)
+	}
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonForbidden, Terminal: true,
+		Message: fmt.Sprintf("the inventory takes too much for the status, and cannot be written to Secrets: %v; "+
+			"allow the operator to get, list, create, patch and delete Secrets in the namespace %s, "+
+			"or make several components", err, s.Records.NamespaceOf(s.Owners.Known(client.ObjectKeyFromObject(obj)))),
+	}
+}
+
+// DeleteStale deletes the Secrets of stale inventories. The caller calls it at the end of a pass. If it fails, a later
+// call tries again.
+func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
+	if err := s.markStale(ctx, obj); err != nil {
+		return err
+	}
+	return s.Records.DeleteStale(ctx, &s.memory(obj).Records)
+}
+
+// markStale decides about the unnamed Secrets of inventories that the garbage collection found. A Secret is stale if it
+// was written to replace another inventory than the one that the status names now: a crash left it. Otherwise another
+// operator process may be about to name it, and it is deleted after the next inventory is written. If the recorded
+// inventory is lost, all Secrets are needed to recover it.
+func (s *Store) markStale(ctx context.Context, obj components.Object) error {
+	st, memory := obj.GetStatus(), s.memory(obj)
+	recorded, unnamed := components.RefOf(st), memory.Records.UnnamedInventories()
+	isKnown := !st.HasInventoryRecord() || memory.lookup(st) != nil
+	if len(unnamed) == 0 || recorded.Empty() || !isKnown || s.isDamaged(obj) {
+		return nil
+	}
+	if err := s.Components.Confirm(ctx, obj, recorded); err != nil {
+		return fmt.Errorf("confirm the component: %w", err)
+	}
+	memory.Records.MarkStale(unnamed, func(secret metav1.Object) bool {
+		after := s.Records.After(secret)
+		return after != "" && after != recorded.ID() && !recorded.Names(secret.GetName())
+	})
+	return nil
+}
+
+// DeleteAll deletes the Secrets of all inventories of a component that has no dependents left.
+func (s *Store) DeleteAll(ctx context.Context, obj components.Object, owner manifests.Owner) error {
+	if obj.GetStatus().InventoryRecord == nil {
+		return nil
+	}
+	if err := s.Records.Delete(ctx, owner, records.Inventory, ""); err != nil {
+		return fmt.Errorf("delete the Secrets of the inventory: %w", err)
+	}
+	return nil
+}
+
+// NewestRevision returns the newest revision of the entries. A record may outlive the status that it belongs to, and
+// then it has revisions that the status does not know. New inputs must get a newer revision, because the objects of
+// these revisions would otherwise pass for theirs.
+func NewestRevision(entries []metav1alpha1.InventoryEntry) int64 {
+	var newest int64
+	for _, e := range entries {
+		newest = max(newest, e.Revision)
+	}
+	return newest
+}
+
+// NewestRendition returns the newest rendition of a revision among the entries.
+func NewestRendition(entries []metav1alpha1.InventoryEntry, revision int64) int64 {
+	var newest int64
+	for _, e := range entries {
+		if e.Revision == revision {
+			newest = max(newest, e.Rendition)
+		}
+	}
+	return newest
+}
+
+// sorted returns the entries of an inventory in the order of their keys.
+func sorted(entries plan.Inventory) []metav1alpha1.InventoryEntry {
+	list := make([]metav1alpha1.InventoryEntry, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b metav1alpha1.InventoryEntry) int { return plan.KeyOf(a).Compare(plan.KeyOf(b)) })
+	return list
+}

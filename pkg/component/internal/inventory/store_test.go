@@ -1,0 +1,229 @@
+package inventory
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+)
+
+func TestWhereAnInventoryIs(t *testing.T) {
+	small, middle, large := entries(1000), entries(1500), entries(3000)
+	for _, test := range []struct {
+		name      string
+		before    []metav1alpha1.InventoryEntry
+		now       []metav1alpha1.InventoryEntry
+		inSecrets bool
+	}{
+		{"in the status where it fits", nil, middle, false},
+		{"in Secrets where it takes more", nil, large, true},
+		{"in Secrets where it will take more when all is written", nil, unwritten(entries(2300)), true},
+		{"moved into Secrets when it grows", middle, large, true},
+		{"still in Secrets when it shrinks a little", large, middle, true},
+		{"back in the status when it takes half of what that holds", large, small[:800], false},
+		{"back in the status when nothing is left", large, nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCluster(t)
+			p := c.load()
+			for _, inventory := range [][]metav1alpha1.InventoryEntry{test.before, test.now} {
+				if err := c.store.enter(p, inventory); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lines, _ := linesOf(test.now)
+			inSecrets := p.Status.HasInventoryRecord()
+			if inSecrets != test.inSecrets || slices.Equal(p.Status.Inventory, lines) == test.inSecrets {
+				t.Errorf("in Secrets: %t, lines in the status: %d", inSecrets, len(p.Status.Inventory))
+			}
+			if p.Status.InventoryDigest != components.InventoryDigest(lines) {
+				t.Errorf("the digest is %q", p.Status.InventoryDigest)
+			}
+			if c.store.isDamaged(p) {
+				t.Error("it is taken for a damaged one")
+			}
+		})
+	}
+}
+
+func unwritten(inventory []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
+	for i := range inventory {
+		inventory[i].UID, inventory[i].Digest, inventory[i].Fields = "", "", ""
+	}
+	return inventory
+}
+
+func TestTheNameOfAnInventoryInSecrets(t *testing.T) {
+	c := newCluster(t)
+	p := c.load()
+	name := func(n int) string {
+		t.Helper()
+		if err := c.store.enter(p, entries(n)); err != nil {
+			t.Fatal(err)
+		}
+		return p.Status.InventoryRecord.Name
+	}
+	first := name(3000)
+	p.ResourceVersion = "8"
+	if again := name(3000); again != first {
+		t.Error("an inventory that did not change is written again")
+	}
+	other := name(3001)
+	if other == first {
+		t.Error("another inventory has the same name")
+	}
+	p.ResourceVersion = "9"
+	if back := name(3000); back == first {
+		t.Error("an inventory that comes back has the name of the one that is being deleted")
+	}
+}
+
+func TestAnInventoryThatFitsNowhereIsRefused(t *testing.T) {
+	c := newCluster(t)
+	p := c.load()
+	p.Status.Inventory = []string{"as it was"}
+	err := c.store.enter(p, slices.Repeat(entries(1000), 150))
+	problem := condition.Of(err)
+	if problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "150000 dependents") {
+		t.Errorf("got %v", err)
+	}
+	if !slices.Equal(p.Status.Inventory, []string{"as it was"}) || p.Status.HasInventoryRecord() {
+		t.Error("the status was changed")
+	}
+}
+
+func TestAnInventoryInSecretsIsReadOnceAfterAStart(t *testing.T) {
+	c := newCluster(t)
+	inventory := entries(3000)
+	c.write(inventory)
+	c.restart()
+	for range 2 {
+		c.Requests = nil
+		got, err := c.store.Recorded(t.Context(), c.load(), c.owner())
+		if err != nil || !reflect.DeepEqual(got, inventory) {
+			t.Fatalf("got %d entries: %v", len(got), err)
+		}
+	}
+	if len(c.Requests) > 0 {
+		t.Errorf("requests: %q", c.Requests)
+	}
+}
+
+func TestFormerInventoriesAreDeletedAfterTheStatusNamesTheNext(t *testing.T) {
+	c := newCluster(t)
+	first := c.write(entries(3000)).Status.InventoryRecord.Name
+	second := c.write(entries(3001))
+	names := func() []string {
+		all := c.secretsOf(records.Inventory)
+		for i := range all {
+			all[i] = all[i][:strings.LastIndex(all[i], "-")]
+		}
+		return slices.Compact(slices.Sorted(slices.Values(all)))
+	}
+	if got := names(); !slices.Contains(got, first) || len(got) != 2 {
+		t.Errorf("before the end of the pass: %q", got)
+	}
+	if err := c.store.DeleteStale(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(); !slices.Equal(got, []string{second.Status.InventoryRecord.Name}) {
+		t.Errorf("after it: %q", got)
+	}
+	last := c.write(entries(1))
+	if err := c.store.DeleteStale(t.Context(), last); err != nil || len(names()) != 0 {
+		t.Errorf("back in the status: %v, %q", err, names())
+	}
+	if last.Status.InventoryRecord == nil || last.Status.HasInventoryRecord() {
+		t.Errorf("the status names %v", last.Status.InventoryRecord)
+	}
+	c.write(entries(3000))
+	if err := c.store.DeleteAll(t.Context(), c.load(), c.owner()); err != nil || len(names()) != 0 {
+		t.Errorf("at the end of the component: %v, %q", err, names())
+	}
+}
+
+func TestAStatusIsUnchangedWhereSecretsCannotBeWritten(t *testing.T) {
+	c := newCluster(t)
+	c.refuseLists(forbidden())
+	p := c.load()
+	recorded := components.RefOf(p.GetStatus())
+	err := c.store.Write(t.Context(), p, recorded, entries(3000))
+	if problem := condition.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "namespace shop") {
+		t.Errorf("got %v", err)
+	}
+	if p.Status.HasInventoryRecord() || p.Status.InventoryRecord == nil || len(p.Status.Inventory) > 0 {
+		t.Errorf("the status has %v", p.Status.InventoryRecord)
+	}
+	c.refuseLists(later())
+	if err := c.store.Write(t.Context(), p, recorded, entries(3000)); condition.Of(err).Terminal {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnnamedInventoriesAreStaleWhereTheyReplaceAFormerOne(t *testing.T) {
+	for name, test := range map[string]struct {
+		after   func(recorded string) string
+		deleted bool
+	}{
+		"another one than the recorded one": {func(string) string { return "status-former" }, true},
+		"the recorded one":                  {func(recorded string) string { return recorded }, false},
+		"an unknown one":                    {func(string) string { return "" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			p := c.write(entries(2))
+			parts, err := records.Encode([]string{"line"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			unnamed := records.Record{
+				Kind: records.Inventory, ID: "one", After: test.after(components.RefOf(&p.Status).ID()),
+			}
+			if err := c.store.Records.Write(t.Context(), c.owner(), unnamed, parts); err != nil {
+				t.Fatal(err)
+			}
+			for _, secret := range c.All() {
+				c.memories.Of(app).Records.AddUnnamedSecret(secret)
+			}
+			if err := c.store.DeleteStale(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(c.secretsOf(records.Inventory)); (got == 0) != test.deleted {
+				t.Errorf("%d Secrets are left", got)
+			}
+			if len(c.memories.Of(app).Records.UnnamedInventories()) > 0 {
+				t.Error("they are looked at again")
+			}
+		})
+	}
+}
+
+func TestAStatusThatNamesOtherSecretsIsNoticed(t *testing.T) {
+	c := newCluster(t)
+	p := c.write(entries(3000))
+	other := p.Status.DeepCopy()
+	other.InventoryRecord.Name += "x"
+	if m := c.memories.Known(app); m.NamesOther(&p.Status) || !m.NamesOther(other) {
+		t.Error("the Secrets that this process wrote are taken for those of another")
+	}
+	if c.memories.Known(types.NamespacedName{}).NamesOther(other) || (&Memory{}).NamesOther(other) {
+		t.Error("a process that knows none notices others")
+	}
+}
+
+func TestTheNewestRevisionAndRendition(t *testing.T) {
+	inventory := []metav1alpha1.InventoryEntry{{Revision: 2, Rendition: 1}, {Revision: 3}, {Revision: 2, Rendition: 4}}
+	if got := NewestRevision(inventory); got != 3 {
+		t.Errorf("got revision %d", got)
+	}
+	if got := NewestRendition(inventory, 2); got != 4 {
+		t.Errorf("got rendition %d", got)
+	}
+}

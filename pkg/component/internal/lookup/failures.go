@@ -1,0 +1,71 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// Failures records look-ups of a rendering that failed for a transient reason. A template engine keeps the text of an
+// error but not its type, so the error of the generator alone would look permanent.
+type Failures struct {
+	mu     sync.Mutex
+	failed bool
+	after  time.Duration
+}
+
+// Record returns a Lookup whose transient failures are recorded.
+func (f *Failures) Record(l generator.Lookup) generator.Lookup { return failureRecorder{l, f} }
+
+func (f *Failures) add(err error) {
+	after, ok := condition.IsTransient(err)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed, f.after = true, max(f.after, after)
+}
+
+// Explain returns the error of a generator as a retried one if a look-up failed for a transient reason, unless the
+// generator returned a terminal error itself.
+func (f *Failures) Explain(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil || !f.failed || errors.Is(err, reconcile.TerminalError(nil)) {
+		return err
+	}
+	return &condition.Retry{Cause: err, After: f.after}
+}
+
+// failureRecorder records the failures of another Lookup.
+type failureRecorder struct {
+	generator.Lookup
+	failures *Failures
+}
+
+// Get reads one object.
+func (l failureRecorder) Get(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace, name string,
+) (*unstructured.Unstructured, error) {
+	obj, err := l.Lookup.Get(ctx, gvk, namespace, name)
+	l.failures.add(err)
+	return obj, err
+}
+
+// List reads all objects of a type.
+func (l failureRecorder) List(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace string,
+) (*unstructured.UnstructuredList, error) {
+	list, err := l.Lookup.List(ctx, gvk, namespace)
+	l.failures.add(err)
+	return list, err
+}

@@ -1,0 +1,135 @@
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+)
+
+// watcher names the owner of the watches on look-ups. Those in the cluster of the component are kept apart.
+func (o Owner) watcher(local bool) string {
+	if local {
+		return o.ID + " local"
+	}
+	return o.ID
+}
+
+// Follow watches the looked-up objects of a component, and the capabilities of its target, and calls wake when one of
+// them changes. It replaces the watches of an earlier call.
+func Follow(t target.Target, o Owner, l Lookups, wake func()) {
+	for _, local := range []bool{false, true} {
+		versions := map[observe.Reference]observe.Version{}
+		for _, r := range l.Results {
+			if ref, served := r.reference(); served && r.key.local == local {
+				versions[ref] = r.version
+			}
+		}
+		client := t.On(local)
+		reading := observe.ReadVersions{OwnerID: o.ID, Reader: client.Reader, Versions: versions}
+		client.Lookups.WatchVersions(o.watcher(local), reading, wake)
+	}
+	t.Client.Discovery.Subscribe(o.ID, l.Served.Digest, wake)
+}
+
+// Unfollow ends the watches in the cluster of the component. Connection.Release ends those in the target.
+func Unfollow(local *target.Connection, o Owner) { local.Lookups.Release(o.watcher(true)) }
+
+// Capabilities returns the capabilities of the target.
+func Capabilities(ctx context.Context, t target.Target) (discovery.Capabilities, error) {
+	now, err := t.Client.Discovery.Capabilities(ctx)
+	if err != nil {
+		return now, &condition.Error{
+			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("ask the API server what it serves: %v", err),
+		}
+	}
+	return now, nil
+}
+
+// Refresh reads again the objects that may have changed since they were looked up, and those that cannot be watched. It
+// returns the look-ups with their current versions, and whether a rendering would get equal results. A status counts even
+// if the rendering is not known to use it: it may have had no effect so far, such as an address that is not assigned yet.
+func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups, bool, error) {
+	now, err := Capabilities(ctx, t)
+	if err != nil || now.Digest != l.Served.Digest {
+		return l, false, err
+	}
+	l.Served = now.Summary
+	l.Results = slices.Clone(l.Results)
+	for i, was := range l.Results {
+		if !mayHaveChanged(t, o, was) {
+			continue
+		}
+		is, err := o.lookAgain(ctx, t, was.key)
+		if err != nil || !was.equal(is) {
+			return l, false, err
+		}
+		l.Results[i].version = is.version
+	}
+	return l, true, nil
+}
+
+func mayHaveChanged(t target.Target, o Owner, r Result) bool {
+	ref, served := r.reference()
+	if !served {
+		return false
+	}
+	changed, unwatched := t.On(r.key.local).Lookups.Changed(o.watcher(r.key.local))
+	_, unknown := unwatched[ref]
+	return unknown || slices.Contains(changed, ref)
+}
+
+func (o Owner) lookAgain(ctx context.Context, t target.Target, k key) (Result, error) {
+	a, err := readAgain(ctx, t, k)
+	if err != nil {
+		return Result{}, err
+	}
+	return o.identify(k, a)
+}
+
+// Recall reads again the look-ups that a status records, and reports whether the results are known to be equal.
+func Recall(ctx context.Context, t target.Target, o Owner, status *metav1alpha1.Status) (Lookups, bool, error) {
+	now, err := Capabilities(ctx, t)
+	if err != nil {
+		return Lookups{}, false, err
+	}
+	l := Lookups{Served: now.Summary}
+	for _, line := range status.Lookups {
+		entry, err := metav1alpha1.ParseLookup(line)
+		if err != nil {
+			return l, false, nil
+		}
+		r, err := o.lookAgain(ctx, t, keyOf(entry))
+		if err != nil {
+			return l, false, err
+		}
+		l.Results = append(l.Results, r)
+	}
+	equal, readsStatus := l.EqualRecorded(status)
+	l.ReadsStatus = readsStatus
+	return l, equal, nil
+}
+
+// Unwatched returns the types of looked-up objects that cannot be watched.
+func Unwatched(t target.Target, o Owner) []outcome.Unwatched {
+	messages := map[string]string{}
+	for _, local := range []bool{false, true} {
+		_, unwatched := t.On(local).Lookups.Changed(o.watcher(local))
+		for ref, message := range unwatched {
+			messages["looked-up "+ref.Resource.GroupResource().String()] = message
+		}
+	}
+	found := make([]outcome.Unwatched, 0, len(messages))
+	for name, message := range messages {
+		found = append(found, outcome.Unwatched{Type: name, Message: message})
+	}
+	slices.SortFunc(found, func(a, b outcome.Unwatched) int { return strings.Compare(a.Type, b.Type) })
+	return found
+}

@@ -1,0 +1,101 @@
+package lookup
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+)
+
+// key identifies a look-up: of an object, or of a list of objects.
+type key struct {
+	// local is set for the cluster of the component, not set for that of the dependents.
+	local           bool
+	gvk             schema.GroupVersionKind
+	namespace, name string
+	list            bool
+}
+
+// record returns the look-up as the status records it.
+func (k key) record() metav1alpha1.Lookup {
+	name := k.name
+	if k.list {
+		name = metav1alpha1.LookupList
+	}
+	return metav1alpha1.Lookup{
+		Group: k.gvk.Group, Version: k.gvk.Version, Kind: k.gvk.Kind, Namespace: k.namespace, Name: name,
+		Local: k.local, State: metav1alpha1.LookupFound,
+	}
+}
+
+// keyOf is the reverse of key.record.
+func keyOf(l metav1alpha1.Lookup) key {
+	k := key{
+		local: l.Local, gvk: schema.GroupVersionKind{Group: l.Group, Version: l.Version, Kind: l.Kind},
+		namespace: l.Namespace, name: l.Name,
+	}
+	if l.Name == metav1alpha1.LookupList {
+		k.name, k.list = "", true
+	}
+	return k
+}
+
+// answer is the answer to a look-up: an object, a list, or an error.
+type answer struct {
+	// resource is empty if the type is not served.
+	resource schema.GroupVersionResource
+	object   *unstructured.Unstructured
+	list     *unstructured.UnstructuredList
+	err      error
+}
+
+// isDefinite reports whether the answer says what exists. An absent object or type is a definite answer.
+func (a answer) isDefinite() bool {
+	return a.err == nil || apierrors.IsNotFound(a.err) || meta.IsNoMatchError(a.err)
+}
+
+// read does a look-up, as the identity of the client. The namespace of a cluster-scoped type is ignored, and removed from
+// the key that it returns.
+func read(ctx context.Context, client *target.Client, k key) (key, answer) {
+	mapping, err := client.Discovery.Mapper().RESTMapping(k.gvk.GroupKind(), k.gvk.Version)
+	if err != nil {
+		return k, answer{err: err}
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		k.namespace = ""
+	}
+	var resource dynamic.ResourceInterface = client.Dynamic.Resource(mapping.Resource)
+	if k.namespace != "" {
+		resource = client.Dynamic.Resource(mapping.Resource).Namespace(k.namespace)
+	}
+	a := answer{resource: mapping.Resource}
+	if k.list {
+		a.list, a.err = resource.List(ctx, metav1.ListOptions{})
+		return k, a
+	}
+	a.object, a.err = resource.Get(ctx, k.name, metav1.GetOptions{})
+	return k, a
+}
+
+// readAgain repeats a look-up. An answer that is not definite is an error.
+func readAgain(ctx context.Context, t target.Target, k key) (answer, error) {
+	client := t.On(k.local)
+	_, a := read(ctx, client, k)
+	if a.isDefinite() {
+		return a, nil
+	}
+	object := k.record().String()
+	if apierrors.IsForbidden(a.err) {
+		return a, condition.Forbidden("look up "+object, client.User, a.err)
+	}
+	return a, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("look up %s: %v", object, a.err)}
+}

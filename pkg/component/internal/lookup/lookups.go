@@ -1,0 +1,98 @@
+package lookup
+
+import (
+	"slices"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// maxRecorded is the number of look-ups that a status names. For more of them it holds their digest alone, and the
+// component is rendered again after a restart.
+const maxRecorded = 100
+
+// Lookups are the inputs that a rendering found in clusters.
+type Lookups struct {
+	// Served identifies the capabilities of the target.
+	Served discovery.Summary
+	// Results are the look-ups, in the order of their texts.
+	Results []Result
+	// ReadsStatus is set if the rendering uses the status of looked-up objects.
+	ReadsStatus bool
+}
+
+// Record returns the lines and the digest for the status.
+func (l Lookups) Record() (lines []string, digest string, err error) {
+	lines = make([]string, 0, len(l.Results))
+	for _, r := range l.Results {
+		lines = append(lines, r.record(l.ReadsStatus).String())
+	}
+	digest, err = digestOf(l.Served.Digest, lines)
+	if len(lines) > maxRecorded || len(lines) == 0 {
+		lines = nil
+	}
+	return lines, digest, err
+}
+
+func digestOf(capabilities string, lines []string) (string, error) {
+	return manifests.Digest(append([]string{capabilities}, lines...))
+}
+
+// EqualRecorded reports whether the status records equal look-ups, and whether the recorded rendering used the status of
+// looked-up objects. A rendering that did not has no digest of that status on record, so a status that exists now counts
+// as a difference.
+func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus bool) {
+	recorded, ok := recordedLookups(status)
+	if !ok {
+		return false, false
+	}
+	for _, entry := range recorded {
+		readsStatus = readsStatus || entry.Status
+	}
+	unknown := !readsStatus && slices.ContainsFunc(l.Results, Result.hasStatus)
+	return !unknown && l.match(recorded, readsStatus, status.LookupsDigest), readsStatus
+}
+
+// AreRecorded reports whether the status already has what Record returns.
+func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
+	recorded, ok := recordedLookups(status)
+	return ok && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
+}
+
+// SameCapabilities reports whether the status records a rendering for the same capabilities. It is false if there were too
+// many look-ups to record.
+func (l Lookups) SameCapabilities(status *metav1alpha1.Status) bool {
+	digest, err := digestOf(l.Served.Digest, status.Lookups)
+	return err == nil && digest == status.LookupsDigest
+}
+
+// match compares the look-ups with recorded ones. If none are recorded, because there are none or too many, the digest
+// decides.
+func (l Lookups) match(recorded map[key]metav1alpha1.Lookup, readsStatus bool, recordedDigest string) bool {
+	lines := make([]string, 0, len(l.Results))
+	for _, r := range l.Results {
+		entry := r.record(readsStatus)
+		was, known := recorded[r.key]
+		wasOwn := known && was.State == metav1alpha1.LookupOwn && entry.State == metav1alpha1.LookupMissing
+		if known && (entry.State == metav1alpha1.LookupOwn || wasOwn) {
+			entry = was
+		}
+		lines = append(lines, entry.String())
+	}
+	digest, err := digestOf(l.Served.Digest, lines)
+	return err == nil && digest == recordedDigest
+}
+
+// recordedLookups parses the look-ups of a status; ok is false if they cannot be parsed.
+func recordedLookups(status *metav1alpha1.Status) (entries map[key]metav1alpha1.Lookup, ok bool) {
+	entries = make(map[key]metav1alpha1.Lookup, len(status.Lookups))
+	for _, line := range status.Lookups {
+		entry, err := metav1alpha1.ParseLookup(line)
+		if err != nil {
+			return nil, false
+		}
+		entries[keyOf(entry)] = entry
+	}
+	return entries, true
+}

@@ -1,0 +1,130 @@
+package lookup
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// Recorder records what the renderings of a pass look up. Each object is read once, so that a second rendering gets the
+// same answers, and costs no request.
+type Recorder struct {
+	target target.Target
+
+	mu      sync.Mutex
+	answers map[key]answer
+}
+
+// NewRecorder returns a Recorder that reads in the clusters of a target.
+func NewRecorder(t target.Target) *Recorder { return &Recorder{target: t, answers: map[key]answer{}} }
+
+// Lookup returns the look-ups of a generator in the cluster of the component (local), or of the dependents. With
+// withoutStatus the objects that it returns have no status.
+func (r *Recorder) Lookup(local, withoutStatus bool) generator.Lookup {
+	return recordingLookup{recorder: r, local: local, withoutStatus: withoutStatus}
+}
+
+// HasStatus reports whether any object that was read has a status.
+func (r *Recorder) HasStatus() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.answers {
+		if a.object != nil && a.object.Object["status"] != nil {
+			return true
+		}
+		if a.list == nil {
+			continue
+		}
+		for i := range a.list.Items {
+			if a.list.Items[i].Object["status"] != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Results returns the look-ups, reduced to digests, in the order of their texts.
+func (r *Recorder) Results(o Owner) ([]Result, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	results := make([]Result, 0, len(r.answers))
+	for k, a := range r.answers {
+		result, err := o.identify(k, a)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
+	slices.SortFunc(results, func(a, b Result) int { return strings.Compare(a.key.record().String(), b.key.record().String()) })
+	return results, nil
+}
+
+// look returns the recorded answer, or reads. An answer that is not definite is not recorded.
+func (r *Recorder) look(ctx context.Context, asked key) answer {
+	r.mu.Lock()
+	known, ok := r.answers[asked]
+	r.mu.Unlock()
+	if ok {
+		return known
+	}
+	k, a := read(ctx, r.target.On(asked.local), asked)
+	if !a.isDefinite() {
+		return a
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first, ok := r.answers[k]; ok {
+		return first
+	}
+	r.answers[k] = a
+	return a
+}
+
+// recordingLookup reads for a generator through a recorder.
+type recordingLookup struct {
+	recorder             *Recorder
+	local, withoutStatus bool
+}
+
+// Get reads one object.
+func (l recordingLookup) Get(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace, name string,
+) (*unstructured.Unstructured, error) {
+	a := l.recorder.look(ctx, key{local: l.local, gvk: gvk, namespace: namespace, name: name})
+	if a.err != nil {
+		return nil, a.err
+	}
+	return l.copyOf(a.object), nil
+}
+
+// List reads all objects of a type.
+func (l recordingLookup) List(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace string,
+) (*unstructured.UnstructuredList, error) {
+	a := l.recorder.look(ctx, key{local: l.local, gvk: gvk, namespace: namespace, list: true})
+	if a.err != nil {
+		return nil, a.err
+	}
+	list := &unstructured.UnstructuredList{Object: a.list.Object, Items: make([]unstructured.Unstructured, 0, len(a.list.Items))}
+	for i := range a.list.Items {
+		list.Items = append(list.Items, *l.copyOf(&a.list.Items[i]))
+	}
+	return list, nil
+}
+
+// copyOf returns a copy, because a generator may change the objects that it gets.
+func (l recordingLookup) copyOf(object *unstructured.Unstructured) *unstructured.Unstructured {
+	copied := object.DeepCopy()
+	if l.withoutStatus {
+		delete(copied.Object, "status")
+	}
+	return copied
+}

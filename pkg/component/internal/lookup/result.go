@@ -1,0 +1,172 @@
+package lookup
+
+import (
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Result is the result of a look-up, reduced to what tells it from another result.
+type Result struct {
+	key      key
+	resource schema.GroupVersionResource
+	state    metav1alpha1.LookupState
+	version  observe.Version
+	content  digests
+	// items are the objects of a list, by namespace and name.
+	items map[string]item
+}
+
+// item is an object of a list.
+type item struct {
+	own     bool
+	content digests
+}
+
+// digests identify a content without its status, and with it.
+type digests struct{ bare, whole string }
+
+func (d digests) of(status bool) string {
+	if status {
+		return d.whole
+	}
+	return d.bare
+}
+
+// digestsOf leaves out the metadata that changes with every write.
+func digestsOf(object *unstructured.Unstructured) (digests, error) {
+	content := maps.Clone(object.Object)
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "resourceVersion")
+		delete(metadata, "managedFields")
+		content["metadata"] = metadata
+	}
+	whole, err := manifests.Digest(content)
+	if err != nil {
+		return digests{}, err
+	}
+	delete(content, "status")
+	bare, err := manifests.Digest(content)
+	return digests{bare: bare, whole: whole}, err
+}
+
+// Owner is the component that looks up; its own dependents and records do not count.
+type Owner struct {
+	// Reconciler is the name of the reconciler, and ID the owner id.
+	Reconciler, ID string
+}
+
+func (o Owner) owns(object *unstructured.Unstructured) bool {
+	owner, _ := manifests.OwnerOf(object.GetLabels(), object.GetAnnotations(), o.Reconciler, "")
+	return owner == o.ID || object.GetLabels()[o.Reconciler+"/"+records.LabelRecord] == o.ID
+}
+
+// identify reduces a definite answer to its result.
+func (o Owner) identify(k key, a answer) (Result, error) {
+	r := Result{key: k, resource: a.resource, state: metav1alpha1.LookupFound}
+	switch {
+	case a.resource.Resource == "":
+		r.state = metav1alpha1.LookupUnserved
+		return r, nil
+	case apierrors.IsNotFound(a.err):
+		r.state = metav1alpha1.LookupMissing
+		return r, nil
+	case k.list:
+		return o.identifyList(r, a.list)
+	case o.owns(a.object):
+		r.state, r.version = metav1alpha1.LookupOwn, observe.VersionOwn
+		return r, nil
+	}
+	r.version = observe.Version(a.object.GetResourceVersion())
+	var err error
+	r.content, err = digestsOf(a.object)
+	return r, err
+}
+
+func (o Owner) identifyList(r Result, list *unstructured.UnstructuredList) (Result, error) {
+	r.items = make(map[string]item, len(list.Items))
+	var sum observe.Sum
+	for i := range list.Items {
+		object := &list.Items[i]
+		content, err := digestsOf(object)
+		if err != nil {
+			return r, err
+		}
+		listed := item{own: o.owns(object), content: content}
+		r.items[object.GetNamespace()+"/"+object.GetName()] = listed
+		if !listed.own {
+			sum = sum.Plus(object)
+		}
+	}
+	r.version = sum.Version()
+	var bare, whole []string
+	for _, name := range slices.Sorted(maps.Keys(r.items)) {
+		if listed := r.items[name]; !listed.own {
+			bare, whole = append(bare, name, listed.content.bare), append(whole, name, listed.content.whole)
+		}
+	}
+	var err error
+	if r.content.bare, err = manifests.Digest(bare); err != nil {
+		return r, err
+	}
+	r.content.whole, err = manifests.Digest(whole)
+	return r, err
+}
+
+// hasStatus reports whether an object with a status was found.
+func (r Result) hasStatus() bool { return r.content.bare != r.content.whole }
+
+// equal reports whether a later look-up of the same key has the same result. An object that has become a dependent of the
+// component itself counts as unchanged.
+func (r Result) equal(later Result) bool {
+	if later.state == metav1alpha1.LookupOwn ||
+		r.state == metav1alpha1.LookupOwn && later.state == metav1alpha1.LookupMissing {
+		return true
+	}
+	if r.items == nil || later.items == nil {
+		return r.state == later.state && r.content == later.content
+	}
+	return equalItems(r.items, later.items)
+}
+
+// equalItems compares lists, without the dependents of the component itself.
+func equalItems(before, after map[string]item) bool {
+	for name, is := range after {
+		was, known := before[name]
+		if changed := !known || was.own || was.content != is.content; changed && !is.own {
+			return false
+		}
+	}
+	for name, was := range before {
+		if _, ok := after[name]; !ok && !was.own {
+			return false
+		}
+	}
+	return true
+}
+
+// reference returns the object or list to watch. There is nothing to watch for a type that is not served: the
+// capabilities change when it is.
+func (r Result) reference() (ref observe.Reference, served bool) {
+	ref = observe.Reference{Resource: r.resource, Namespace: r.key.namespace, Name: r.key.name}
+	return ref, r.resource.Resource != ""
+}
+
+// record returns a result as the status records it.
+func (r Result) record(status bool) metav1alpha1.Lookup {
+	entry := r.key.record()
+	entry.State = r.state
+	if r.state == metav1alpha1.LookupFound {
+		entry.Digest, entry.Status = r.content.of(status), status
+	}
+	return entry
+}

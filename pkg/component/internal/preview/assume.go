@@ -1,0 +1,69 @@
+package preview
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// wait notes the waits of a plan, and assumes that they are over. It reports whether any of them was new.
+func (r *simulation) wait(p plan.Plan) (anew bool) {
+	listed := applier.OutcomeOf(p, nil).Waiting
+	for i, w := range p.Waiting {
+		name := w.Key.String() + " " + string(w.Reason)
+		if r.waited[name] {
+			continue
+		}
+		anew, r.waited[name] = true, true
+		r.forecast.Waiting = append(r.forecast.Waiting, listed[i])
+		if w.Failure != nil || w.Reason == plan.WaitNotServed {
+			r.held, r.touched[w.Key] = true, true
+		}
+		r.assume(w)
+	}
+	return anew
+}
+
+// assume simulates the end of a wait.
+func (r *simulation) assume(w plan.Waiting) {
+	was := r.facts.Live.Of(w.Key)
+	i := slices.IndexFunc(r.facts.Desired, func(o manifests.Object) bool { return o.Key == w.Key })
+	var now plan.Observed
+	switch {
+	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
+		// An object of an unknown scope is not recorded, so it can be left out.
+		r.facts.Desired = slices.Delete(slices.Clone(r.facts.Desired), i, i+1)
+		return
+	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
+		now, r.away[w.Key] = simulateGone(was), true
+	case w.Failure == nil && was.Presence == plan.Present, w.Reason == plan.WaitDependentFailed:
+		now = simulateReady(was)
+	default:
+		now = simulateApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
+	}
+	r.written[w.Key] = true
+	r.facts.Results[w.Key] = plan.Result{Verb: plan.VerbApply, Observed: &now}
+}
+
+// isRemoval reports whether a wait is for the end of an object.
+func isRemoval(reason plan.WaitReason) bool {
+	return reason == plan.WaitNotGone || reason == plan.WaitNotEmpty || reason == plan.WaitUnguarded
+}
+
+// object returns the manifest of a key, nil without one.
+func (r *simulation) object(key manifests.Key) *manifests.Object {
+	for _, objects := range [][]manifests.Object{r.facts.Desired, r.facts.PreDelete, r.facts.PostDelete} {
+		for i := range objects {
+			if objects[i].Key == key {
+				return &objects[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (r *simulation) inPhase(key manifests.Key) bool {
+	return len(r.facts.Desired) == 0 && r.object(key) != nil
+}

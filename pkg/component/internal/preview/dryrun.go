@@ -1,0 +1,77 @@
+package preview
+
+import (
+	"context"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// asked is what the API server said of an action, or why it was not asked.
+type asked struct {
+	execute.Rehearsed
+	unchecked string
+}
+
+// ask asks the API server what it knows of an action.
+func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
+	switch a.Verb {
+	case plan.VerbCreate, plan.VerbApply, plan.VerbReplace:
+		if reason := r.unasked(a); reason != "" {
+			return asked{unchecked: reason}
+		}
+		answer := asked{Rehearsed: r.client.Executor.Rehearse(ctx, a)}
+		if answer.unchecked = undecided(answer.Failure); answer.unchecked != "" {
+			answer.Result = plan.Result{}
+		}
+		return answer
+	case plan.VerbRead:
+		return asked{Rehearsed: r.client.Executor.Rehearse(ctx, a)}
+	case plan.VerbDelete, plan.VerbOrphan:
+		if !r.written[a.Key] {
+			// It is only shown; the action stands without.
+			before, _ := r.client.Executor.Live(ctx, a)
+			return asked{Rehearsed: execute.Rehearsed{Before: before}}
+		}
+	case plan.VerbCreateNamespace, plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
+	}
+	return asked{}
+}
+
+// unasked says why the API server cannot tell what would come of a write; empty where it can.
+func (r *simulation) unasked(a plan.Action) string {
+	switch {
+	case r.away[a.Key]:
+		return "the object that is there now is in its place"
+	case r.namespaces[a.Key.Namespace]:
+		return "its namespace does not exist yet"
+	case r.defined(a.Key) && r.facts.Results[a.Key].Observed == nil && !serves(r.client, a.Key, a.Version):
+		return "its type is not defined yet"
+	case r.written[a.Key]:
+		return "it is written for the second time"
+	}
+	return ""
+}
+
+// serves says that the API server serves the type of an object.
+func serves(client *target.Client, key manifests.Key, version string) bool {
+	scope, err := client.Discovery.Scope(key.GroupKind().WithVersion(version))
+	return err == nil && scope != manifests.ScopeUnknown
+}
+
+// undecided says of a failure that it tells nothing of what would happen to the reconciler, and why.
+func undecided(f *plan.Failure) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.Cause == plan.CauseMissingRight:
+		return "you may not do that yourself: " + strings.TrimSuffix(f.Message, "; "+rights.Grant)
+	case f.Cause == plan.CauseDryRunUnsupported:
+		return f.Message
+	}
+	return ""
+}

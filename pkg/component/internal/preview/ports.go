@@ -1,0 +1,167 @@
+package preview
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Owners implements reconcile.Owners. A person may not have the right to identify the cluster. Only a component without a
+// record asks for it, and such a component owns nothing.
+type Owners struct{ *components.Owners }
+
+// Of implements reconcile.Owners.
+func (o Owners) Of(ctx context.Context, obj components.Object) (manifests.Owner, error) {
+	owner, err := o.Owners.Of(ctx, obj)
+	if apierrors.IsForbidden(err) {
+		return o.In("", types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}), nil
+	}
+	return owner, err
+}
+
+// Targets implements reconcile.Targets. It impersonates no identity, and reads a kubeconfig instead of watching it.
+type Targets struct {
+	Local *target.Connection
+	// Connect connects to the cluster of a configuration.
+	Connect               func(context.Context, *rest.Config) (*target.Connection, error)
+	DefaultServiceAccount string
+	Inputs                Inputs
+	Clock                 clock.PassiveClock
+}
+
+// Acquire implements reconcile.Targets.
+func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, error) {
+	if _, err := r.Identity(r.Name.Namespace, t.DefaultServiceAccount); err != nil {
+		return target.Target{}, condition.InvalidSpec(err)
+	}
+	own := target.Target{Client: t.Local.Own(), Local: t.Local.Own()}
+	if r.KubeConfig == nil {
+		return own, nil
+	}
+	namespace, key := r.Name.Namespace, cmp.Or(r.KubeConfig.Key, metav1alpha1.DefaultKubeConfigKey)
+	secret := input.NewReference(namespace, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: r.KubeConfig.Name})
+	if _, err := t.Inputs.read(ctx, own, &secret, false); err != nil {
+		return target.Target{}, err
+	}
+	config, err := target.ParseKubeconfig(secret.Data()[key])
+	if err != nil {
+		return target.Target{}, condition.InvalidSpec(
+			fmt.Errorf("key %q of Secret %s/%s: %w", key, secret.Namespace, secret.Name, err))
+	}
+	if config, err = transport.DryRunOnly(config); err != nil {
+		return target.Target{}, err
+	}
+	connection, err := t.Connect(ctx, config)
+	if err != nil {
+		return target.Target{}, err
+	}
+	cluster, err := target.Identify(ctx, connection, t.Clock, secret.Namespace, secret.Name)
+	if err != nil {
+		return target.Target{}, err
+	}
+	found := target.At(connection, cluster, r.Owner.Cluster)
+	found.Local = own.Local
+	return found, nil
+}
+
+// Inputs implements reconcile.Inputs. It reads references instead of watching them.
+type Inputs struct {
+	Reader *input.Reader
+	// Contents are referenced objects as they would be; others are read.
+	Contents generator.References
+}
+
+// Read implements reconcile.Inputs. Credentials are not read, because a preview does not need them.
+func (i Inputs) Read(
+	ctx context.Context, name types.NamespacedName, d input.Declaration, t target.Target, known input.Contents,
+) (input.Inputs, input.Contents, error) {
+	in, err := i.Reader.Declared(d)
+	if err != nil {
+		return input.Inputs{}, known, err
+	}
+	for _, declared := range d.References {
+		if declared.Credential {
+			continue
+		}
+		ref := input.NewReference(name.Namespace, declared)
+		found, err := i.read(ctx, t, &ref, declared.Optional)
+		if err != nil {
+			return input.Inputs{}, known, err
+		}
+		if found {
+			in.References = append(in.References, ref)
+		}
+	}
+	in.Digest, err = i.Reader.Identify(in)
+	return in, known, err
+}
+
+// read reads the data of a reference. found is false if the object does not exist and is optional.
+func (i Inputs) read(ctx context.Context, t target.Target, ref *input.Reference, optional bool) (found bool, err error) {
+	if given, ok := i.Contents[ref.Reference]; ok {
+		return true, ref.SetData(given)
+	}
+	err = ref.Read(ctx, t)
+	if failure, ok := errors.AsType[*condition.Error](err); ok && optional &&
+		failure.Reason == metav1alpha1.ReasonReferenceNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Inventory implements reconcile.Inventory, and writes nothing.
+type Inventory struct{ reconcile.ComponentRecord }
+
+// Load implements reconcile.Inventory. A lost inventory is recovered, but not recorded.
+func (i Inventory) Load(
+	ctx context.Context, c *reconcile.Component, owner manifests.Owner, t target.Target,
+) (reconcile.Loaded, error) {
+	entries, err := i.Inventories.Read(ctx, c.Object, owner, func() inventory.Recovery {
+		return reconcile.RecoveryOf(c, t, i.DeletePolicy)
+	})
+	return reconcile.Loaded{Entries: entries}, err
+}
+
+// ProtectKubeconfig implements reconcile.Inventory.
+func (Inventory) ProtectKubeconfig(context.Context, *reconcile.Component, manifests.Owner) error { return nil }
+
+// CheckKubeconfig implements reconcile.Inventory.
+func (Inventory) CheckKubeconfig(*reconcile.Component, manifests.Owner, target.Target) {}
+
+// Begin implements reconcile.Inventory.
+func (Inventory) Begin(context.Context, *reconcile.Component, manifests.Owner, rendering.Set) error { return nil }
+
+// Record implements reconcile.Inventory.
+func (Inventory) Record(
+	context.Context, *reconcile.Component, components.InventoryRef, []metav1alpha1.InventoryEntry,
+) error {
+	return nil
+}
+
+// Source implements input.Fetcher by a source that was fetched before.
+type Source struct{ Files fs.FS }
+
+// Fetch implements input.Fetcher.
+func (s Source) Fetch(context.Context, metav1alpha1.SourceReference) (fs.FS, error) { return s.Files, nil }
+
+// Fetched implements input.Fetcher.
+func (s Source) Fetched(metav1alpha1.SourceReference) (fs.FS, bool) { return s.Files, true }

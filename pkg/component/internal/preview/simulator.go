@@ -1,0 +1,86 @@
+package preview
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// parallelRequests bounds the concurrent dry runs.
+const parallelRequests = 16
+
+// maxFirstLists bounds the wait for the first lists of the watches.
+const maxFirstLists = time.Minute
+
+// Simulator implements reconcile.Applier: it simulates the writes of a pass, and of those after it.
+type Simulator struct {
+	Applier *applier.Applier
+	// Wakes receives the wake-ups of the component.
+	Wakes <-chan struct{}
+	// Forecast is the result.
+	Forecast Forecast
+}
+
+// Apply implements reconcile.Applier.
+func (s *Simulator) Apply(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error) {
+	return outcome.Outcome{}, s.simulate(ctx, client, r, plan.ForApply)
+}
+
+// Delete implements reconcile.Applier.
+func (s *Simulator) Delete(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error) {
+	return outcome.Outcome{}, s.simulate(ctx, client, r.ForDelete(), plan.ForDelete)
+}
+
+func (s *Simulator) simulate(
+	ctx context.Context, client *target.Client, r applier.Request, planner func(plan.Facts) plan.Plan,
+) error {
+	facts, err := s.awaitFacts(ctx, client, r)
+	if err != nil {
+		return err
+	}
+	simulated := &simulation{
+		client: client, protector: s.Applier.Protector(client), planner: planner, facts: facts,
+		recorded: maps.Clone(facts.Inventory),
+		written:  map[manifests.Key]bool{}, away: map[manifests.Key]bool{}, namespaces: map[string]bool{},
+		waited: map[string]bool{}, touched: map[manifests.Key]bool{},
+	}
+	if err := simulated.run(ctx); err != nil {
+		return err
+	}
+	s.Forecast = simulated.forecast
+	s.Forecast.Desired = len(r.Desired)
+	for _, o := range r.Desired {
+		if !simulated.touched[o.Key] {
+			s.Forecast.Unchanged++
+		}
+	}
+	return nil
+}
+
+// awaitFacts waits for the first lists of the watches.
+func (s *Simulator) awaitFacts(ctx context.Context, client *target.Client, r applier.Request) (plan.Facts, error) {
+	late := time.After(maxFirstLists)
+	for {
+		if facts, ok := s.Applier.Watch(ctx, client, r); ok {
+			return facts, nil
+		}
+		select {
+		case <-s.Wakes:
+		case <-ctx.Done():
+			return plan.Facts{}, ctx.Err()
+		case <-late:
+			message := fmt.Sprintf("the API server has not listed the dependents for %s; try again", maxFirstLists)
+			return plan.Facts{}, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: message}
+		}
+	}
+}

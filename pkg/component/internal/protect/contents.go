@@ -1,0 +1,79 @@
+package protect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// contents lists the objects in a namespace that would be lost with it: objects that are no removed dependents, and that
+// no controller of Kubernetes deletes. A type that cannot be listed may have objects there, so it is a failure.
+func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
+	resources, err := p.client.Discovery.Resources(ctx, "list", "create")
+	if err != nil {
+		return plan.Contents{Failure: unlisted(err)}
+	}
+	resources = slices.DeleteFunc(resources, func(r discovery.Resource) bool {
+		return !r.Namespaced || transientTypes[r.GroupResource()]
+	})
+	found, err := discovery.ForEach(resources, func(r discovery.Resource) ([]inspect.Instance, error) {
+		list, err := p.client.Reader.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
+		}
+		var instances []inspect.Instance
+		for i := range list.Items {
+			if !p.isIncidental(r, &list.Items[i]) {
+				instances = append(instances, inspect.InstanceOf(r.GroupKind(), &list.Items[i]))
+			}
+		}
+		return instances, nil
+	})
+	if err != nil {
+		return plan.Contents{Failure: unlisted(err)}
+	}
+	// A dependent that is desired, or orphaned by its policy, must not go with the namespace.
+	f.Inventory = going(f)
+	rest := foreign(f, found)
+	return plan.Contents{Count: rest.Count, Names: rest.Names}
+}
+
+// unlisted is the failure of a namespace whose contents cannot be listed.
+func unlisted(err error) *plan.Failure {
+	failure := execute.Classify(err)
+	failure.Message = "it is not known what would go with it: " + failure.Message
+	if failure.Class == plan.Terminal {
+		failure.Message += "; allow to list all types in it, or delete it yourself"
+	}
+	return failure
+}
+
+// transientTypes are the types whose objects Kubernetes writes about other objects. Their loss is harmless.
+var transientTypes = map[schema.GroupResource]bool{
+	{Resource: "events"}:                                    true,
+	{Resource: "endpoints"}:                                 true,
+	{Group: "events.k8s.io", Resource: "events"}:            true,
+	{Group: "discovery.k8s.io", Resource: "endpointslices"}: true,
+	{Group: "coordination.k8s.io", Resource: "leases"}:      true,
+}
+
+// isIncidental reports whether an object may go with its namespace: it is being deleted, a controller owns it, or a
+// controller puts it into every namespace.
+func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata) bool {
+	if m.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(m) != nil {
+		return true
+	}
+	_, token := m.Annotations["kubernetes.io/service-account.name"]
+	if token && r.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
+		return true
+	}
+	return slices.ContainsFunc(p.incidental, func(i Incidental) bool { return i.matches(r.GroupKind(), m) })
+}

@@ -1,0 +1,130 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// maxForeignNames is the number of foreign instances that are named; all are counted.
+const maxForeignNames = 10
+
+// WatchedForeign returns the foreign instances of managed types, as the watches have them.
+func (p *Protector) WatchedForeign(ctx context.Context, f plan.Facts, types Types) map[manifests.ManagedType]plan.ForeignInstances {
+	found := map[manifests.ManagedType]plan.ForeignInstances{}
+	for _, m := range types {
+		found[m.ManagedType] = p.foreignOf(f, m, func(gk schema.GroupKind) ([]inspect.Instance, error) {
+			return p.watchedInstances(ctx, m, gk)
+		})
+	}
+	return found
+}
+
+// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have instances
+// in storage, so the API server is asked then.
+func (p *Protector) watchedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
+	instances, reason, message := p.client.Observer.Instances(p.client.Reader, gk)
+	switch reason {
+	case plan.WaitNone:
+		return instances, nil
+	case plan.WaitNotServed:
+		return p.listInstances(ctx, m, gk)
+	}
+	return nil, errors.New(message)
+}
+
+// listForeign returns the foreign instances of a managed type, as the API server has them.
+func (p *Protector) listForeign(ctx context.Context, f plan.Facts, m managedType) plan.ForeignInstances {
+	return p.foreignOf(f, m, func(gk schema.GroupKind) ([]inspect.Instance, error) { return p.listInstances(ctx, m, gk) })
+}
+
+func (p *Protector) listInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
+	instances, err := p.client.Protecting.Instances(ctx, gk, m.definition)
+	if err != nil {
+		return nil, fmt.Errorf("its instances cannot be listed: %w", err)
+	}
+	return instances, nil
+}
+
+// foreignOf returns the foreign instances of all kinds of a managed type. If a kind cannot be listed, the result is an error.
+func (p *Protector) foreignOf(
+	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
+) plan.ForeignInstances {
+	if m.definition != "" {
+		// Kubernetes deletes all instances with their definition, so a dependent that is to stay counts as well.
+		f.Inventory = going(f)
+	}
+	var all []inspect.Instance
+	var failures []string
+	if m.failure != "" {
+		failures = append(failures, m.failure)
+	}
+	for _, gk := range m.kinds {
+		instances, err := ask(gk)
+		switch {
+		case err != nil && gk != m.GroupKind:
+			failures = append(failures, gk.String()+": "+err.Error())
+		case err != nil:
+			failures = append(failures, err.Error())
+		}
+		all = append(all, instances...)
+	}
+	if len(failures) > 0 {
+		return plan.ForeignInstances{Err: errors.New(strings.Join(failures, "; "))}
+	}
+	return foreign(f, all)
+}
+
+// foreign counts the instances that are neither dependents of the component nor the component itself. A dependent has a
+// recorded key, and the recorded UID or the owner mark. The mark alone is no proof, because copies carry it along.
+func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
+	var names []string
+	for _, i := range instances {
+		entry, recorded := f.Inventory[i.Key]
+		itself := !f.Elsewhere && i.Key == f.Component
+		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.Live.Of(i.Key), f.Owner, i.UID)) {
+			names = append(names, i.Key.String())
+		}
+	}
+	slices.Sort(names)
+	return plan.ForeignInstances{Count: len(names), Names: names[:min(len(names), maxForeignNames)]}
+}
+
+// isOurs reports whether the live object of a recorded key has the UID and the owner mark. It was created, or created
+// again, by this reconciler then, and a crash or a deletion came before its UID was recorded.
+func isOurs(live plan.Observed, owner string, uid types.UID) bool {
+	return live.Presence == plan.Present && live.Owner == owner && live.UID == uid
+}
+
+// unchecked returns the entries of the definitions and namespaces that a plan deletes, and that are not in checked yet. It
+// adds their keys to checked.
+func unchecked(p plan.Plan, checked map[manifests.Key]bool) []metav1alpha1.InventoryEntry {
+	var fresh []metav1alpha1.InventoryEntry
+	for _, a := range p.Actions {
+		e := p.Inventory[a.Key]
+		holds := len(e.Types) > 0 || plan.IsNamespace(a.Key)
+		if a.Verb == plan.VerbDelete && holds && !checked[a.Key] {
+			checked[a.Key] = true
+			fresh = append(fresh, e)
+		}
+	}
+	return fresh
+}
+
+// going returns the entries of the dependents that are deleted: neither desired nor orphaned.
+func going(f plan.Facts) plan.Inventory {
+	removals := plan.Victims(f.Inventory, f.Desired)
+	return plan.NewInventory(slices.DeleteFunc(removals, func(e metav1alpha1.InventoryEntry) bool {
+		return plan.Releases(e, f.Reason)
+	}))
+}

@@ -1,0 +1,223 @@
+package reconcile
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// ComponentRecord implements Inventory and Records by a store: the record of a component in its status, and in Secrets.
+type ComponentRecord struct {
+	Inventories *inventory.Store
+	Secrets     *records.Store
+	Components  *components.Store
+	Owners      *components.Owners
+	Memories    *Memories
+	// DeletePolicy is that of dependents that name none, in components that name none.
+	DeletePolicy metav1alpha1.DeletePolicy
+}
+
+// Load implements Inventory. The finalizer is kept on a component with dependents, also if somebody removed it.
+func (r ComponentRecord) Load(ctx context.Context, c *Component, owner manifests.Owner, t target.Target) (Loaded, error) {
+	entries, event, err := r.Inventories.Load(ctx, c.Object, owner, func() inventory.Recovery { return r.recovery(c, t) })
+	loaded := Loaded{Entries: entries, Unsearched: c.Memory.Inventory.Unsearched()}
+	if event.Type != "" {
+		loaded.Events = append(loaded.Events, event)
+	}
+	if err != nil {
+		return loaded, err
+	}
+	if loaded.RecordsFound, err = r.Inventories.FindOthers(ctx, c.Object, owner); err != nil {
+		return loaded, err
+	}
+	if len(entries) > 0 && !c.IsDeleted() {
+		err = r.Components.AddFinalizer(ctx, c.Object)
+	}
+	return loaded, err
+}
+
+// recovery describes how to recover the inventory of a component.
+func (r ComponentRecord) recovery(c *Component, t target.Target) inventory.Recovery {
+	return RecoveryOf(c, t, r.DeletePolicy)
+}
+
+// RecoveryOf describes how to recover the inventory of a component. fallback is the delete policy of dependents that name
+// none, if the component names none either.
+func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolicy) inventory.Recovery {
+	policies := c.Policies.Or(metav1alpha1.Policies{Delete: fallback})
+	recovery := inventory.Recovery{
+		Searcher: inventory.LabelSearch{
+			Discovery: t.Client.Discovery, Metadata: t.Client.Reader.Metadata, Dynamic: t.Client.Reader.Dynamic,
+		},
+		DeletePolicy: policies.Delete, Namespace: c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
+		User: t.Client.User, AsOperator: t.Client.Reader.Name == "", Remote: t.Client.Elsewhere,
+		NamespaceGoes: t.Client.Own().Executor.NamespaceGoes,
+	}
+	// Types that cannot be parsed were never applied.
+	if managed, err := input.ManagedTypes(c.ManagedTypes); err == nil {
+		recovery.ManagedTypes = input.TypeTexts(managed)
+	}
+	return recovery
+}
+
+// Recorded implements Inventory.
+func (r ComponentRecord) Recorded(
+	ctx context.Context, c *Component, owner manifests.Owner,
+) ([]metav1alpha1.InventoryEntry, error) {
+	return r.Inventories.Recorded(ctx, c.Object, owner)
+}
+
+// ProtectKubeconfig implements Inventory. When a namespace is deleted, its Secrets are deleted first, and with this Secret
+// the way to the dependents. The status names the Secret that has the finalizer.
+func (r ComponentRecord) ProtectKubeconfig(ctx context.Context, c *Component, owner manifests.Owner) error {
+	s, declared := c.GetStatus(), ""
+	if c.Target.KubeConfig != nil {
+		declared = c.Target.KubeConfig.Name
+	}
+	if s.TargetSecret == declared {
+		return nil
+	}
+	if err := r.Secrets.Finalizers.Move(ctx, owner, s.TargetSecret, declared); err != nil {
+		return err
+	}
+	s.TargetSecret = declared
+	return nil
+}
+
+// CheckKubeconfig implements Inventory. The finalizer cannot be added to a Secret that is deleted together with the
+// component.
+func (r ComponentRecord) CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target) {
+	s, secret := c.GetStatus(), t.Kubeconfig
+	if secret == nil || s.TargetSecret != secret.GetName() || r.Secrets.Finalizers.Has(secret, owner) {
+		return
+	}
+	if secret.GetDeletionTimestamp() == nil || !c.IsDeleted() {
+		s.TargetSecret = ""
+	}
+}
+
+// Begin implements Inventory.
+func (r ComponentRecord) Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error {
+	err := r.Inventories.Pinned().Record(ctx, c.Object, owner, inventory.Set{
+		ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost, Manifests: set.Manifests.All,
+	})
+	if err != nil {
+		return err
+	}
+	return r.Inventories.Phases().Record(ctx, c.Object, owner, set.Phases())
+}
+
+// Record implements Inventory.
+func (r ComponentRecord) Record(
+	ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
+) error {
+	return r.Inventories.Write(ctx, c.Object, recorded, entries)
+}
+
+// Phases implements Inventory.
+func (r ComponentRecord) Phases(
+	ctx context.Context, c *Component, req applier.Request, t target.Target,
+) (pre, post []manifests.Object, events []status.Event, err error) {
+	bodies, lost, err := r.Inventories.Phases().Recall(ctx, c.Object, req.Owner, len(req.Inventory) > 0)
+	if lost.Type != "" {
+		events = append(events, lost)
+	}
+	if err != nil || len(bodies) == 0 {
+		return nil, nil, events, err
+	}
+	pre, post, err = rendering.NormalisePhases(bodies, req.Owner, t.Client.Discovery.Scope, req.Managed)
+	return pre, post, events, err
+}
+
+// DeleteStale implements Records.
+func (r ComponentRecord) DeleteStale(ctx context.Context, c *Component) error {
+	return r.Inventories.DeleteStale(ctx, c.Object)
+}
+
+// End implements Records. The status is written before the Secrets are deleted: after a crash the next pass must not look
+// for the target, the phases or the inventory.
+func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.Owner) error {
+	if err := r.writeEmpty(ctx, c); err != nil {
+		return err
+	}
+	s := c.GetStatus()
+	if err := r.Secrets.Finalizers.Remove(ctx, owner, s.TargetSecret); err != nil {
+		return err
+	}
+	if k := c.Target.KubeConfig; k != nil && k.Name != s.TargetSecret {
+		// After a crash the status may not name the declared Secret.
+		if err := r.Secrets.Finalizers.Remove(ctx, owner, k.Name); err != nil {
+			return err
+		}
+	}
+	if err := r.Inventories.Phases().End(ctx, c.Object, owner); err != nil {
+		return err
+	}
+	if err := r.Inventories.Pinned().End(ctx, c.Object, owner); err != nil {
+		return err
+	}
+	return r.Inventories.DeleteAll(ctx, c.Object, owner)
+}
+
+// writeEmpty records that no dependents are left, if the status names anything outside itself.
+func (r ComponentRecord) writeEmpty(ctx context.Context, c *Component) error {
+	s := c.GetStatus()
+	recorded := components.RefOf(s)
+	isComplete := recorded.Empty() && !components.Damaged(c.Object, components.Finalizer(r.Inventories.Reconciler))
+	if isComplete || s.TargetSecret == "" && s.PhaseRecord == "" && !s.HasInventoryRecord() {
+		return nil
+	}
+	if err := r.Inventories.Write(ctx, c.Object, recorded, nil); err != nil {
+		return err
+	}
+	s.AppliedDigest = ""
+	return r.Components.WriteStatus(ctx, c.Object, recorded)
+}
+
+// RememberOwned implements Records.
+func (r ComponentRecord) RememberOwned(c *Component) {
+	c.Memory.Inventory.Records.SetOwned(records.OwnedBy(c.GetUID(), c.GetStatus()))
+}
+
+// ReleaseLeft implements Records. Somebody removed our finalizer from the deleted component.
+func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error {
+	memory := &r.Memories.Of(name).Inventory.Records
+	left, ok := memory.LeftBy(uid)
+	if !ok {
+		return nil
+	}
+	// The cluster id in the status of the deleted component may have been edited.
+	cluster, err := r.Owners.ClusterID(ctx)
+	if err != nil {
+		return err
+	}
+	return r.Secrets.Release(ctx, memory, r.Owners.In(cluster, name), left)
+}
+
+// ReleaseVanished implements Records. The component is read from the API server before, because the cache may be bounded to
+// some components.
+func (r ComponentRecord) ReleaseVanished(ctx context.Context, name types.NamespacedName) error {
+	if _, ok := r.Memories.Of(name).Inventory.Records.LeftBy(""); !ok {
+		return nil
+	}
+	live, err := r.Components.Live(ctx, name)
+	if apierrors.IsConflict(err) {
+		return r.ReleaseLeft(ctx, name, "")
+	}
+	if err != nil {
+		return err
+	}
+	return r.ReleaseLeft(ctx, name, live.GetUID())
+}

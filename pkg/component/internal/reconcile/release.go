@@ -1,0 +1,66 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+)
+
+// release removes our finalizer from a component whose dependents are gone, after all of its records.
+func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) error {
+	owner, err := r.Owners.Of(ctx, c.Object)
+	if err != nil {
+		return err
+	}
+	if err := r.Records.End(ctx, c, owner); err != nil {
+		return err
+	}
+	if err := client.IgnoreNotFound(r.Store.RemoveFinalizer(ctx, c.Object)); err != nil {
+		return err
+	}
+	r.forget(c.Name())
+	r.Metrics.Pass(ctx, telemetry.ResultDeleted, nil)
+	log.FromContext(ctx).Info("deleted", "changes", status.CountVerbs(o.Changes))
+	return nil
+}
+
+// vanished ends the work for a component that is not in the cache any more. Dependents that were created too late to be
+// recorded are deleted. It returns the delay before the next try, zero if there is none.
+func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory *Memory) time.Duration {
+	owner := r.Owners.Known(name)
+	if late := memory.unconfirmed; len(late.entries) > 0 {
+		o, err := r.Applier.Delete(ctx, late.client, applier.Request{
+			Owner: owner, Inventory: applier.SortedEntries(late.entries), Now: r.Clock.Now(), Wake: func() { r.Wake(name) },
+		})
+		switch {
+		case err == nil && o.Observing:
+			return 0
+		case err != nil || !o.Done():
+			return memory.Schedule.Retry()
+		}
+		late.client.Release(owner)
+	}
+	if err := r.Records.ReleaseVanished(ctx, name); err != nil {
+		log.FromContext(ctx).Error(err, "release the Secrets of a component that is gone")
+		return memory.Schedule.Retry()
+	}
+	r.forget(name)
+	return 0
+}
+
+// forget drops everything that is remembered of a component that does not exist any more.
+func (r *Runner) forget(name types.NamespacedName) {
+	owner := r.Owners.Known(name)
+	r.Memories.Forget(name)
+	r.Metrics.Forget(name)
+	r.Forgotten(name)
+	r.StopServing(owner)
+}

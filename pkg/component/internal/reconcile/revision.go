@@ -1,0 +1,133 @@
+package reconcile
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// checkPlacement refuses to move dependents silently. inventory is the recorded one.
+func checkPlacement(s *metav1alpha1.Status, t target.Target, in input.Inputs, inventory []metav1alpha1.InventoryEntry) error {
+	dependents := len(inventory)
+	if err := t.CheckCluster(s, dependents); err != nil {
+		return err
+	}
+	moved := s.TargetNamespace != in.Namespace || s.TargetName != in.Name
+	if s.Revision == 0 || dependents == 0 || !moved {
+		return nil
+	}
+	return condition.InvalidSpec(fmt.Errorf(
+		"target %s/%s cannot change to %s/%s while %d dependents exist; change it back, or delete the component first",
+		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents))
+}
+
+// nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. A set of
+// the same inputs that differs from the applied objects, because of its look-ups, is a new rendition of the revision.
+func nextRevision(
+	before metav1alpha1.Status, t target.Target, in input.Inputs, set rendering.Set,
+	inventory []metav1alpha1.InventoryEntry, now time.Time,
+) (metav1alpha1.Status, error) {
+	next := before
+	next.TargetNamespace, next.TargetName = in.Namespace, in.Name
+	next.TargetCluster, next.ManagedTypes = t.Cluster, input.TypeTexts(in.Managed)
+	switch {
+	case !in.StandIn(&before):
+		next.InputDigest, next.Rendition = in.Digest, 0
+		next.Revision = max(before.Revision, newestRevision(inventory)) + 1
+	case set.Lookups.AreRecorded(&before), set.ValuesLost && before.RenderedSet != "":
+		// The values of a lost record cannot be rendered again: the applied objects stay, even if the look-ups have changed.
+		return next, nil
+	case set.DiffersFrom(inventory):
+		next.Rendition = max(before.Rendition, newestRendition(inventory, before.Revision)) + 1
+	case len(set.Lookups.Served.Undiscovered) > 0 && set.ID == "":
+		// The set does not depend on the groups whose discovery failed, so they must not hold up later sets.
+		return withLookups(next, set)
+	default:
+		return next, nil
+	}
+	next.ProgressingSince = new(metav1.NewTime(now))
+	return withLookups(next, set)
+}
+
+func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Status, error) {
+	var err error
+	next.Lookups, next.LookupsDigest, err = set.Lookups.Record()
+	return next, err
+}
+
+// withoutRevision returns the status with the revision of the status before, because the records of the new revision could
+// not be written. Otherwise a restart would take a new rendering for the recorded one.
+func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
+	next.InputDigest, next.Revision, next.Rendition = before.InputDigest, before.Revision, before.Rendition
+	next.Lookups, next.LookupsDigest = before.Lookups, before.LookupsDigest
+	next.ProgressingSince = before.ProgressingSince
+	return next
+}
+
+// newestRevision returns the newest revision in which a dependent was applied. A record in Secrets outlives a lost status,
+// and has revisions that the status does not know. New inputs must get none of them: otherwise the objects of an old
+// revision would count as applied.
+func newestRevision(inventory []metav1alpha1.InventoryEntry) int64 {
+	var newest int64
+	for _, e := range inventory {
+		newest = max(newest, e.Revision)
+	}
+	return newest
+}
+
+// newestRendition returns the newest rendition of a revision in which a dependent was applied.
+func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) int64 {
+	var newest int64
+	for _, e := range inventory {
+		if e.Revision == revision {
+			newest = max(newest, e.Rendition)
+		}
+	}
+	return newest
+}
+
+// withAttempt returns the status with new inputs that could not be rendered in its history. Failures to retry are not
+// entered.
+func withAttempt(s metav1alpha1.Status, generation int64, in input.Inputs, err error, now time.Time) metav1alpha1.Status {
+	failure := condition.Of(err)
+	if !failure.Terminal || in.StandIn(&s) {
+		return s
+	}
+	attempt := revisionRecord(s.Revision, generation, in, now)
+	attempt.Revision, attempt.Outcome, attempt.Reason = 0, metav1alpha1.RevisionFailed, failure.Reason
+	s.History = status.AddAttempt(s.History, attempt)
+	return s
+}
+
+// maxSource bounds the name of a source in the history, in bytes.
+const maxSource = 256
+
+// revisionRecord returns the entry of a revision that begins.
+func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) metav1alpha1.RevisionRecord {
+	record := metav1alpha1.RevisionRecord{
+		Revision: revision, Generation: generation, Digest: in.Digest,
+		Started: metav1.NewTime(now), Outcome: metav1alpha1.RevisionProgressing,
+	}
+	record.Source, record.SourceDigest = in.SourceName, in.SourceDigest()
+	for _, ref := range in.References {
+		if record.Source == fmt.Sprintf("%s %s", ref.Kind, ref.Name) {
+			record.SourceDigest = ref.ContentDigest()
+		}
+	}
+	record.Source = condition.Truncate(record.Source, maxSource)
+	return record
+}
+
+// triggerOf identifies the state of a component: its generation, and the contents of its inputs.
+func triggerOf(generation int64, in input.Inputs) (string, error) {
+	return manifests.Digest([]any{generation, in.Digest})
+}

@@ -1,0 +1,290 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Annotations of a component, each with the reconciler's prefix.
+const (
+	// AnnotationRequested starts a pass whenever its value changes.
+	AnnotationRequested = "reconcile-requested-at"
+	// AnnotationAcknowledge with the value of the request asks for the request to be acknowledged in the status.
+	AnnotationAcknowledge = "reconcile-acknowledge"
+	// AnnotationSuspendReason is the reason why a component is suspended.
+	AnnotationSuspendReason = "suspend-reason"
+)
+
+// Runner makes passes over components, and reports them.
+type Runner struct {
+	Pass
+	Records Records
+	// Memories are what the process remembers of components.
+	Memories *Memories
+	// Kind is that of the components, for traces.
+	Kind string
+	// MinInterval is the rate limit of each component; zero is none.
+	MinInterval time.Duration
+	// Forgotten is called for a component that does not exist any more, before StopServing.
+	Forgotten func(types.NamespacedName)
+	// StopServing ends the watches for the dependents of an owner, and drops what was rendered for it.
+	StopServing func(manifests.Owner)
+}
+
+// Records ends what is recorded of a component beside its status.
+type Records interface {
+	// DeleteStale deletes Secrets that nothing refers to any more.
+	DeleteStale(ctx context.Context, c *Component) error
+	// End deletes all records and finalizers of a component whose dependents are gone.
+	End(ctx context.Context, c *Component, owner manifests.Owner) error
+	// RememberOwned remembers at the end of a pass which Secrets a component owns.
+	RememberOwned(c *Component)
+	// ReleaseLeft releases the Secrets that a deleted component of the same name left. uid is that of the existing one, empty
+	// without one.
+	ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error
+	// ReleaseVanished releases the Secrets of a component that is not in the cache.
+	ReleaseVanished(ctx context.Context, name types.NamespacedName) error
+}
+
+// Reconcile is one pass over one component. It never waits: a watch event or the returned delay starts the next one. A delay
+// of zero is none.
+func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time.Duration, error) {
+	memory := r.Memories.Of(name)
+	if wait := memory.Schedule.Begin(r.MinInterval, r.Clock.Now()); wait > 0 {
+		return wait, nil
+	}
+	inFlight := r.InFlight.Begin(name)
+	defer r.Store.EndPass(ctx, name, inFlight)
+	obj, err := r.Store.Load(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return r.vanished(ctx, name, memory), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	inFlight.Loaded(obj)
+	r.Metrics.Restore(name, obj.GetStatus())
+	ctx, span := r.Metrics.Span(ctx, r.Kind, name, obj.GetGeneration())
+	defer span.End()
+
+	c := &Component{Object: obj, Memory: memory, Declared: r.Author.Declare(obj)}
+	loaded := obj.GetStatus().DeepCopy()
+	o, err := r.run(ctx, c)
+	r.Records.RememberOwned(c)
+	if err == nil && c.IsDeleted() && o.Done() {
+		if err = r.release(ctx, c, o); err == nil {
+			return 0, nil
+		}
+	}
+	if inFlight.Interrupted(err) {
+		return r.interrupt(ctx, c, inFlight, o), nil
+	}
+	if o.Observing && err == nil {
+		if after, inTime := r.observing(ctx, c); inTime {
+			return after, nil
+		}
+	}
+	after, err := r.report(ctx, c, loaded, o, err)
+	if condition.Interrupted(err) {
+		return r.interrupt(ctx, c, inFlight, o), nil
+	}
+	inFlight.Finish(false)
+	return memory.Schedule.End(after, r.MinInterval, r.Clock.Now()), err
+}
+
+// run does what can be done now. Its errors are reported in the status, except for those that interrupt the pass.
+func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error) {
+	if err := r.Records.ReleaseLeft(ctx, c.Name(), c.GetUID()); err != nil {
+		return outcome.Outcome{}, err
+	}
+	if err := r.call(ctx, PostRead, c); err != nil {
+		return outcome.Outcome{}, err
+	}
+	c.Declared = r.Author.Declare(c.Object)
+	switch {
+	case c.IsDeleted():
+		if !r.isHeld(c) && len(c.Memory.unconfirmed.entries) == 0 {
+			return outcome.Outcome{}, nil
+		}
+		if err := otherFinalizers(c, components.Finalizer(r.Reconciler)); err != nil {
+			return outcome.Outcome{}, err
+		}
+		return r.Delete(ctx, c)
+	case components.Suspended(c.Object):
+		return outcome.Outcome{}, status.Suspended(c.GetAnnotations()[r.Reconciler+"/"+AnnotationSuspendReason])
+	}
+	if err := r.holdForHooks(ctx, c); err != nil {
+		return outcome.Outcome{}, err
+	}
+	if err := r.call(ctx, PreReconcile, c); err != nil {
+		return outcome.Outcome{}, err
+	}
+	c.Declared = r.Author.Declare(c.Object)
+	o, err := r.Apply(ctx, c)
+	if err == nil && o.Done() {
+		err = r.call(ctx, PostReconcile, c)
+	}
+	return o, err
+}
+
+// isHeld reports whether a component carries our finalizer.
+func (r *Runner) isHeld(c *Component) bool {
+	return controllerutil.ContainsFinalizer(c.Object, components.Finalizer(r.Reconciler))
+}
+
+// holdForHooks adds our finalizer before there are dependents if there are hooks of the deletion, so that they are called
+// for what other hooks have made.
+func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
+	if r.Author.Hook(PreDelete) == nil && r.Author.Hook(PostDelete) == nil || r.isHeld(c) {
+		return nil
+	}
+	if s := c.GetStatus(); s.Revision == 0 {
+		// A status without a record must not count as lost.
+		s.Reconciler = r.Reconciler
+	}
+	return r.Store.AddFinalizer(ctx, c.Object)
+}
+
+// observing ends a pass that did nothing, because a watch has not delivered yet. inTime is false after the timeout.
+func (r *Runner) observing(ctx context.Context, c *Component) (after time.Duration, inTime bool) {
+	s, memory := c.GetStatus(), &c.Memory.Schedule
+	if after, inTime = memory.Observe(s.ProgressingSince, c.Intervals.Timeout, r.Clock.Now()); inTime {
+		r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
+		return after, true
+	}
+	if s.ProgressingSince == nil {
+		s.ProgressingSince = new(metav1.NewTime(memory.ObservingSince()))
+	}
+	return 0, false
+}
+
+// report writes the status if it differs, tells the pass in one event, and returns the delay before the next one. After a
+// conflict the changes are not told yet.
+func (r *Runner) report(
+	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome, failure error,
+) (time.Duration, error) {
+	unrecorded := r.keepInventory(ctx, c, loaded, o)
+	if condition.Interrupted(unrecorded) {
+		return 0, unrecorded
+	}
+	if failure == nil {
+		failure = unrecorded
+	}
+	f, now := condition.Of(failure), r.Clock.Now()
+	next, v := status.Next(*c.GetStatus(), status.Report{
+		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Failure: f, KeepCounts: unrecorded != nil,
+		Timeout: c.Intervals.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,
+	})
+	c.SetStatus(next)
+	if before := r.Store.Persisted(c.Object, loaded); !equality.Semantic.DeepEqual(before, &next) {
+		if err := r.writeStatus(ctx, c, components.RefOf(before)); err != nil {
+			return 0, r.unreported(ctx, c, o, err)
+		}
+		c.Memory.confirm()
+	}
+	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
+	r.Tell(c.Object, status.EventOf(loaded, c.GetStatus(), o.Changes, v))
+	logPass(ctx, loaded, c.GetStatus(), o.Changes)
+	after := c.Memory.Schedule.Next(schedule.Pass{
+		Outcome: o, Failure: f, State: v.State, Reason: v.Reason, ProgressingSince: c.GetStatus().ProgressingSince,
+		Request: r.requestOf(c), Now: r.Clock.Now(),
+	}, c.Intervals)
+	if err := r.Records.DeleteStale(ctx, c); err != nil {
+		log.FromContext(ctx).Info("Secrets are left over, and deleted later", "cause", err.Error())
+		after = schedule.Earlier(after, c.Intervals.Retry)
+	}
+	return after, nil
+}
+
+// keepInventory records the inventory of a pass outside the status, if it needs Secrets.
+func (r *Runner) keepInventory(ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome) error {
+	if o.Inventory == nil || o.Observing {
+		return nil
+	}
+	return r.Inventory.Record(ctx, c, components.RefOf(r.Store.Persisted(c.Object, loaded)), o.Inventory)
+}
+
+func (r *Runner) writeStatus(ctx context.Context, c *Component, recorded components.InventoryRef) error {
+	defer r.Metrics.Time(metrics.StepStatus)()
+	return r.Store.WriteStatus(ctx, c.Object, recorded)
+}
+
+// unreported ends a pass whose status could not be written. A component that is gone is a conflict.
+func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome, err error) error {
+	if apierrors.IsNotFound(err) {
+		return r.Store.Conflict(c.Name(), "it does not exist any more")
+	}
+	if !condition.Interrupted(err) {
+		r.Metrics.Pass(ctx, telemetry.ResultFailed, err)
+		r.tellChanges(ctx, c, o)
+	}
+	return err
+}
+
+// interrupt ends a pass without a report, because another client wrote the component, or the operator is stopping. The next
+// pass starts from the new state, at once if the component has changed. The changes of this pass are told, because no other
+// pass can.
+func (r *Runner) interrupt(ctx context.Context, c *Component, inFlight *components.Pass, o outcome.Outcome) time.Duration {
+	r.Metrics.Pass(ctx, telemetry.ResultInterrupted, nil)
+	inFlight.Finish(true)
+	r.tellChanges(ctx, c, o)
+	memory, now := &c.Memory.Schedule, r.Clock.Now()
+	if !inFlight.Superseded() {
+		return memory.End(memory.Retry(), r.MinInterval, now)
+	}
+	memory.ResetRetry()
+	r.Wake(c.Name())
+	return memory.End(0, r.MinInterval, now)
+}
+
+// tellChanges tells the changes of a pass whose status was not written.
+func (r *Runner) tellChanges(ctx context.Context, c *Component, o outcome.Outcome) {
+	s := c.GetStatus()
+	r.Tell(c.Object, status.ChangesEvent(s, o.Changes))
+	logPass(ctx, s, s, o.Changes)
+}
+
+// logPass logs a pass in one line, if it changed dependents or the state of the component.
+func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []outcome.Change) {
+	if line := status.LogLine(before, after, changes); line != nil {
+		log.FromContext(ctx).Info("reconciled", line...)
+	}
+}
+
+// requestOf identifies the state of a component that a denied request belongs to.
+func (r *Runner) requestOf(c *Component) schedule.Request {
+	return schedule.Request{
+		UID: c.GetUID(), Generation: c.GetGeneration(), Deleting: c.IsDeleted(), RequestedAt: requestedAt(c.Object, r.Reconciler),
+	}
+}
+
+func requestedAt(obj client.Object, reconciler string) string {
+	return obj.GetAnnotations()[reconciler+"/"+AnnotationRequested]
+}
+
+// acknowledged returns the request for a pass that its sender wants to be acknowledged; empty without one.
+func acknowledged(obj client.Object, reconciler string) string {
+	request := requestedAt(obj, reconciler)
+	if obj.GetAnnotations()[reconciler+"/"+AnnotationAcknowledge] != request {
+		return ""
+	}
+	return request
+}

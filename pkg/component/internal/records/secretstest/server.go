@@ -1,0 +1,209 @@
+// Package secretstest plays an API server that serves Secrets and access reviews, for tests of the packages that keep
+// records in them. It keeps finalizers, resource versions and preconditions as an API server does.
+package secretstest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/metadata"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// Server is an API server. The zero value is not ready for use; see New. It is not safe for concurrent use.
+type Server struct {
+	// Secrets are the stored Secrets. A test may change them.
+	Secrets map[types.NamespacedName]*unstructured.Unstructured
+	// Refuse returns an error for requests that fail; nil for none.
+	Refuse func(verb, name string) error
+	// Requests are the verbs and names of all requests.
+	Requests []string
+	// Reviews are the attributes of the access reviews, and Allowed is their answer.
+	Reviews []map[string]string
+	Allowed bool
+
+	version int
+}
+
+// New returns an empty server that allows everything.
+func New() *Server {
+	return &Server{Secrets: map[types.NamespacedName]*unstructured.Unstructured{}, Allowed: true}
+}
+
+// Dynamic returns a client for whole objects.
+func (s *Server) Dynamic() dynamic.Interface {
+	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	client.PrependReactor("*", "*", s.react)
+	return client
+}
+
+// Metadata returns a client for metadata.
+func (s *Server) Metadata() metadata.Interface {
+	client := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
+	client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		_, obj, err := s.react(a)
+		if secret, ok := obj.(*unstructured.Unstructured); ok {
+			return true, metadataOf(secret), err
+		}
+		return true, obj, err
+	})
+	return client
+}
+
+func metadataOf(secret *unstructured.Unstructured) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	must(runtime.DefaultUnstructuredConverter.FromUnstructured(secret.Object, m))
+	return m
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// react answers a request.
+func (s *Server) react(a clienttesting.Action) (bool, runtime.Object, error) {
+	name := types.NamespacedName{Namespace: a.GetNamespace()}
+	if named, ok := a.(interface{ GetName() string }); ok {
+		name.Name = named.GetName()
+	}
+	s.Requests = append(s.Requests, a.GetVerb()+" "+name.Name)
+	if s.Refuse != nil {
+		if err := s.Refuse(a.GetVerb(), name.Name); err != nil {
+			return true, nil, err
+		}
+	}
+	switch action := a.(type) {
+	case clienttesting.ListAction:
+		return true, s.list(action), nil
+	case clienttesting.PatchAction:
+		obj, err := s.patch(name, action)
+		return true, obj, err
+	case clienttesting.DeleteActionImpl:
+		return true, nil, s.delete(name, action.DeleteOptions)
+	case clienttesting.CreateAction:
+		review, ok := action.GetObject().(*unstructured.Unstructured)
+		if !ok {
+			return true, nil, fmt.Errorf("unexpected %v", a)
+		}
+		asked, _, _ := unstructured.NestedStringMap(review.Object, "spec", "resourceAttributes")
+		s.Reviews = append(s.Reviews, asked)
+		return true, &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"allowed": s.Allowed}}}, nil
+	}
+	if secret, ok := s.Secrets[name]; ok {
+		return true, secret.DeepCopy(), nil
+	}
+	return true, nil, apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
+}
+
+func (s *Server) list(action clienttesting.ListAction) runtime.Object {
+	list := &metav1.List{}
+	for _, name := range s.Names(action.GetNamespace()) {
+		secret := s.Secrets[types.NamespacedName{Namespace: action.GetNamespace(), Name: name}]
+		if action.GetListRestrictions().Labels.Matches(labelSet(secret.GetLabels())) {
+			list.Items = append(list.Items, runtime.RawExtension{Object: metadataOf(secret)})
+		}
+	}
+	return list
+}
+
+// labelSet implements labels.Labels.
+type labelSet map[string]string
+
+func (l labelSet) Has(key string) bool              { _, ok := l[key]; return ok }
+func (l labelSet) Get(key string) string            { return l[key] }
+func (l labelSet) Lookup(key string) (string, bool) { value, ok := l[key]; return value, ok }
+
+// patch applies a Secret, or merges metadata into one.
+func (s *Server) patch(name types.NamespacedName, action clienttesting.PatchAction) (runtime.Object, error) {
+	changed := &unstructured.Unstructured{}
+	must(json.Unmarshal(action.GetPatch(), &changed.Object))
+	if action.GetPatchType() == types.ApplyPatchType {
+		changed.SetUID(types.UID("uid-" + name.Name))
+		s.Add(changed)
+		return changed, nil
+	}
+	secret, ok := s.Secrets[name]
+	switch {
+	case !ok:
+		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
+	case changed.GetResourceVersion() != secret.GetResourceVersion():
+		return nil, apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("it changed"))
+	}
+	labels := secret.GetLabels()
+	for key, value := range nested(changed.Object, "metadata", "labels") {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		delete(labels, key)
+		if text, ok := value.(string); ok {
+			labels[key] = text
+		}
+	}
+	secret.SetLabels(labels)
+	secret.SetFinalizers(changed.GetFinalizers())
+	s.Add(secret)
+	if secret.GetDeletionTimestamp() != nil && len(secret.GetFinalizers()) == 0 {
+		delete(s.Secrets, name)
+	}
+	return secret.DeepCopy(), nil
+}
+
+func nested(obj map[string]any, fields ...string) map[string]any {
+	found, _, _ := unstructured.NestedMap(obj, fields...)
+	return found
+}
+
+func (s *Server) delete(name types.NamespacedName, options metav1.DeleteOptions) error {
+	secret, ok := s.Secrets[name]
+	if !ok {
+		return apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
+	}
+	if *options.Preconditions.UID != secret.GetUID() {
+		return apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("it is another one"))
+	}
+	delete(s.Secrets, name)
+	return nil
+}
+
+// Add stores a new version of a Secret.
+func (s *Server) Add(secret *unstructured.Unstructured) {
+	s.version++
+	secret.SetResourceVersion(strconv.Itoa(s.version))
+	s.Secrets[types.NamespacedName{Namespace: secret.GetNamespace(), Name: secret.GetName()}] = secret
+}
+
+// Names returns the names of the Secrets in a namespace.
+func (s *Server) Names(namespace string) []string {
+	var names []string
+	for name := range maps.Keys(s.Secrets) {
+		if name.Namespace == namespace {
+			names = append(names, name.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// All returns the metadata of all Secrets.
+func (s *Server) All() []*metav1.PartialObjectMetadata {
+	var all []*metav1.PartialObjectMetadata
+	for _, secret := range s.Secrets {
+		all = append(all, metadataOf(secret))
+	}
+	return all
+}

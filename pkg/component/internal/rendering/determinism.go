@@ -1,0 +1,204 @@
+package rendering
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/determinism"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// maxNamed is the number of differing fields that a message names.
+const maxNamed = 10
+
+// notFollowed ends the note of a pinned rendering whose look-ups have changed without effect.
+const notFollowed = "; what is looked up has changed, which is not followed, because it brings new values of that kind, " +
+	"which may depend on these; change the spec to have all of it rendered anew"
+
+// renderNew renders the inputs, and makes sure that another rendering would be equal. Values that would differ are those of
+// the first rendering of the inputs. lost is the reason why a recorded rendering could not be read.
+func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendered, lost string, err error) {
+	pinned, current, lost, err := r.pinned(ctx, req)
+	if err != nil || current {
+		return pinned, lost, err
+	}
+	j, err := r.newJob(ctx, req)
+	if err != nil {
+		return Rendered{}, lost, err
+	}
+	rendered, err = r.check(ctx, req, j, pinned)
+	// A failed rendering is followed, too: its look-ups may be the cause of the failure.
+	seen, failure := j.recorder.Results(req.looker())
+	rendered.Lookups.Results, rendered.Lookups.Served, rendered.results = seen, j.served, j.results
+	r.follow(req, rendered.Lookups)
+	if err == nil {
+		err = failure
+	}
+	return rendered, lost, err
+}
+
+// pinned returns the rendering of the same inputs with values that a second rendering would not give: the kept one, or the
+// recorded one. current is set if its look-ups are equal as well, so that nothing has to be rendered. lost is the reason
+// why the record could not be read.
+func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, current bool, lost string, err error) {
+	if last := r.kept(req); last != nil {
+		// The set is not used, because its look-ups have changed.
+		return last.Rendered, false, "", nil
+	}
+	if !req.Inputs.StandIn(req.Status) || req.Status.RenderedSet == "" {
+		return Rendered{}, false, "", nil
+	}
+	var bodies []*unstructured.Unstructured
+	recorded, err := r.options.Records.Read(ctx, req.Owner, records.Rendering, req.Status.RenderedSet, &bodies)
+	if records.IsLost(err) {
+		return Rendered{ValuesLost: true}, false, err.Error(), nil
+	}
+	if err != nil {
+		return Rendered{}, false, "", records.Problem("read what was rendered", err)
+	}
+	if recorded.Origin == nil || recorded.Origin.InputDigest != req.Inputs.Digest {
+		// The record is of other inputs: its deletion has failed.
+		return Rendered{ValuesLost: true}, false, "", nil
+	}
+	req.Records.SetID(records.Rendering, recorded.ID)
+	pinned = Rendered{
+		Manifests: Manifests{plain: bodies}, ID: recorded.ID, Note: recorded.Note, ValuesLost: recorded.ValuesLost,
+	}
+	pinned.Lookups, current, err = lookup.Recall(ctx, req.Target, req.looker(), req.Status)
+	if err == nil && current {
+		r.follow(req, pinned.Lookups)
+	}
+	return pinned, current, "", err
+}
+
+// check renders, renders again, and compares.
+func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendered) (Rendered, error) {
+	first, err := j.render(ctx, options{})
+	if err != nil {
+		return Rendered{}, err
+	}
+	rendered := Rendered{Manifests: Manifests{plain: first}}
+	verified, readsStatus, err := r.isVerified(req, j)
+	if err != nil || verified {
+		rendered.Lookups.ReadsStatus = readsStatus
+		return rendered, err
+	}
+	plain, err := determinism.Plain(first)
+	if err != nil {
+		// Normalise reports the error, together with all others.
+		return rendered, nil
+	}
+	difference, readsStatus, err := j.compare(ctx, plain)
+	rendered.Lookups.ReadsStatus = readsStatus
+	if err != nil || difference.Empty() {
+		return rendered, err
+	}
+	if len(difference.Shape) > 0 {
+		return rendered, nonDeterministic(difference.Shape)
+	}
+	rendered, err = r.pin(req, plain, pinned, difference.Values)
+	rendered.Lookups.ReadsStatus = readsStatus
+	return rendered, err
+}
+
+// isVerified reports whether the determinism check can be left out: the inputs and look-ups are those of an earlier
+// rendering that was deterministic, or the check is turned off.
+func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, err error) {
+	if r.options.SkipDeterminismCheck {
+		return true, true, nil
+	}
+	if !req.Inputs.StandIn(req.Status) || req.Status.RenderedSet != "" {
+		return false, false, nil
+	}
+	seen, err := j.recorder.Results(req.looker())
+	if err != nil {
+		return false, false, err
+	}
+	equal, readsStatus := lookup.Lookups{Served: j.served, Results: seen}.EqualRecorded(req.Status)
+	return equal, readsStatus, nil
+}
+
+// compare renders again, at a later time, and returns the difference, and whether the rendering uses the status of
+// looked-up objects. A difference that only exists without that status is no difference of the rendering itself.
+func (j job) compare(ctx context.Context, first []*unstructured.Unstructured) (d determinism.Difference, readsStatus bool, err error) {
+	hasStatus := j.recorder.HasStatus()
+	d, err = j.difference(ctx, first, options{later: true, withoutStatus: hasStatus})
+	if !hasStatus || err == nil && d.Empty() {
+		return d, false, err
+	}
+	with, failure := j.difference(ctx, first, options{later: true})
+	if failure != nil {
+		return with, true, failure
+	}
+	return with, err != nil || !d.Within(with), nil
+}
+
+func (j job) difference(ctx context.Context, first []*unstructured.Unstructured, o options) (determinism.Difference, error) {
+	again, err := j.render(ctx, o)
+	if err != nil {
+		return determinism.Difference{}, err
+	}
+	plain, err := determinism.Plain(again)
+	if err != nil {
+		return determinism.Difference{}, nonDeterministic([]string{err.Error()})
+	}
+	return determinism.Compare(first, plain), nil
+}
+
+// nonDeterministic is the error of two renderings that differ in more than values.
+func nonDeterministic(differences []string) error {
+	text := strings.Join(differences[:min(len(differences), maxNamed)], "; ")
+	if more := len(differences) - maxNamed; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonNonDeterministic, Terminal: true,
+		Message: "two renderings of the same inputs differ in more than values: " + text +
+			"; nothing is applied; make names, fields and the lengths of lists independent of the clock and of random values",
+	}
+}
+
+// pin decides which values a rendering has whose values differ each time. The first rendering of new inputs is pinned. A
+// later one, after a change of its look-ups, gets the pinned values. If it has further differing values, which may depend
+// on the pinned ones, the pinned rendering stays as a whole.
+func (r *Renderer) pin(
+	req Request, rendered []*unstructured.Unstructured, pinned Rendered, fields []determinism.Field,
+) (Rendered, error) {
+	result := Rendered{Manifests: Manifests{plain: rendered}, Note: describeFields(fields), ValuesLost: pinned.ValuesLost}
+	if pinned.ID != "" {
+		before, err := pinned.Manifests.All()
+		if err != nil {
+			return result, err
+		}
+		merged, unknown := determinism.Merge(before, rendered, fields)
+		if len(unknown) > 0 {
+			pinned.Note = strings.TrimSuffix(pinned.Note, notFollowed) + notFollowed
+			return pinned, nil
+		}
+		if determinism.Compare(before, merged).Empty() {
+			result.Manifests, result.ID = pinned.Manifests, pinned.ID
+			return result, nil
+		}
+		result.Manifests = Manifests{plain: merged}
+	}
+	// The id is not derived from the values: readers of the status need not have the right to read Secrets.
+	var err error
+	result.ID, err = manifests.Digest([]any{req.Inputs.Digest, req.Component.GetUID(), r.options.Clock.Now().UnixNano()})
+	return result, err
+}
+
+func describeFields(fields []determinism.Field) string {
+	names, more := determinism.Names(fields, maxNamed)
+	text := strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

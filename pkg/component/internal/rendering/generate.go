@@ -1,0 +1,149 @@
+package rendering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const (
+	// timeShift is added to the time of the second rendering. It changes every part of a date, the weekday, and the time
+	// of day.
+	timeShift = 400*24*time.Hour + 7*time.Hour + 11*time.Minute + 13*time.Second
+	// maxGenerate bounds a call of the generator, because it holds a worker.
+	maxGenerate = time.Minute
+	// maxFetch is the delay until the next pass over a component whose source is being fetched, unless it arrives earlier.
+	maxFetch = 10 * time.Minute
+)
+
+// job renders the inputs of a pass, as often as needed.
+type job struct {
+	renderer *Renderer
+	request  generator.Request
+	recorder *lookup.Recorder
+	// served identifies the capabilities of the request.
+	served discovery.Summary
+	// results are those of the first rendering.
+	results *results
+}
+
+// options are the differences between renderings of the same inputs.
+type options struct {
+	// later shifts the time.
+	later bool
+	// withoutStatus removes the status of looked-up objects.
+	withoutStatus bool
+}
+
+// newJob collects what the generator gets.
+func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
+	files, err := r.source(req)
+	if err != nil {
+		return job{}, err
+	}
+	references, err := input.Load(ctx, req.Target, req.Inputs.References)
+	if err != nil {
+		return job{}, err
+	}
+	served, err := lookup.Capabilities(ctx, req.Target)
+	if err != nil {
+		return job{}, err
+	}
+	revision := req.Status.Revision
+	if !req.Inputs.StandIn(req.Status) {
+		revision++
+	}
+	return job{
+		renderer: r, recorder: lookup.NewRecorder(req.Target), served: served.Summary, results: &results{},
+		request: generator.Request{
+			Namespace: req.Inputs.Namespace, Name: req.Inputs.Name, Parameters: req.Inputs.Parameters,
+			Component: req.Component, Source: files, SourceDigest: req.Inputs.SourceDigest(), References: references,
+			Revision: revision, Digest: req.Inputs.Digest, Capabilities: served.Capabilities, Now: r.options.Clock.Now(),
+		},
+	}, nil
+}
+
+// source returns the source of a component, nil without one. While new inputs wait for their source, the error says so;
+// while the source of applied inputs is fetched again, the error is condition.ErrObserving.
+func (r *Renderer) source(req Request) (fs.FS, error) {
+	if req.Inputs.Source == nil {
+		return nil, nil
+	}
+	name := req.name()
+	files, err := r.options.Fetches.Take(name, *req.Inputs.Source, func() { r.options.Wake(name) })
+	if errors.Is(err, condition.ErrObserving) && !req.Inputs.StandIn(req.Status) {
+		return nil, &condition.Error{
+			Reason: metav1alpha1.ReasonFetching, Message: "the source is being fetched from " + req.Inputs.Source.Location(),
+			RetryAfter: maxFetch,
+		}
+	}
+	return files, err
+}
+
+// render calls the generator once.
+func (j job) render(ctx context.Context, o options) ([]*unstructured.Unstructured, error) {
+	req := j.request
+	req.Report = j.results.add
+	if o.later {
+		req.Now, req.Report = req.Now.Add(timeShift), func(generator.Result) {}
+	}
+	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
+	generated, err := j.renderer.call(ctx, req)
+	if err != nil {
+		return nil, condition.FromAuthor(err, metav1alpha1.ReasonGenerateFailed, true)
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(generated))
+	for i, obj := range generated {
+		if obj == nil {
+			return nil, generateFailed("the generator returned nil as object %d", i+1)
+		}
+		u, err := manifests.ToUnstructured(obj, func(o runtime.Object) (schema.GroupVersionKind, error) {
+			return apiutil.GVKForObject(o, j.renderer.options.Scheme)
+		})
+		if err != nil {
+			return nil, generateFailed("%T %s: %v", obj, obj.GetName(), err)
+		}
+		objects = append(objects, u)
+	}
+	return objects, nil
+}
+
+func generateFailed(format string, args ...any) error {
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonGenerateFailed, Message: fmt.Sprintf(format, args...), Terminal: true,
+	}
+}
+
+// call calls the generator with a time-out. A panic is an error.
+func (r *Renderer) call(ctx context.Context, req generator.Request) (objects []client.Object, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxGenerate)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the generator panicked: %v", cause)
+			log.FromContext(ctx).Error(err, "recovered", "stack", string(debug.Stack()))
+		}
+	}()
+	var failures lookup.Failures
+	req.Target, req.Local = failures.Record(req.Target), failures.Record(req.Local)
+	objects, err = r.options.Generator.Generate(ctx, req)
+	return objects, failures.Explain(err)
+}

@@ -1,0 +1,51 @@
+package rendering
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/internal/packed"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Manifests are manifests as they were rendered: plain, or packed while they are kept. The zero value has been dropped.
+type Manifests struct {
+	plain  []*unstructured.Unstructured
+	packed []packed.Manifest
+}
+
+func (m Manifests) dropped() bool { return m.plain == nil && m.packed == nil }
+
+// All returns the manifests. They are read-only.
+func (m Manifests) All() ([]*unstructured.Unstructured, error) {
+	if m.packed == nil {
+		return m.plain, nil
+	}
+	return packed.Unpack(m.packed)
+}
+
+// pack returns the same manifests, packed.
+func (m Manifests) pack() (Manifests, error) {
+	if m.packed != nil {
+		return m, nil
+	}
+	light, err := packed.Pack(m.plain)
+	return Manifests{packed: light}, err
+}
+
+// packObjects returns the objects with packed bodies: Body is nil, and all else is unchanged; see Object.Whole.
+func packObjects(objects []manifests.Object) ([]manifests.Object, error) {
+	bodies := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, o := range objects {
+		bodies = append(bodies, o.Body)
+	}
+	contents, err := packed.Pack(bodies)
+	if err != nil {
+		return nil, err
+	}
+	light := make([]manifests.Object, 0, len(objects))
+	for i, o := range objects {
+		o.Body, o.Packed = nil, contents[i]
+		light = append(light, o)
+	}
+	return light, nil
+}

@@ -1,0 +1,64 @@
+package rendering
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// checkPartialDiscovery refuses a set that may differ from the applied objects only because the discovery of some groups
+// has failed since the process began. A chart that checks for such a group would lose objects at a restart, and get them
+// back later. A set that was rendered for the same capabilities does not depend on those groups.
+//
+// A refused set is dropped: otherwise values that it lacks would be missing in the next rendering, too.
+func (r *Renderer) checkPartialDiscovery(req Request, set Set) error {
+	undiscovered := set.Lookups.Served.Undiscovered
+	if len(undiscovered) == 0 || len(req.Inventory) == 0 || set.Lookups.SameCapabilities(req.Status) {
+		return nil
+	}
+	differs, err := changesApplied(req, set)
+	if err != nil || !differs {
+		return err
+	}
+	r.cache.drop(req.name())
+	return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: partialDiscoveryMessage(undiscovered)}
+}
+
+// changesApplied reports whether a set of the same inputs differs from the applied or recorded objects, or whether a set of
+// new inputs lacks any of them.
+func changesApplied(req Request, set Set) (bool, error) {
+	phases, err := plan.PhaseDigest(set.Phases())
+	if err != nil {
+		return false, err
+	}
+	if req.Inputs.StandIn(req.Status) {
+		return phases != req.Status.PhaseRecord || set.DiffersFrom(req.Inventory), nil
+	}
+	lost := phases == "" && req.Status.PhaseRecord != ""
+	return lost || len(plan.Victims(plan.NewInventory(req.Inventory), set.Desired())) > 0, nil
+}
+
+// DiffersFrom reports whether the apply set has other dependents than an inventory, or another manifest of one of them.
+func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
+	applied, desired := plan.NewInventory(inventory), s.Desired()
+	return len(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
+		entry, recorded := applied[o.Key]
+		return !recorded || entry.Digest != "" && entry.Digest != o.Digest
+	})
+}
+
+func partialDiscoveryMessage(undiscovered []string) string {
+	services := make([]string, 0, len(undiscovered))
+	for _, gv := range undiscovered {
+		group, version, _ := strings.Cut(gv, "/")
+		services = append(services, version+"."+group)
+	}
+	return fmt.Sprintf("discovery of %s failed, and this rendering would drop or change applied objects: "+
+		"nothing is changed until APIService %s answers or is deleted",
+		strings.Join(undiscovered, ", "), strings.Join(services, ", "))
+}

@@ -1,0 +1,237 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	clienttransport "k8s.io/client-go/transport"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// defaultWriters is the number of concurrent write requests in a cluster, if Options name none.
+const defaultWriters = 16
+
+// Options configure a Connection.
+type Options struct {
+	// Reconciler is the name of the reconciler: field manager, and prefix of labels and annotations.
+	Reconciler string
+	// Writers bounds the concurrent write requests, which all components share fairly; zero or less is 16.
+	Writers int
+	// CacheFull are the kinds whose dependents are kept whole in memory.
+	CacheFull []schema.GroupKind
+	// Scope bounds the watches on dependents, and Namespaces are those of the components.
+	Scope      WatchScope
+	Namespaces []string
+	// Wrap adds transports to all requests; nil adds none.
+	Wrap func(http.RoundTripper) http.RoundTripper
+	// Monitor is told of each action on a dependent.
+	Monitor execute.Monitor
+}
+
+// WatchScope bounds the watches on dependents.
+type WatchScope string
+
+// The watch scopes.
+const (
+	// WatchCluster has one watch for each type, on all namespaces, as the operator.
+	WatchCluster WatchScope = "cluster"
+	// WatchNamespaces has a watch for each type and namespace with dependents, as the operator.
+	WatchNamespaces WatchScope = "namespaces"
+	// WatchIdentity has a watch for each type and namespace with dependents, as each identity.
+	WatchIdentity WatchScope = "identity"
+)
+
+// Connection is one cluster, shared by all identities and components. Its own identity is that of its configuration.
+type Connection struct {
+	options Options
+	config  *rest.Config
+	http    *http.Client
+
+	// Discovery reads what the API server serves.
+	Discovery *discovery.Reader
+	// Observer watches dependents.
+	Observer *observe.Observer
+	// Namespaces watches the namespaces that dependents wait for, and Lookups the looked-up objects.
+	Namespaces, Lookups *observe.References
+	// Started is when the connection was made.
+	Started time.Time
+
+	own Client
+}
+
+// Connect returns a connection whose watches live as long as ctx. config is used without a rate limit of the client; the
+// API server has its own.
+func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, error) {
+	config, err := transport.WithDryRunGuard(config)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.RateLimiter = -1, nil
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	if o.Wrap != nil {
+		config.Wrap(o.Wrap)
+	}
+	config.Wrap(transport.NewRequestTimeout)
+	if o.Writers <= 0 {
+		o.Writers = defaultWriters
+	}
+	if o.Scope == "" {
+		o.Scope = WatchCluster
+	}
+	c := &Connection{options: o, config: config, Started: clock.RealClock{}.Now()}
+	if c.http, err = rest.HTTPClientFor(config); err != nil {
+		return nil, err
+	}
+	if c.own.Dynamic, err = dynamic.NewForConfigAndClient(config, c.http); err != nil {
+		return nil, err
+	}
+	if c.own.Metadata, err = metadata.NewForConfigAndClient(config, c.http); err != nil {
+		return nil, err
+	}
+	c.Discovery, err = discovery.New(ctx, discovery.Options{
+		Config: config, Client: c.http, FollowDefinitions: func(ctx context.Context, event func()) {
+			observe.WatchDefinitions(ctx, c.own.Metadata, event, event)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	raw, err := newRawClient(config, c.http)
+	if err != nil {
+		return nil, err
+	}
+	c.Observer = observe.New(ctx, observe.Options{
+		Reconciler: o.Reconciler, Dynamic: c.own.Dynamic, Metadata: c.own.Metadata, Mapper: c.Discovery.Mapper(),
+		Verbs: c.Discovery.Verbs, WithBodies: o.CacheFull, PerNamespace: o.Scope != WatchCluster,
+	})
+	c.Namespaces = observe.NewReferences(ctx, c.own.Metadata, o.Reconciler)
+	c.Lookups = observe.NewReferences(ctx, c.own.Metadata, o.Reconciler)
+	c.own.Executor = execute.New(execute.Options{
+		Reconciler: o.Reconciler, Dynamic: c.own.Dynamic, REST: raw, Mapper: c.Discovery.Mapper(),
+		Journal: c.Observer, Monitor: o.Monitor, Writers: o.Writers,
+	})
+	c.own.Connection = c
+	c.own.Reader = observe.Reader{Dynamic: c.own.Dynamic, Metadata: c.own.Metadata}
+	c.own.Protecting = c.own.Executor
+	return c, nil
+}
+
+// newRawClient returns a REST client for requests that name their absolute path. It decodes errors of any content type.
+func newRawClient(config *rest.Config, client *http.Client) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
+	codec := runtime.NoopEncoder{Decoder: clientgoscheme.Codecs.UniversalDecoder()}
+	config.NegotiatedSerializer = serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{Serializer: codec})
+	config.APIPath, config.GroupVersion = "", nil
+	return rest.UnversionedRESTClientForConfigAndClient(config, client)
+}
+
+// Own returns the client of the connection's own identity.
+func (c *Connection) Own() *Client {
+	own := c.own
+	return &own
+}
+
+// HTTP returns the client that sends all requests of the connection's own identity.
+func (c *Connection) HTTP() *http.Client { return c.http }
+
+// ComponentNamespaces returns the namespaces in which components are watched; none for all.
+func (c *Connection) ComponentNamespaces() []string { return c.options.Namespaces }
+
+// Release ends the watches that only serve an owner.
+func (c *Connection) Release(owner manifests.Owner) {
+	c.Observer.Release(owner.ID())
+	c.Namespaces.Release(owner.ID())
+	c.Lookups.Release(owner.ID())
+	c.Discovery.Unsubscribe(owner.ID())
+}
+
+// closeIdle closes the network connections that carry no request.
+func (c *Connection) closeIdle() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
+
+// ClusterID returns the UID of the namespace kube-system, which identifies the cluster.
+func (c *Connection) ClusterID(ctx context.Context) (string, error) {
+	namespaces := c.own.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
+	system, err := namespaces.Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("identify the cluster by its namespace %s: %w", metav1.NamespaceSystem, err)
+	}
+	return string(system.UID), nil
+}
+
+// Client is a connection as one identity.
+type Client struct {
+	*Connection
+	// User is the impersonated user; empty for the connection's own identity.
+	User string
+	// Dynamic reads and writes as the identity; Executor writes dependents as the identity.
+	Dynamic  dynamic.Interface
+	Executor *execute.Executor
+	// Metadata reads as the connection's own identity.
+	Metadata metadata.Interface
+	// Elsewhere is set if the components are in another cluster.
+	Elsewhere bool
+	// Reader is the identity that watches. Protecting reads what protects the objects of others: as the identity that
+	// watches, whatever the rights of this identity are.
+	Reader     observe.Reader
+	Protecting *execute.Executor
+}
+
+// As returns a client for another identity, which the connection's own must be allowed to impersonate. It shares the
+// watches, the network connections, and the bound on concurrent writes. With WatchIdentity the identity also watches,
+// and reads what protects the objects of others; a list that it may not make is an error then, not an empty list.
+func (c *Connection) As(id Identity) (*Client, error) {
+	other := c.Own()
+	if id.User == "" {
+		return other, nil
+	}
+	impersonating := *c.http
+	impersonating.Transport = clienttransport.NewImpersonatingRoundTripper(
+		clienttransport.ImpersonationConfig{UserName: id.User, Groups: id.Groups}, impersonating.Transport)
+	raw, err := newRawClient(c.config, &impersonating)
+	if err != nil {
+		return nil, err
+	}
+	other.User = id.User
+	if other.Dynamic, err = dynamic.NewForConfigAndClient(c.config, &impersonating); err != nil {
+		return nil, err
+	}
+	other.Executor = c.own.Executor.As(id.User, other.Dynamic, raw)
+	if c.options.Scope != WatchIdentity {
+		return other, nil
+	}
+	other.Reader = observe.Reader{Name: id.String(), Dynamic: other.Dynamic}
+	if other.Reader.Metadata, err = metadata.NewForConfigAndClient(c.config, &impersonating); err != nil {
+		return nil, err
+	}
+	other.Executor = other.Executor.Seeing(other.Dynamic)
+	other.Protecting = other.Executor
+	return other, nil
+}
+
+// Home returns the namespace of a component in the cluster of its dependents; empty if the component is elsewhere.
+func (c *Client) Home(owner manifests.Owner) string {
+	if c.Elsewhere {
+		return ""
+	}
+	return owner.Namespace
+}

@@ -1,0 +1,59 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// Identity is a user and its groups. The zero Identity is that of the connection. A service account is the user
+// system:serviceaccount:<namespace>:<name>; the API server knows its groups.
+type Identity struct {
+	User   string
+	Groups []string
+}
+
+// String identifies the identity; the order of the groups does not matter.
+func (id Identity) String() string {
+	return strings.Join(append([]string{id.User}, slices.Sorted(slices.Values(id.Groups))...), "\n")
+}
+
+// Declaration is what a component declares about its target.
+type Declaration struct {
+	// Impersonate is the identity that the component names, the zero value without one.
+	Impersonate Identity
+	// ServiceAccount is the name of a service account in the namespace of the component, empty without one.
+	ServiceAccount string
+	// KubeConfig leads to another cluster; nil is the component's own cluster.
+	KubeConfig *metav1alpha1.KubeConfigReference
+}
+
+// Identity returns the identity of a component of the given namespace in its own cluster. Without a declared one it is
+// the default service account, and without that the identity of the connection. The error is the user's.
+func (d Declaration) Identity(namespace, defaultServiceAccount string) (Identity, error) {
+	account := d.ServiceAccount
+	switch {
+	case d.KubeConfig != nil && (account != "" || d.Impersonate.User != ""):
+		return Identity{}, errors.New("a kubeconfig names its user itself: name a kubeconfig or an identity, not both")
+	case account != "" && d.Impersonate.User != "":
+		return Identity{}, errors.New("name a service account or a user, not both")
+	case d.Impersonate.User == "" && len(d.Impersonate.Groups) > 0:
+		return Identity{}, errors.New("groups without a user cannot be impersonated; name the user, too")
+	case d.Impersonate.User != "":
+		return d.Impersonate, nil
+	case account == "":
+		account = defaultServiceAccount
+	}
+	if account == "" {
+		return Identity{}, nil
+	}
+	if errs := validation.IsDNS1123Subdomain(account); len(errs) > 0 {
+		return Identity{}, fmt.Errorf("service account name %q: %s", account, errs[0])
+	}
+	return Identity{User: "system:serviceaccount:" + namespace + ":" + account}, nil
+}

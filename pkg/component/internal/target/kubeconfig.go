@@ -1,0 +1,80 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// ParseKubeconfig reads a kubeconfig of a user. A kubeconfig that names files or programs of the operator is refused. Errors
+// never quote its content.
+func ParseKubeconfig(data []byte) (*rest.Config, error) {
+	config, err := clientcmd.Load(data)
+	if err != nil {
+		// The error of the parser may quote what it could not read.
+		return nil, errors.New("it is no kubeconfig")
+	}
+	if config.CurrentContext == "" {
+		return nil, errors.New("it has no current-context; set one")
+	}
+	if err := clientcmdapi.MinifyConfig(config); err != nil {
+		return nil, errors.New("the context that current-context names, or its cluster or user, is not in it")
+	}
+	for _, cluster := range config.Clusters {
+		if err := checkServer(cluster); err != nil {
+			return nil, err
+		}
+	}
+	for _, user := range config.AuthInfos {
+		if err := checkCredentials(user); err != nil {
+			return nil, err
+		}
+	}
+	result, err := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, errors.New("its cluster or user is incomplete or contradicts itself")
+	}
+	return result, nil
+}
+
+func checkServer(c *clientcmdapi.Cluster) error {
+	server, err := url.Parse(c.Server)
+	switch {
+	case err != nil, server.Host == "", !slices.Contains([]string{"http", "https"}, server.Scheme):
+		return errors.New("the server of its cluster is no URL that begins with https://")
+	case server.User != nil:
+		return errors.New("the server of its cluster holds a password; move it to the user")
+	case c.CertificateAuthority != "":
+		return onDisk("certificate-authority", "certificate-authority-data")
+	}
+	return nil
+}
+
+func checkCredentials(u *clientcmdapi.AuthInfo) error {
+	switch {
+	case u.Exec != nil:
+		return notRun("exec")
+	case u.AuthProvider != nil:
+		return notRun("auth-provider")
+	case u.TokenFile != "":
+		return onDisk("tokenFile", "token")
+	case u.ClientCertificate != "":
+		return onDisk("client-certificate", "client-certificate-data")
+	case u.ClientKey != "":
+		return onDisk("client-key", "client-key-data")
+	}
+	return nil
+}
+
+func onDisk(field, instead string) error {
+	return fmt.Errorf("%s names a file, and the operator's files are not for components; use %s", field, instead)
+}
+
+func notRun(field string) error {
+	return fmt.Errorf("%s would run a program in the operator; use a token, or a client certificate", field)
+}

@@ -1,0 +1,156 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+)
+
+// Results of passes, besides the states of components.
+const (
+	ResultObserving   = "Observing"
+	resultRetrying    = "Retrying"
+	ResultInterrupted = "Interrupted"
+	ResultDeleted     = "Deleted"
+	ResultFailed      = "Failed"
+)
+
+// states are exported even while no component is in them.
+var states = []string{
+	string(metav1alpha1.StateReady), string(metav1alpha1.StateProgressing), string(metav1alpha1.StateStalled),
+	string(metav1alpha1.StateSuspended), string(metav1alpha1.StateDeleting), string(metav1alpha1.StateDeletionBlocked),
+}
+
+// PassMetrics are the metrics and traces of a reconciler and its components.
+type PassMetrics struct {
+	meter      *metrics.Meter
+	tracer     tracing.Tracer
+	population *metrics.Population
+
+	mu sync.Mutex
+	// entered is the time of the new inputs that a component is not ready with yet.
+	entered map[types.NamespacedName]time.Time
+}
+
+// NewPassMetrics returns the metrics of a reconciler; perComponent adds the series of single components.
+func NewPassMetrics(reconciler string, tracer tracing.Tracer, perComponent bool) *PassMetrics {
+	meter := metrics.Shared.Meter(reconciler)
+	return &PassMetrics{
+		meter: meter, tracer: tracer, population: meter.Population(states, perComponent),
+		entered: map[types.NamespacedName]time.Time{},
+	}
+}
+
+// Time measures a step of a pass until the returned function is called.
+func (v *PassMetrics) Time(step metrics.Step) func() { return v.meter.Time(step) }
+
+// Span begins the span of a pass.
+func (v *PassMetrics) Span(ctx context.Context, kind string, name types.NamespacedName, generation int64) (context.Context, tracing.Span) {
+	return v.tracer.Pass(ctx, kind, name, generation)
+}
+
+// Start exports the components until ctx ends.
+func (v *PassMetrics) Start(ctx context.Context) error {
+	if err := metrics.Register(); err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
+	v.meter.Join(v.population)
+	context.AfterFunc(ctx, func() { v.meter.Leave(v.population) })
+	return nil
+}
+
+// Restore enters the state of a component at the begin of a pass, if this process has not seen the component before.
+func (v *PassMetrics) Restore(name types.NamespacedName, s *metav1alpha1.Status) {
+	if s.State != "" {
+		v.population.Recall(name, counted(s))
+	}
+}
+
+func counted(s *metav1alpha1.Status) metrics.Component {
+	ready, total := int(s.Dependents.Ready), int(s.Dependents.Total)
+	return metrics.Component{State: string(s.State), Ready: ready, Unready: max(0, total-ready)}
+}
+
+// BeginInputs notes that a component has new inputs.
+func (v *PassMetrics) BeginInputs(name types.NamespacedName, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.entered[name] = now
+}
+
+// ready measures the time since the new inputs of a component that has become ready.
+func (v *PassMetrics) ready(name types.NamespacedName, now time.Time) {
+	v.mu.Lock()
+	since, entered := v.entered[name]
+	delete(v.entered, name)
+	v.mu.Unlock()
+	if entered {
+		v.meter.BecameReady(now.Sub(since))
+	}
+}
+
+// Forget drops a component.
+func (v *PassMetrics) Forget(name types.NamespacedName) {
+	v.mu.Lock()
+	delete(v.entered, name)
+	v.mu.Unlock()
+	v.population.Forget(name)
+}
+
+// Pass counts a pass without a verdict.
+func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
+	v.meter.Pass(result)
+	v.tracer.Outcome(ctx, result, "")
+	if err != nil {
+		v.tracer.Fail(ctx, err.Error())
+	}
+}
+
+// End counts a pass by its verdict, and enters the state of its component.
+func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end PassEnd) {
+	result, failed := string(end.Verdict.State), failing(end.Outcome, end.Failure)
+	if failed && !end.Verdict.NeedsPerson() {
+		result = resultRetrying
+	}
+	v.meter.Pass(result)
+	v.tracer.Outcome(ctx, result, end.Verdict.Reason)
+	if failed || end.Verdict.NeedsPerson() {
+		v.tracer.Fail(ctx, end.Verdict.Message)
+	}
+	known := counted(end.Status)
+	known.Contested = len(end.Outcome.Contested)
+	v.population.Note(name, known)
+	if end.Verdict.State == metav1alpha1.StateReady {
+		v.ready(name, end.Now)
+	}
+}
+
+// PassEnd is the end of a pass that is reported in the status.
+type PassEnd struct {
+	Outcome outcome.Outcome
+	// Failure is the error that ended the pass, nil without one.
+	Failure *condition.Error
+	Verdict status.Verdict
+	Status  *metav1alpha1.Status
+	Now     time.Time
+}
+
+// failing reports whether a pass failed: it is retried, or needs a person.
+func failing(o outcome.Outcome, p *condition.Error) bool {
+	if p != nil {
+		return p.Reason != metav1alpha1.ReasonSuspended && p.Reason != metav1alpha1.ReasonForeignFinalizers
+	}
+	failed, _ := o.Failures()
+	return len(failed) > 0
+}

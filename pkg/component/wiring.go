@@ -1,0 +1,198 @@
+package component
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inventory"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// parts are the rooms that a reconciler and a preview are built from.
+type parts struct {
+	local     *target.Connection
+	applier   *applier.Applier
+	inputs    *input.Reader
+	rendering *rendering.Renderer
+	recorded  reconcile.ComponentRecord
+	metrics   *telemetry.PassMetrics
+}
+
+// newStore returns what reads and writes components: c reads from a cache, reader does not. ownerChanged ends what serves a
+// former owner id of a component.
+func (r *Reconciler[T]) newStore(
+	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
+) (*components.Store, *components.Owners, *components.Passes) {
+	options := components.Options{
+		Name: r.name, GVK: r.gvk, New: func() (components.Object, error) { return newComponent[T]() },
+		Client: c, Reader: reader, Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
+		OwnerChanged: ownerChanged,
+	}
+	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
+	return components.NewStore(options, owners, passes), owners, passes
+}
+
+// build connects to the cluster of the components, and builds the rooms. Watches live as long as ctx.
+func (r *Reconciler[T]) build(
+	ctx context.Context, config *rest.Config, scheme *runtime.Scheme, store *components.Store, owners *components.Owners,
+	fetcher Fetcher,
+) (parts, error) {
+	options, now := r.options.engine(), clock.RealClock{}
+	local, err := options.connect(ctx, r.name, config)
+	if err != nil {
+		return parts{}, err
+	}
+	made, err := options.newApplier(r.name)
+	if err != nil {
+		return parts{}, err
+	}
+	secrets := records.NewStore(records.Options{
+		Reconciler: r.name, Namespace: r.options.RecordNamespace,
+		Dynamic: local.Own().Dynamic, Metadata: local.Own().Metadata,
+		NamespaceGoes: local.Own().Executor.NamespaceGoes, VerifyCluster: owners.VerifyCluster, Clock: now,
+	})
+	var fetches *input.Fetches
+	if fetcher != nil {
+		fetches = input.NewFetches(ctx, fetcher, now)
+	}
+	return parts{
+		local: local, applier: made,
+		inputs: &input.Reader{
+			References: observe.NewReferences(ctx, local.Own().Metadata, r.name), CanFetch: fetcher != nil,
+			GeneratorVersion: input.GeneratorVersion(r.generator), Wake: r.triggers.wake,
+		},
+		rendering: rendering.New(rendering.Options{
+			Reconciler: r.name, Generator: r.generator, Scheme: scheme, Fetches: fetches, Records: secrets, Clock: now,
+			CacheBytes: r.options.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck, Wake: r.triggers.wake,
+		}),
+		recorded: reconcile.ComponentRecord{
+			Inventories: inventory.NewStore(inventory.Options{
+				Reconciler: r.name, StatusBytes: r.options.StatusInventory, Components: store, Owners: owners, Records: secrets,
+				Memories: r.memories.Inventories(),
+			}),
+			Secrets: secrets, Components: store, Owners: owners, Memories: r.memories,
+			DeletePolicy: made.DefaultDeletePolicy(),
+		},
+		metrics: telemetry.NewPassMetrics(
+			r.name, tracing.New(r.options.TracerProvider, r.name), !r.options.SkipComponentMetrics),
+	}, nil
+}
+
+// newRunner returns what makes the passes of a controller.
+func (r *Reconciler[T]) newRunner(
+	ctx context.Context, p parts, store *components.Store, owners *components.Owners, passes *components.Passes,
+	config *rest.Config,
+) *reconcile.Runner {
+	options := r.options.engine()
+	targets := &target.Resolver{
+		Local: p.local, References: p.inputs.References, DefaultServiceAccount: r.options.DefaultServiceAccount,
+		Clock: clock.RealClock{}, Wake: r.triggers.wake,
+		Remotes: target.NewRemotes(ctx, func(ctx context.Context, kubeconfig []byte) (*target.Connection, error) {
+			remote, err := target.ParseKubeconfig(kubeconfig)
+			if err != nil {
+				return nil, err
+			}
+			remote.UserAgent = config.UserAgent
+			return options.connect(ctx, r.name, remote)
+		}),
+	}
+	return &reconcile.Runner{
+		Pass: reconcile.Pass{
+			Ports: reconcile.Ports{
+				Owners: owners, Targets: targets, Inputs: p.inputs, Inventory: p.recorded, Rendering: p.rendering,
+				Applier: p.applier,
+			},
+			Reconciler: r.name, Author: author[T]{options: r.options, hooks: r.hooks}, Store: store, InFlight: passes,
+			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake, Tell: r.tell,
+		},
+		Records: p.recorded, Memories: r.memories, Kind: r.gvk.Kind, MinInterval: r.options.MinInterval,
+		Forgotten: func(name types.NamespacedName) {
+			p.inputs.References.Release(name.String())
+			p.rendering.ForgetSource(name)
+		},
+		StopServing: func(owner manifests.Owner) { stopServing(p, targets, owner) },
+	}
+}
+
+// stopServing ends the watches for the dependents of an owner, and drops the rendering that carries its owner id.
+func stopServing(p parts, targets *target.Resolver, owner manifests.Owner) {
+	p.rendering.Drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
+	p.local.Release(owner)
+	p.applier.Forget(owner)
+	lookup.Unfollow(p.local, lookup.Owner{Reconciler: owner.Reconciler, ID: owner.ID()})
+	targets.Release(owner)
+}
+
+// checkReach refuses to watch cluster-scoped components in some namespaces.
+func (r *Reconciler[T]) checkReach(local *target.Connection) error {
+	if r.options.Observe != ReachNamespaces {
+		return nil
+	}
+	scope, err := local.Discovery.Scope(r.gvk)
+	if err == nil && scope == manifests.ScopeCluster {
+		err = fmt.Errorf("Options.Observe: %s is in no namespace, so it cannot be watched in some of them; "+
+			"let Observe be %q or %q", r.gvk.Kind, ReachCluster, ReachIdentity)
+	}
+	return err
+}
+
+// collectedComponents implements records.Components for the garbage collection of Secrets.
+type collectedComponents struct {
+	store    *components.Store
+	owners   *components.Owners
+	memories *reconcile.Memories
+	wake     func(types.NamespacedName)
+}
+
+// Cached implements records.Components.
+func (c collectedComponents) Cached(ctx context.Context) (map[string]records.Component, error) {
+	cached, err := c.store.ListCached(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]records.Component{}
+	for _, component := range cached {
+		name := client.ObjectKeyFromObject(component)
+		cluster, err := c.owners.ClusterOf(ctx, component)
+		if err != nil {
+			return nil, err
+		}
+		found[c.owners.In(cluster, name).ID()] = records.Component{Name: name, Status: component.GetStatus()}
+	}
+	return found, nil
+}
+
+// Identity implements records.Components.
+func (c collectedComponents) Identity(ctx context.Context) (manifests.Owner, error) {
+	cluster, err := c.owners.ClusterID(ctx)
+	return c.owners.In(cluster, types.NamespacedName{}), err
+}
+
+// Live implements records.Components.
+func (c collectedComponents) Live(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	return c.store.ListLive(ctx, namespace)
+}
+
+// Unnamed implements records.Components.
+func (c collectedComponents) Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata) {
+	c.memories.Of(component).Inventory.Records.AddUnnamedSecret(secret)
+	c.wake(component)
+}
