@@ -16,18 +16,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-func TestKindKeepsStepWithEvents(t *testing.T) {
+func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, s *watchFixture)
-		// woken are the owners that are woken, version what is known of the object in the end; "" says that it is absent.
-		woken, version string
+		// enqueued are the enqueued owners. version is the known version in the end; "" if the object is absent.
+		enqueued, version string
 	}{
-		{"a new object wakes its owner", func(t *testing.T, s *watchFixture) {
+		{"a new object enqueues its owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 		}, "us", "5"},
-		{"a newer version wakes its owner", func(t *testing.T, s *watchFixture) {
+		{"a newer version enqueues its owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("9", "us", "u1")))
 			s.take()
@@ -39,83 +39,83 @@ func TestKindKeepsStepWithEvents(t *testing.T) {
 			s.take()
 			must(t, s.Update(at("9", "us", "u1")))
 		}, "", "10"},
-		{"what cannot be compared wakes", func(t *testing.T, s *watchFixture) {
+		{"a version that cannot be compared enqueues the owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("x", "us", "u1")))
 			s.take()
 			must(t, s.Update(at("y", "us", "u1")))
 		}, "us", "y"},
-		{"a change of hands wakes both owners", func(t *testing.T, s *watchFixture) {
+		{"a change of the owner label enqueues both owners", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Update(at("6", "them", "u1")))
 		}, "them, us", "6"},
-		{"a deletion wakes the owner", func(t *testing.T, s *watchFixture) {
+		{"a deletion enqueues the owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "us", ""},
-		{"an object without its label wakes the owner it had", func(t *testing.T, s *watchFixture) {
+		{"a removed owner label enqueues the former owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Delete(at("6", "", "u1")))
 		}, "us", ""},
-		{"the end of an older object of the same name is ignored", func(t *testing.T, s *watchFixture) {
+		{"the deletion of an earlier object of the same name is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("7", "us", "u2")))
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", "7"},
-		{"the end of another object is ignored, whatever its version", func(t *testing.T, s *watchFixture) {
+		{"the deletion of an object with another UID is ignored, whatever its version", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("7", "us", "u2")))
 			s.take()
 			must(t, s.Delete(at("8", "us", "u1")))
 		}, "", "7"},
-		{"the end of an object in an older version is ignored", func(t *testing.T, s *watchFixture) {
+		{"a deletion in an older version is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("7", "us", "u1")))
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", "7"},
-		{"the end of what is not known wakes nobody", func(t *testing.T, s *watchFixture) {
+		{"the deletion of an unknown object enqueues nobody", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "", ""},
-		{"a list drops what it does not name", func(t *testing.T, s *watchFixture) {
+		{"a list removes the objects that it does not name", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"a list keeps what was written after it was made", func(t *testing.T, s *watchFixture) {
+		{"a list keeps an object that was written after it was made", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			s.observer.BeginWrite(settings)(answer("9"))
 			must(t, s.Replace(nil, "8"))
 		}, "", "9"},
-		{"a list that tells nothing new wakes nobody", func(t *testing.T, s *watchFixture) {
+		{"a list without a change enqueues nobody", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
 		}, "", "5"},
-		{"a list with a change wakes", func(t *testing.T, s *watchFixture) {
+		{"a list with a change enqueues the owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()
 			must(t, s.Replace([]any{at("7", "us", "u1")}, "8"))
 		}, "us", "7"},
-		{"the first list wakes all who wait for the type", func(t *testing.T, s *watchFixture) {
+		{"the first list enqueues all users", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			delete(s.observer.components, "them")
 			s.unlisted(plan.WaitObserving)
 			s.watchOpened()
 			must(t, s.Replace(nil, "8"))
 		}, "us", ""},
-		{"what is no object is ignored", func(t *testing.T, s *watchFixture) {
+		{"a value that is no object is ignored", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update("text"))
 			must(t, s.Delete("text"))
@@ -124,61 +124,92 @@ func TestKindKeepsStepWithEvents(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newWatchFixture(t)
 			c.do(t, s)
-			s.expect(t, c.woken, c.version)
+			s.expect(t, c.enqueued, c.version)
 		})
 	}
 }
 
-func TestOwnWrites(t *testing.T) {
+func TestEventsAroundOwnWrites(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// before is what the watch showed before the write, during what it shows until the answer, after what it shows then.
-		before        func(s *watchFixture) error
-		during        func(s *watchFixture) error
-		answer        *plan.Observed
-		after         func(s *watchFixture) error
-		woken, latest string
+		// before, during and after are the events before the write, until its answer, and after the answer.
+		before           func(s *watchFixture) error
+		during           func(s *watchFixture) error
+		answer           *plan.Observed
+		after            func(s *watchFixture) error
+		enqueued, latest string
 	}{
-		{name: "the answer is known at once", answer: answer("5"), latest: "5"},
-		{name: "the echo of a write wakes nobody", answer: answer("5"), after: show("5"), latest: "5"},
-		{name: "nor does an echo that overtakes the answer", during: show("5"), answer: answer("5"), latest: "5"},
-		{name: "a write by somebody else after the echo wakes", answer: answer("5"), after: show("6"), woken: "us", latest: "6"},
-		{name: "a write by somebody else during ours wakes", before: show("3"), during: show("4"), answer: answer("5"), woken: "us", latest: "5"},
-		{name: "one that comes after ours, and before the answer, wakes", during: show("6"), answer: answer("5"), woken: "us", latest: "6"},
-		{name: "what happens during a write whose outcome is not known wakes", during: show("5"), woken: "us", latest: "5"},
+		{name: "the answer is stored at once", answer: answer("5"), latest: "5"},
+		{name: "the event of our write enqueues nobody after the answer", answer: answer("5"), after: show("5"), latest: "5"},
 		{
-			name: "an object that is deleted before the answer comes stays gone",
+			name: "the event of our write enqueues nobody before the answer", during: show("5"), answer: answer("5"),
+			latest: "5",
+		},
+		{
+			name: "a foreign write after ours enqueues the owner", answer: answer("5"), after: show("6"), enqueued: "us",
+			latest: "6",
+		},
+		{
+			name: "a foreign write before ours, shown before the answer, enqueues the owner", before: show("3"),
+			during: show("4"), answer: answer("5"), enqueued: "us", latest: "5",
+		},
+		{
+			name: "a foreign write after ours, shown before the answer, enqueues the owner", during: show("6"),
+			answer: answer("5"), enqueued: "us", latest: "6",
+		},
+		{
+			name: "an event during a write with an unknown result enqueues the owner", during: show("5"), enqueued: "us",
+			latest: "5",
+		},
+		{
+			name: "an object that is deleted before the answer stays absent",
 			during: func(s *watchFixture) error {
 				if err := s.Add(at("5", "us", "u1")); err != nil {
 					return err
 				}
 				return s.Delete(at("6", "us", "u1"))
-			}, answer: answer("5"), woken: "us",
+			}, answer: answer("5"), enqueued: "us",
 		},
 		{
-			name: "an object that a list misses before the answer comes stays gone", before: show("4"),
-			during: func(s *watchFixture) error { return s.Replace(nil, "6") }, answer: answer("5"), woken: "us",
+			name: "an object that a list misses before the answer stays absent", before: show("4"),
+			during: func(s *watchFixture) error { return s.Replace(nil, "6") }, answer: answer("5"), enqueued: "us",
 		},
 		{
-			name: "an object that lost its label before we wrote it again is known", before: show("3"),
-			during: func(s *watchFixture) error { return s.Delete(at("4", "", "u1")) }, answer: answer("5"), woken: "us", latest: "5",
+			name: "an object that lost its owner label before our write is known", before: show("3"),
+			during: func(s *watchFixture) error { return s.Delete(at("4", "", "u1")) }, answer: answer("5"), enqueued: "us",
+			latest: "5",
 		},
 		{
-			name: "an older object that goes while the new one is created does not take it along", before: show("3"),
-			during: func(s *watchFixture) error { return s.Delete(at("4", "us", "u1")) }, answer: answer("5"), after: show("5"), woken: "us", latest: "5",
+			name: "the deletion of an earlier object does not remove the one that we create", before: show("3"),
+			during: func(s *watchFixture) error { return s.Delete(at("4", "us", "u1")) }, answer: answer("5"), after: show("5"),
+			enqueued: "us", latest: "5",
 		},
-		{name: "a delete of ours is known at once", before: show("4"), answer: deleteAnswer("u1")},
-		{name: "the echo of a delete wakes nobody", before: show("4"), answer: deleteAnswer("u1"), after: remove("5")},
-		{name: "nor does one that overtakes the answer", before: show("4"), during: remove("5"), answer: deleteAnswer("u1")},
-		{name: "a delete of another object leaves the new one", before: show("4"), answer: deleteAnswer("u0"), latest: "4"},
-		{name: "an answer that is older than what is known is not taken over", before: show("6"), answer: answer("5"), latest: "6"},
+		{name: "our delete is known at once", before: show("4"), answer: deleteAnswer("u1")},
 		{
-			name: "the owner that lost an object to us is woken", before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
-			answer: answer("5"), after: show("5"), woken: "them", latest: "5",
+			name: "the event of our delete enqueues nobody after the answer", before: show("4"), answer: deleteAnswer("u1"),
+			after: remove("5"),
 		},
 		{
-			name: "also where the event overtakes the answer", before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
-			during: show("5"), answer: answer("5"), woken: "them", latest: "5",
+			name: "the event of our delete enqueues nobody before the answer", before: show("4"), during: remove("5"),
+			answer: deleteAnswer("u1"),
+		},
+		{
+			name: "our delete of an earlier object leaves the new one", before: show("4"), answer: deleteAnswer("u0"),
+			latest: "4",
+		},
+		{
+			name: "an answer that is older than the known version is not stored", before: show("6"), answer: answer("5"),
+			latest: "6",
+		},
+		{
+			name:   "an owner that lost an object to us is enqueued",
+			before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
+			answer: answer("5"), after: show("5"), enqueued: "them", latest: "5",
+		},
+		{
+			name:   "an owner that lost an object to us is enqueued if the event precedes the answer",
+			before: func(s *watchFixture) error { return s.Add(at("4", "them", "u1")) },
+			during: show("5"), answer: answer("5"), enqueued: "them", latest: "5",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -191,16 +222,16 @@ func TestOwnWrites(t *testing.T) {
 			if c.during != nil {
 				must(t, c.during(s))
 				if got := s.take(); got != "" {
-					t.Errorf("woken before the answer: %q", got)
+					t.Errorf("enqueued before the answer: %q", got)
 				}
 			}
 			done(c.answer)
 			if c.after != nil {
 				must(t, c.after(s))
 			}
-			s.expect(t, c.woken, c.latest)
+			s.expect(t, c.enqueued, c.latest)
 			if len(s.observer.writes) > 0 {
-				t.Error("the write is still under way")
+				t.Error("the write is still in flight")
 			}
 		})
 	}
@@ -214,19 +245,19 @@ func remove(version string) func(*watchFixture) error {
 	return func(s *watchFixture) error { return s.Delete(at(version, "us", "u1")) }
 }
 
-func TestTwoWritesAtATime(t *testing.T) {
+func TestPendingEventsWaitForTheLastWrite(t *testing.T) {
 	s := newWatchFixture(t)
 	first, second := s.observer.BeginWrite(settings), s.observer.BeginWrite(settings)
 	must(t, show("5")(s))
 	first(answer("5"))
 	if got := s.take(); got != "" {
-		t.Errorf("woken before the second answer: %q", got)
+		t.Errorf("enqueued before the second answer: %q", got)
 	}
 	second(answer("6"))
 	s.expect(t, "us", "6")
 }
 
-func TestAnswersKeepWhatTheWatchDoesNotTell(t *testing.T) {
+func TestAnswersKeepFactsThatTheWatchDoesNotShow(t *testing.T) {
 	s := newWatchFixture(t)
 	must(t, s.Add(at("5", "us", "u1")))
 	s.observer.BeginWrite(settings)(answer("5"))
@@ -254,19 +285,20 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			}
 		})
 	}
-	t.Run("for a while", func(t *testing.T) {
+	t.Run("forgets them after the lifetime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
 			must(t, s.Delete(job("Complete")))
 			time.Sleep(finishedLifetime + time.Second)
 			synctest.Wait()
-			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished || len(s.objects.observed) > 0 {
+			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished ||
+				len(s.objects.observed) > 0 {
 				t.Errorf("got %s, finished %v, %d records", live.Presence, live.Finished, len(s.objects.observed))
 			}
 		})
 	})
-	t.Run("but not instead of one that was created since", func(t *testing.T) {
+	t.Run("keeps an object that was created since", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
@@ -280,36 +312,39 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 	})
 }
 
-func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
+func TestWatchesStopWithTheirLastUser(t *testing.T) {
 	s := newWatchFixture(t)
 	o := s.observer
 	var ended []string
 	s.cancel = func() { ended = append(ended, "dependents") }
-	o.instances[instanceWatchKey{gk: widgets}] = o.newInstanceWatch(widgets, func() { ended = append(ended, "instances") })
+	o.instances[instanceWatchKey{gk: widgets}] = o.newInstanceWatch(
+		widgets,
+		func() { ended = append(ended, "instances") },
+	)
 	both := map[WatchedResource]string{s.resource: "v1"}
 	for _, step := range []struct {
 		name string
 		do   func()
 		want string
 	}{
-		{"all use all", func() {
+		{"all components use all watches", func() {
 			for _, name := range []string{"us", "them"} {
 				o.Watch(name, Reader{}, maps.Clone(both), func() {})
 				o.WatchInstances(name, []schema.GroupKind{widgets})
 			}
 		}, ""},
-		{"the same again", func() {
+		{"a component uses the same watches again", func() {
 			o.Watch("us", Reader{}, maps.Clone(both), func() {})
 			o.WatchInstances("us", []schema.GroupKind{widgets})
 		}, ""},
-		{"one needs neither any more", func() {
+		{"a component stops both watches", func() {
 			o.StopWatchesExcept("us", nil)
 			o.WatchInstances("us", nil)
 		}, ""},
-		{"and ends", func() { o.Release("us") }, ""},
-		{"one that was never known ends", func() { o.StopWatchesExcept("nobody", nil); o.Release("nobody") }, ""},
-		{"the last one needs the type no more", func() { o.WatchInstances("them", nil) }, "instances"},
-		{"the last one ends", func() { o.Release("them") }, "instances, dependents"},
+		{"the component is released", func() { o.Release("us") }, ""},
+		{"an unknown component is released", func() { o.StopWatchesExcept("nobody", nil); o.Release("nobody") }, ""},
+		{"the last user stops the instance watch", func() { o.WatchInstances("them", nil) }, "instances"},
+		{"the last user is released", func() { o.Release("them") }, "instances, dependents"},
 	} {
 		step.do()
 		if got := strings.Join(ended, ", "); got != step.want {
@@ -321,8 +356,8 @@ func TestWatchesLastAsLongAsSomebodyUsesThem(t *testing.T) {
 	}
 }
 
-// BenchmarkRetain is what each pass does under the lock. It must not depend on how many other components there are.
-func BenchmarkRetain(b *testing.B) {
+// BenchmarkWatch measures the work of a pass under the lock. It must not depend on the number of other components.
+func BenchmarkWatch(b *testing.B) {
 	for _, owners := range []int{10, 10000} {
 		b.Run(strconv.Itoa(owners), func(b *testing.B) {
 			o := New(b.Context(), Options{Reconciler: reconciler})
@@ -338,20 +373,23 @@ func BenchmarkRetain(b *testing.B) {
 	}
 }
 
-func TestFailedLists(t *testing.T) {
+func TestFailedListsMakeATypeUnknown(t *testing.T) {
 	refused := watchFailure{reason: "Forbidden", message: "no", definite: true}
 	unreachable := watchFailure{reason: "ListFailed", message: "no answer"}
 	for _, c := range []struct {
-		name    string
-		reason  plan.WaitReason
-		failure watchFailure
-		want    plan.WaitReason
-		woken   bool
+		name     string
+		reason   plan.WaitReason
+		failure  watchFailure
+		want     plan.WaitReason
+		enqueued bool
 	}{
-		{"a refusal makes a type unknown that was known", "", refused, "Forbidden", true},
-		{"a lack of answers does not", "", unreachable, "", false},
-		{"a lack of answers is told of a type that was never known", plan.WaitObserving, unreachable, "ListFailed", true},
-		{"the same again wakes nobody", "Forbidden", refused, "Forbidden", false},
+		{"a refusal makes a known type unknown", "", refused, "Forbidden", true},
+		{"a network failure leaves a known type known", "", unreachable, "", false},
+		{
+			"a network failure is the reason for a type that was never known", plan.WaitObserving, unreachable, "ListFailed",
+			true,
+		},
+		{"a repeated refusal enqueues nobody", "Forbidden", refused, "Forbidden", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newWatchFixture(t)
@@ -360,17 +398,18 @@ func TestFailedLists(t *testing.T) {
 				s.unlisted(c.reason)
 			}
 			s.listFailed(c.failure)
-			if live := s.observer.Live(Reader{}, settings); live.Reason != c.want || (live.Presence == plan.Unknown) != (c.want != "") {
+			if live := s.observer.Live(Reader{}, settings); live.Reason != c.want ||
+				(live.Presence == plan.Unknown) != (c.want != "") {
 				t.Errorf("got %s %q", live.Presence, live.Reason)
 			}
-			if got := s.take(); (got == "us") != c.woken {
-				t.Errorf("woken: %q", got)
+			if got := s.take(); (got == "us") != c.enqueued {
+				t.Errorf("enqueued: %q", got)
 			}
 		})
 	}
 }
 
-func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
+func TestTypesThatCanBeListedButNotWatched(t *testing.T) {
 	refused := watchFailure{reason: plan.WaitUnwatched, definite: true}
 	s := newWatchFixture(t)
 	delete(s.observer.components, "them")
@@ -381,9 +420,10 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 		s.take() // The object is new the first time.
 		s.listFailed(refused)
 		if got := s.take(); got != "" {
-			t.Errorf("woken by the same refusal: %q", got)
+			t.Errorf("enqueued by the same refusal: %q", got)
 		}
-		if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Unknown || live.Reason != plan.WaitUnwatched {
+		if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Unknown ||
+			live.Reason != plan.WaitUnwatched {
 			t.Errorf("got %s %q", live.Presence, live.Reason)
 		}
 	}
@@ -391,7 +431,7 @@ func TestTypesThatMayBeListedButNotWatched(t *testing.T) {
 	must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
 	s.listFailed(watchFailure{reason: "ListFailed", message: "this type cannot be watched at all"})
 	if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Present {
-		t.Errorf("it was listed, and nobody refused the watch: got %s %q", live.Presence, live.Reason)
+		t.Errorf("listed, and the watch not refused: got %s %q", live.Presence, live.Reason)
 	}
 }
 
@@ -399,26 +439,26 @@ func TestUnknownUntilListed(t *testing.T) {
 	s := newWatchFixture(t)
 	s.unlisted(plan.WaitObserving)
 	if s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Unknown {
-		t.Error("it is known")
+		t.Error("the type is known before the first list")
 	}
 	must(t, s.Replace(nil, "1"))
 	if s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Unknown {
-		t.Error("it is known before it is watched")
+		t.Error("the type is known before the watch was opened")
 	}
 	s.watchOpened()
 	if !s.observer.Synced("us") || s.observer.Live(Reader{}, settings).Presence != plan.Absent {
-		t.Error("it is not known")
+		t.Error("the type is not known")
 	}
 	other := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "x"}
 	if s.observer.Live(Reader{}, other).Presence != plan.Unknown {
-		t.Error("a type that nobody watches is known")
+		t.Error("a type without a watch is known")
 	}
 	if s.observer.Synced("nobody") {
-		t.Error("an owner that retained nothing is synced")
+		t.Error("an unknown component is synced")
 	}
 }
 
-// TestConcurrentUse is for the race detector; at the end, what is known must be what was shown last.
+// TestConcurrentUse is for the race detector. In the end the last version must be known.
 func TestConcurrentUse(t *testing.T) {
 	s := newWatchFixture(t)
 	for _, own := range s.observer.components {

@@ -11,95 +11,119 @@ import (
 
 var theirs = map[manifests.Key]string{settings: "them"}
 
-func all(manifests.Key) bool { return true }
+func ownsAll(manifests.Key) bool { return true }
 
-func none(manifests.Key) bool { return false }
+func ownsNone(manifests.Key) bool { return false }
 
-func TestAwait(t *testing.T) {
+func TestHandoverOfAnAwaitedObject(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// do is what happens to an object that belongs to them, after we began to wait for it.
+		// do changes an object of them that we wait for.
 		do func(t *testing.T, s *watchFixture)
-		// woken are those who are woken when a moment is over; their own object wakes them at once.
-		woken string
+		// enqueued are the components that are enqueued at the end of the handover delay.
+		enqueued string
 	}{
-		{"what goes while its owner lives is its own to create anew, who is asked", func(t *testing.T, s *watchFixture) {
+		{"enqueues the owner of a deleted object, which may create it again", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 		}, "them"},
-		{"also after a pass of its owner that could not yet", func(t *testing.T, s *watchFixture) {
+		{
+			"enqueues the owner of a deleted object after a pass in which it still renders it",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				must(t, s.Delete(at("6", "them", "u1")))
+				s.observer.ReportOwned("them", ownsAll)
+			},
+			"them",
+		},
+		{"enqueues the waiting component after the owner relinquished a deleted object", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.ReportOwned("them", all)
+			s.observer.ReportOwned("them", ownsNone)
+		}, "us"},
+		{
+			"enqueues the waiting component if the deletion event follows the relinquishing pass",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				s.observer.ReportOwned("them", ownsNone)
+				must(t, s.Delete(at("6", "them", "u1")))
+			},
+			"us",
+		},
+		{"enqueues the owner if it renders a relinquished object again", func(t *testing.T, s *watchFixture) {
+			t.Helper()
+			must(t, s.Delete(at("6", "them", "u1")))
+			s.observer.ReportOwned("them", ownsNone)
+			s.observer.ReportOwned("them", ownsAll)
 		}, "them"},
-		{"what its owner gave up is ours to try", func(t *testing.T, s *watchFixture) {
+		{"ignores that a third component does not own the object", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.ReportOwned("them", none)
-		}, "us"},
-		{"also where its watch shows the end later", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			s.observer.ReportOwned("them", none)
-			must(t, s.Delete(at("6", "them", "u1")))
-		}, "us"},
-		{"not where its owner wants it again", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.ReportOwned("them", none)
-			s.observer.ReportOwned("them", all)
+			s.observer.ReportOwned("others", ownsNone)
 		}, "them"},
-		{"what others give up does not count", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.ReportOwned("others", none)
-		}, "them"},
-		{"what its owner leaves is ours to try", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			must(t, s.Delete(at("6", "them", "u1")))
-			s.observer.Release("them")
-		}, "us"},
-		{"so is what our own process deleted", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			s.observer.BeginWrite(settings)(deleteAnswer("u1"))
-			s.observer.Release("them")
-		}, "us"},
-		{"and what a list does not name any more", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			s.observer.Release("them")
-			must(t, s.Replace(nil, "9"))
-		}, "us"},
-		{"and what is released before it goes", func(t *testing.T, s *watchFixture) {
-			t.Helper()
-			released := answer("6")
-			released.Owner = ""
-			s.observer.BeginWrite(settings)(released)
-			s.observer.ReportOwned("them", none)
-			must(t, s.Delete(at("7", "", "u1")))
-		}, "us"},
-		{"what an owner leaves behind stays its own", func(t *testing.T, s *watchFixture) {
+		{
+			"enqueues the waiting component after the owner of a deleted object was released",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				must(t, s.Delete(at("6", "them", "u1")))
+				s.observer.Release("them")
+			},
+			"us",
+		},
+		{
+			"enqueues the waiting component after our own delete and the release of the owner",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				s.observer.BeginWrite(settings)(deleteAnswer("u1"))
+				s.observer.Release("them")
+			},
+			"us",
+		},
+		{
+			"enqueues the waiting component if a list misses the object of a released owner",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				s.observer.Release("them")
+				must(t, s.Replace(nil, "9"))
+			},
+			"us",
+		},
+		{
+			"enqueues the waiting component if the owner label was removed before the deletion",
+			func(t *testing.T, s *watchFixture) {
+				t.Helper()
+				released := answer("6")
+				released.Owner = ""
+				s.observer.BeginWrite(settings)(released)
+				s.observer.ReportOwned("them", ownsNone)
+				must(t, s.Delete(at("7", "", "u1")))
+			},
+			"us",
+		},
+		{"enqueues nobody while an object of a released owner exists", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			s.observer.Release("them")
 		}, ""},
-		{"what its owner creates anew stays its own", func(t *testing.T, s *watchFixture) {
+		{"enqueues nobody if the owner created the object again", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			must(t, s.Add(at("7", "them", "u2")))
 		}, ""},
-		{"what only changes stays its owner's", func(t *testing.T, s *watchFixture) {
+		{"enqueues nobody if the object only changed", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update(at("6", "them", "u1")))
 		}, ""},
-		{"what goes to yet another is not ours to try", func(t *testing.T, s *watchFixture) {
+		{"enqueues nobody if a third component took over the object", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Update(at("6", "others", "u1")))
 		}, ""},
-		{"what is not awaited any more wakes nobody", func(t *testing.T, s *watchFixture) {
+		{"enqueues nobody if the object is no longer awaited", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			s.observer.Release("them")
 			s.observer.AwaitHandover("us", nil)
 		}, ""},
-		{"nor does what an owner that is gone waited for", func(t *testing.T, s *watchFixture) {
+		{"enqueues nobody if the waiting component was released", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Delete(at("6", "them", "u1")))
 			s.observer.Release("them")
@@ -115,37 +139,41 @@ func TestAwait(t *testing.T) {
 				s.take()
 				time.Sleep(handoverDelay - time.Nanosecond)
 				synctest.Wait()
-				if woken := s.take(); woken != "" {
-					t.Errorf("woke %s too early", woken)
+				if enqueued := s.take(); enqueued != "" {
+					t.Errorf("enqueued %s too early", enqueued)
 				}
 				time.Sleep(time.Nanosecond)
 				synctest.Wait()
-				if woken := s.take(); woken != c.woken {
-					t.Errorf("woke %q, want %q", woken, c.woken)
+				if enqueued := s.take(); enqueued != c.enqueued {
+					t.Errorf("enqueued %q, want %q", enqueued, c.enqueued)
 				}
 			})
 		})
 	}
 }
 
-func TestAwaitWhatWentMeanwhile(t *testing.T) {
+func TestHandoverOfAnObjectThatDisappearedBeforeAwait(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, s *watchFixture)
-		// woken are those who are woken within an hour in which every pass ends with the same.
-		woken string
+		// enqueued are the components that are enqueued within an hour in which every pass has the same result.
+		enqueued string
 	}{
-		{"is asked for once where its owner lives, as far as the watch shows", func(_ *testing.T, s *watchFixture) {
+		{"enqueues an existing owner once", func(_ *testing.T, s *watchFixture) {
 			s.observer.AwaitHandover("us", theirs)
 		}, "them"},
-		{"is tried once where its owner is gone", func(_ *testing.T, s *watchFixture) {
+		{"enqueues the waiting component once if the owner was released", func(_ *testing.T, s *watchFixture) {
 			s.observer.Release("them")
 			s.observer.AwaitHandover("us", theirs)
 		}, "us"},
-		{"is left to the interval where nobody of ours has it: no watch may show it", func(_ *testing.T, s *watchFixture) {
-			s.observer.AwaitHandover("us", map[manifests.Key]string{settings: ""})
-		}, ""},
-		{"is left to the interval where it is there, and its marks are nobody's", func(t *testing.T, s *watchFixture) {
+		{
+			"enqueues nobody if the owner is no component of this reconciler, because no watch shows its object",
+			func(_ *testing.T, s *watchFixture) {
+				s.observer.AwaitHandover("us", map[manifests.Key]string{settings: ""})
+			},
+			"",
+		},
+		{"enqueues nobody if the object exists with an unreadable owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			edited := at("5", "them", "u1")
 			edited.Annotations = map[string]string{reconciler + "/owner-id": "edited"}
@@ -157,17 +185,17 @@ func TestAwaitWhatWentMeanwhile(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newWatchFixture(t)
 				c.do(t, s)
-				var woken []string
+				var enqueued []string
 				for range 60 {
 					time.Sleep(time.Minute)
 					synctest.Wait()
 					if who := s.take(); who != "" {
-						woken = append(woken, who)
+						enqueued = append(enqueued, who)
 						s.observer.AwaitHandover("us", map[manifests.Key]string{settings: s.observer.handovers[settings].owner})
 					}
 				}
-				if got := strings.Join(woken, ", "); got != c.woken {
-					t.Errorf("woke %q, want %q", got, c.woken)
+				if got := strings.Join(enqueued, ", "); got != c.enqueued {
+					t.Errorf("enqueued %q, want %q", got, c.enqueued)
 				}
 			})
 		})

@@ -10,28 +10,37 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-func TestInstances(t *testing.T) {
+func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 	named := func(name string, uid types.UID) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: uid}}
 	}
 	refused := watchFailure{reason: "Forbidden", message: "no", definite: true}
 	for _, c := range []struct {
-		name   string
-		do     func(s *instanceWatch) error
-		woken  int
-		found  int
-		reason plan.WaitReason
+		name     string
+		do       func(s *instanceWatch) error
+		enqueued int
+		found    int
+		reason   plan.WaitReason
 	}{
-		{"an instance that comes wakes", func(s *instanceWatch) error { return s.Add(named("b", "u2")) }, 1, 2, ""},
-		{"a change of an instance does not", func(s *instanceWatch) error { return s.Update(named("a", "u1")) }, 0, 1, ""},
-		{"an instance that is created again is another one", func(s *instanceWatch) error { return s.Add(named("a", "u3")) }, 1, 2, ""},
-		{"an instance that goes wakes", func(s *instanceWatch) error { return s.Delete(named("a", "u1")) }, 1, 0, ""},
-		{"a list wakes", func(s *instanceWatch) error { return s.Replace([]any{named("b", "u2"), named("c", "u3")}, "9") }, 1, 2, ""},
-		{"a refusal wakes, and says why", func(s *instanceWatch) error {
+		{"a new instance enqueues the user", func(s *instanceWatch) error { return s.Add(named("b", "u2")) }, 1, 2, ""},
+		{"a changed instance enqueues nobody", func(s *instanceWatch) error { return s.Update(named("a", "u1")) }, 0, 1, ""},
+		{
+			"an instance that is created again counts as new", func(s *instanceWatch) error { return s.Add(named("a", "u3")) },
+			1,
+			2, "",
+		},
+		{
+			"a deleted instance enqueues the user", func(s *instanceWatch) error { return s.Delete(named("a", "u1")) }, 1, 0, "",
+		},
+		{
+			"a list with other instances enqueues the user",
+			func(s *instanceWatch) error { return s.Replace([]any{named("b", "u2"), named("c", "u3")}, "9") }, 1, 2, "",
+		},
+		{"a refusal enqueues the user and sets the reason", func(s *instanceWatch) error {
 			s.listFailed(refused)
 			return nil
 		}, 1, 1, "Forbidden"},
-		{"a lack of answers does neither", func(s *instanceWatch) error {
+		{"a network failure does neither", func(s *instanceWatch) error {
 			s.listFailed(watchFailure{reason: "ListFailed"})
 			return nil
 		}, 0, 1, ""},
@@ -47,28 +56,36 @@ func TestInstances(t *testing.T) {
 			s.listFailed(refused)
 			return nil
 		}, 1, 0, "Forbidden"},
-		{"a list that tells nothing new wakes nobody", func(s *instanceWatch) error { return s.Replace([]any{named("a", "u1")}, "9") }, 0, 1, ""},
+		{
+			"a list without a change enqueues nobody",
+			func(s *instanceWatch) error { return s.Replace([]any{named("a", "u1")}, "9") }, 0, 1, "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newObserver(t)
 			s := o.newInstanceWatch(widgets, func() {})
 			s.users["us"] = true
 			o.instances[instanceWatchKey{gk: widgets}] = s
-			woken := 0
-			o.components["us"] = &component{instances: map[schema.GroupKind]bool{widgets: true}, enqueue: func() { woken++ }}
-			o.components["bystander"] = &component{enqueue: func() { t.Error("a bystander was woken") }}
+			enqueued := 0
+			o.components["us"] = &component{
+				instances: map[schema.GroupKind]bool{widgets: true},
+				enqueue:   func() { enqueued++ },
+			}
+			o.components["bystander"] = &component{
+				enqueue: func() { t.Error("a component without the watch was enqueued") },
+			}
 			s.watchOpened()
 			must(t, s.Replace([]any{named("a", "u1")}, "1"))
-			woken = 0
+			enqueued = 0
 
 			must(t, c.do(s))
 			found, reason, _ := o.Instances(Reader{}, widgets)
-			if woken != c.woken || len(found) != c.found || reason != c.reason {
-				t.Errorf("woken %d times, found %v, reason %q", woken, found, reason)
+			if enqueued != c.enqueued || len(found) != c.found || reason != c.reason {
+				t.Errorf("enqueued %d times, found %v, reason %q", enqueued, found, reason)
 			}
 		})
 	}
-	t.Run("nothing is known of a type that is not retained", func(t *testing.T) {
+	t.Run("the instances of a type without a watch are unknown", func(t *testing.T) {
 		o := newObserver(t)
 		if _, reason, _ := o.Instances(Reader{}, widgets); reason != plan.WaitObserving {
 			t.Errorf("got %q", reason)

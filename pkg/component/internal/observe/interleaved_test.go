@@ -12,19 +12,19 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Own writes wake nobody, and foreign ones always do, however writes, events, answers and relists follow each other.
-// An object lives through a random history; at each step it is known who must have been woken.
+// TestInterleavedWrites runs random histories of writes, events, answers and relists of one object. The reconciler's
+// own writes enqueue nobody, and foreign writes always enqueue the owner.
 func TestInterleavedWrites(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		foreign, lost bool
 	}{
-		{name: "of our own wake nobody"},
-		{name: "of others are never missed", foreign: true},
-		{name: "of others are never missed, although answers are lost", foreign: true, lost: true},
+		{name: "own writes enqueue nobody"},
+		{name: "foreign writes always enqueue the owner", foreign: true},
+		{name: "foreign writes always enqueue the owner, even if answers are lost", foreign: true, lost: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wakes := 0
+			enqueued := 0
 			for seed := range uint64(3000) {
 				h := newHistory(t, seed)
 				h.run(c.foreign, c.lost)
@@ -32,38 +32,38 @@ func TestInterleavedWrites(t *testing.T) {
 					t.Fatalf("seed %d: %s", seed, strings.Join(h.steps, ", "))
 				}
 				if !c.foreign && len(h.enqueued) > 0 {
-					t.Fatalf("seed %d woke %v: %s", seed, h.enqueued, strings.Join(h.steps, ", "))
+					t.Fatalf("seed %d enqueued %v: %s", seed, h.enqueued, strings.Join(h.steps, ", "))
 				}
-				wakes += len(h.enqueued)
+				enqueued += len(h.enqueued)
 			}
-			if c.foreign == (wakes == 0) {
-				t.Errorf("%d wakes", wakes)
+			if c.foreign == (enqueued == 0) {
+				t.Errorf("enqueued %d times", enqueued)
 			}
 		})
 	}
 }
 
-// history is that of an object: what happens at the API server, and what of it is told to the store.
+// history is the history of an object at the API server, with the part of it that the watch has shown.
 type history struct {
 	*watchFixture
 
 	t      *testing.T
 	random *rand.Rand
 	steps  []string
-	// version and uid are the object's at the API server; it is absent without a uid. objects counts those that there
-	// were.
+	// version and uid are those of the object at the API server; without a uid it is absent. objects is the number of
+	// objects so far.
 	version, objects int
 	uid              types.UID
-	// events are those that the watch has not told yet.
-	events []happening
-	// ours is the write of our own that is under way.
+	// events are those that the watch has not shown yet.
+	events []serverEvent
+	// ours is our own write in flight.
 	ours *ourWrite
-	// learned is the version up to which the answers to our writes told everything, and debt the latest version of
-	// others that came while one of ours was under way.
-	learned, debt int
+	// answered is the latest version in the answers to our writes. pending is the latest foreign version that arrived
+	// while a write was in flight.
+	answered, pending int
 }
 
-type happening struct {
+type serverEvent struct {
 	version int
 	uid     types.UID
 	removal bool
@@ -83,9 +83,9 @@ func newHistory(t *testing.T, seed uint64) *history {
 }
 
 func (h *history) run(foreign, lost bool) {
-	steps := []func(){h.announce, h.apply, func() { h.answer(false) }, h.deliver, h.deliver, h.relist}
+	steps := []func(){h.begin, h.apply, func() { h.answer(false) }, h.deliver, h.deliver, h.relist}
 	if foreign {
-		steps = append(steps, h.edit, h.remove)
+		steps = append(steps, h.edit, h.deleteForeign)
 	}
 	if lost {
 		steps = append(steps, func() { h.answer(true) })
@@ -99,8 +99,15 @@ func (h *history) run(foreign, lost bool) {
 		h.deliver()
 	}
 	live := h.observer.Live(Reader{}, settings)
-	if got, want := live.Presence == plan.Present, h.uid != ""; got != want || got && live.ResourceVersion != strconv.Itoa(h.version) {
-		h.t.Errorf("in the end %s in version %q is known, want version %d of %q", live.Presence, live.ResourceVersion, h.version, h.uid)
+	if got, want := live.Presence == plan.Present, h.uid != ""; got != want ||
+		got && live.ResourceVersion != strconv.Itoa(h.version) {
+		h.t.Errorf(
+			"known in the end: %s in version %q, want version %d of %q",
+			live.Presence,
+			live.ResourceVersion,
+			h.version,
+			h.uid,
+		)
 	}
 }
 
@@ -108,61 +115,66 @@ func (h *history) note(format string, args ...any) {
 	h.steps = append(h.steps, fmt.Sprintf(format, args...))
 }
 
-// happen makes a new version at the API server.
-func (h *history) happen(removal, foreign bool) {
+// change makes a new version at the API server.
+func (h *history) change(removal, foreign bool) {
 	h.version++
 	switch {
 	case removal:
-		h.events = append(h.events, happening{h.version, h.uid, true, foreign})
+		h.events = append(h.events, serverEvent{h.version, h.uid, true, foreign})
 		h.uid = ""
 		return
 	case h.uid == "":
 		h.objects++
 		h.uid = types.UID("u" + strconv.Itoa(h.objects))
 	}
-	h.events = append(h.events, happening{h.version, h.uid, false, foreign})
+	h.events = append(h.events, serverEvent{h.version, h.uid, false, foreign})
 }
 
-// edit changes the object as somebody else.
+// edit changes the object as another client.
 func (h *history) edit() {
 	if h.uid != "" {
-		h.happen(false, true)
+		h.change(false, true)
 		h.note("foreign %d", h.version)
 	}
 }
 
-// remove deletes it as somebody else.
-func (h *history) remove() {
+// deleteForeign deletes the object as another client.
+func (h *history) deleteForeign() {
 	if h.uid != "" {
-		h.happen(true, true)
+		h.change(true, true)
 		h.note("foreign delete %d", h.version)
 	}
 }
 
-// announce begins a write of ours.
-func (h *history) announce() {
+// begin begins our own write.
+func (h *history) begin() {
 	if h.ours == nil {
 		h.ours = &ourWrite{done: h.observer.BeginWrite(settings)}
-		h.note("announce")
+		h.note("begin")
 	}
 }
 
-// apply lets it arrive at the API server.
+// apply makes our write arrive at the API server.
 func (h *history) apply() {
 	if h.ours == nil || h.ours.applied {
 		return
 	}
 	removal, uid := h.uid != "" && h.random.IntN(4) == 0, h.uid
-	h.happen(removal, false)
+	h.change(removal, false)
 	h.ours.applied, h.ours.version = true, h.version
-	h.ours.answer = &plan.Observed{Presence: plan.Present, UID: h.uid, ResourceVersion: strconv.Itoa(h.version), Owner: "us"}
+	h.ours.answer = &plan.Observed{
+		Presence:        plan.Present,
+		UID:             h.uid,
+		ResourceVersion: strconv.Itoa(h.version),
+		Owner:           "us",
+	}
 	if removal {
 		h.ours.answer = deleteAnswer(uid)
 	}
 	h.note("own %d (delete: %t)", h.version, removal)
 }
 
-// answer ends it. What the answer tells is known to the pass that wrote; one that is lost tells nothing.
+// answer ends our write, with its answer or without.
 func (h *history) answer(lost bool) {
 	if h.ours == nil || !h.ours.applied {
 		return
@@ -172,17 +184,17 @@ func (h *history) answer(lost bool) {
 	if lost {
 		h.note("answer lost")
 		ours.done(nil)
-		h.expectWake(h.debt > 0, before)
+		h.expectEnqueued(h.pending > 0, before)
 	} else {
 		h.note("answer %d", ours.version)
 		ours.done(ours.answer)
-		h.expectWake(h.debt > ours.version, before)
-		h.learned = max(h.learned, ours.version)
+		h.expectEnqueued(h.pending > ours.version, before)
+		h.answered = max(h.answered, ours.version)
 	}
-	h.debt = 0
+	h.pending = 0
 }
 
-// deliver lets the watch tell the next event.
+// deliver shows the next event.
 func (h *history) deliver() {
 	if len(h.events) == 0 {
 		return
@@ -195,10 +207,10 @@ func (h *history) deliver() {
 	} else {
 		must(h.t, h.Update(at(strconv.Itoa(e.version), "us", e.uid)))
 	}
-	h.told(e, before)
+	h.shown(e, before)
 }
 
-// relist lets the watch break off, and tell all that there is.
+// relist interrupts the watch and lists again.
 func (h *history) relist() {
 	h.note("relist")
 	known, before := h.observer.Live(Reader{}, settings), len(h.enqueued)
@@ -211,25 +223,25 @@ func (h *history) relist() {
 	news := live.Presence != known.Presence || live.ResourceVersion != known.ResourceVersion
 	for _, e := range h.events {
 		if news {
-			h.told(e, before)
+			h.shown(e, before)
 		}
 	}
 	h.events = nil
 }
 
-// told says that an event became known. One of somebody else that is news must wake, or be held until our own write
-// is answered.
-func (h *history) told(e happening, before int) {
-	news := e.foreign && e.version > h.learned
+// shown checks an event that the watch has shown. A foreign event that is news must enqueue the owner, at once or after
+// the answer to our own write.
+func (h *history) shown(e serverEvent, before int) {
+	news := e.foreign && e.version > h.answered
 	if news && h.ours != nil {
-		h.debt = max(h.debt, e.version)
+		h.pending = max(h.pending, e.version)
 		return
 	}
-	h.expectWake(news, before)
+	h.expectEnqueued(news, before)
 }
 
-func (h *history) expectWake(wanted bool, before int) {
+func (h *history) expectEnqueued(wanted bool, before int) {
 	if wanted && len(h.enqueued) == before {
-		h.t.Errorf("a foreign write woke nobody")
+		h.t.Errorf("a foreign write enqueued nobody")
 	}
 }

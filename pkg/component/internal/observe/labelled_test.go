@@ -9,23 +9,23 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// marks notes what it is told.
-type marks struct {
-	seen, gone []string
-	refused    string
+// handler records its calls.
+type handler struct {
+	updated, deleted []string
+	forbidden        string
 }
 
-func (m *marks) Updated(objects ...*metav1.PartialObjectMetadata) {
+func (m *handler) Updated(objects ...*metav1.PartialObjectMetadata) {
 	for _, o := range objects {
-		m.seen = append(m.seen, o.Name)
+		m.updated = append(m.updated, o.Name)
 	}
 }
 
-func (m *marks) Deleted(o *metav1.PartialObjectMetadata) { m.gone = append(m.gone, o.Name) }
+func (m *handler) Deleted(o *metav1.PartialObjectMetadata) { m.deleted = append(m.deleted, o.Name) }
 
-func (m *marks) Forbidden(message string) { m.refused = message }
+func (m *handler) Forbidden(message string) { m.forbidden = message }
 
-func TestMarkedObjectsAreToldOf(t *testing.T) {
+func TestLabelledEventsReachTheHandler(t *testing.T) {
 	secret := func(name string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	}
@@ -38,25 +38,39 @@ func TestMarkedObjectsAreToldOf(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(labelledStore) error
-		want marks
+		want handler
 		ends bool
 	}{
-		{name: "all of a list", do: func(m labelledStore) error { return m.Replace([]any{secret("a"), secret("b")}, "1") }, want: marks{seen: []string{"a", "b"}}},
-		{name: "one that comes", do: func(m labelledStore) error { return m.Add(secret("a")) }, want: marks{seen: []string{"a"}}},
-		{name: "one that changes", do: func(m labelledStore) error { return m.Update(secret("a")) }, want: marks{seen: []string{"a"}}},
-		{name: "one that goes", do: func(m labelledStore) error { return m.Delete(secret("a")) }, want: marks{gone: []string{"a"}}},
-		{name: "later, where there is no answer", do: fails(watchFailure{reason: "ListFailed", message: "no answer"})},
 		{
-			name: "never, where that is forbidden", do: fails(watchFailure{reason: plan.WaitUnwatched, message: "forbidden", definite: true}),
-			want: marks{refused: "forbidden"}, ends: true,
+			name: "all objects of a list are updated",
+			do:   func(m labelledStore) error { return m.Replace([]any{secret("a"), secret("b")}, "1") },
+			want: handler{updated: []string{"a", "b"}},
+		},
+		{
+			name: "a new object is updated", do: func(m labelledStore) error { return m.Add(secret("a")) },
+			want: handler{updated: []string{"a"}},
+		},
+		{
+			name: "a changed object is updated", do: func(m labelledStore) error { return m.Update(secret("a")) },
+			want: handler{updated: []string{"a"}},
+		},
+		{
+			name: "a deleted object is deleted", do: func(m labelledStore) error { return m.Delete(secret("a")) },
+			want: handler{deleted: []string{"a"}},
+		},
+		{name: "a network failure calls nothing", do: fails(watchFailure{reason: "ListFailed", message: "no answer"})},
+		{
+			name: "a refusal is forbidden and stops the watch",
+			do:   fails(watchFailure{reason: plan.WaitUnwatched, message: "forbidden", definite: true}),
+			want: handler{forbidden: "forbidden"}, ends: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var told marks
+			var got handler
 			ended := false
-			must(t, c.do(labelledStore{handler: &told, stop: func() { ended = true }}))
-			if !reflect.DeepEqual(told, c.want) || ended != c.ends {
-				t.Errorf("told %+v, ended %t; want %+v, %t", told, ended, c.want, c.ends)
+			must(t, c.do(labelledStore{handler: &got, stop: func() { ended = true }}))
+			if !reflect.DeepEqual(got, c.want) || ended != c.ends {
+				t.Errorf("got %+v, ended %t; want %+v, %t", got, ended, c.want, c.ends)
 			}
 		})
 	}

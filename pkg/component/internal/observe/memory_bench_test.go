@@ -11,15 +11,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// numbered is a ConfigMap as the API server sends it, of which each has texts of its own.
+// numbered returns a ConfigMap as the API server sends it. No two share a string.
 func numbered(i int) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: fmt.Sprint("team-", i%20), Name: fmt.Sprint("settings-of-something-", i),
 		UID: types.UID(fmt.Sprintf("8f0c1f0e-6f0a-4f7e-9b53-%012d", i)), ResourceVersion: fmt.Sprint(100_000 + i),
 		Labels: map[string]string{reconciler + "/" + manifests.LabelOwnerID: fmt.Sprintf("owner-of-objects-%d", i%20)},
 		Annotations: map[string]string{
-			reconciler + "/" + manifests.AnnotationOwnerID: fmt.Sprintf("7e0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11/example.com/Shop/team-%d/app", i%20),
-			reconciler + "/" + manifests.AnnotationDigest:  fmt.Sprintf("%016x", i),
+			reconciler + "/" + manifests.AnnotationOwnerID: fmt.Sprintf(
+				"7e0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11/example.com/Shop/team-%d/app",
+				i%20,
+			),
+			reconciler + "/" + manifests.AnnotationDigest: fmt.Sprintf("%016x", i),
 		},
 	}}
 	m.ManagedFields = []metav1.ManagedFieldsEntry{{
@@ -29,8 +32,7 @@ func numbered(i int) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// BenchmarkRecords tells how much memory is kept of an object: what an event told of it, and then the answer to a
-// write.
+// BenchmarkRecords measures the memory for the facts of an object.
 func BenchmarkRecords(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {

@@ -53,8 +53,8 @@ func (ref Reference) watchKey(reader Reader) referenceWatchKey {
 	return referenceWatchKey{reader.Name, ref.Resource, ref.Namespace}
 }
 
-// NewReferences returns References whose watches end with ctx. The name of the reconciler tells dependents of its
-// components from other objects.
+// NewReferences returns References whose watches end with ctx. The name of the reconciler distinguishes the
+// dependents of its components from other objects.
 func NewReferences(ctx context.Context, client metadata.Interface, reconciler string) *References {
 	return &References{
 		lifetime: ctx, metadata: client, reconciler: reconciler,

@@ -12,51 +12,78 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-func TestReferences(t *testing.T) {
-	values := Reference{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: "shop", Name: "values"}
+func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
+	values := Reference{
+		Resource:  corev1.SchemeGroupVersion.WithResource("configmaps"),
+		Namespace: "shop",
+		Name:      "values",
+	}
 	other := values
 	other.Name = "other"
 	named := func(name, version string) *metav1.PartialObjectMetadata {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, ResourceVersion: version}}
+		return &metav1.PartialObjectMetadata{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, ResourceVersion: version},
+		}
 	}
-	unreachable, refused := watchFailure{message: "no answer"}, watchFailure{reason: plan.WaitUnwatched, message: "forbidden", definite: true}
+	unreachable, refused := watchFailure{
+		message: "no answer",
+	}, watchFailure{
+		reason:   plan.WaitUnwatched,
+		message:  "forbidden",
+		definite: true,
+	}
 	for _, c := range []struct {
 		name string
 		do   func(w *referenceWatch) error
-		// woken are those who use values (a) or other (b).
-		woken, version, failure string
+		// enqueued are the users of values (a) and of other (b).
+		enqueued, version, failure string
 	}{
-		{"a change wakes those who use the object", func(w *referenceWatch) error { return w.Update(named("values", "2")) }, "a", "2", ""},
-		{"the same version wakes nobody", func(w *referenceWatch) error { return w.Update(named("values", "1")) }, "", "1", ""},
-		{"the end of an object wakes those who use it", func(w *referenceWatch) error { return w.Delete(named("values", "2")) }, "a", "", ""},
-		{"an object that nobody uses wakes nobody", func(w *referenceWatch) error { return w.Add(named("unused", "2")) }, "", "1", ""},
-		{"a list wakes those whose object changed", func(w *referenceWatch) error {
+		{
+			"a change enqueues the users of the object", func(w *referenceWatch) error { return w.Update(named("values", "2")) },
+			"a", "2", "",
+		},
+		{
+			"the same version enqueues nobody", func(w *referenceWatch) error { return w.Update(named("values", "1")) }, "", "1",
+			"",
+		},
+		{
+			"a deletion enqueues the users of the object",
+			func(w *referenceWatch) error { return w.Delete(named("values", "2")) }, "a", "", "",
+		},
+		{
+			"an object without users enqueues nobody", func(w *referenceWatch) error { return w.Add(named("unused", "2")) }, "",
+			"1", "",
+		},
+		{"a list enqueues the users of a changed object", func(w *referenceWatch) error {
 			return w.Replace([]any{named("values", "2"), named("other", "1")}, "9")
 		}, "a", "2", ""},
-		{"a list wakes those whose object went", func(w *referenceWatch) error { return w.Replace([]any{named("other", "1")}, "9") }, "a", "", ""},
-		{"a list that tells nothing new wakes nobody", func(w *referenceWatch) error {
+		{
+			"a list enqueues the users of a deleted object",
+			func(w *referenceWatch) error { return w.Replace([]any{named("other", "1")}, "9") }, "a", "", "",
+		},
+		{"a list without a change enqueues nobody", func(w *referenceWatch) error {
 			return w.Replace([]any{named("values", "1"), named("other", "1")}, "9")
 		}, "", "1", ""},
-		{"a list wakes those whose object came", func(w *referenceWatch) error {
+		{"a list enqueues the users of a new object", func(w *referenceWatch) error {
 			if err := w.Replace([]any{named("values", "1")}, "9"); err != nil {
 				return err
 			}
 			return w.Replace([]any{named("values", "1"), named("other", "2")}, "10")
 		}, "b, b", "1", ""},
-		{"a lack of answers leaves known what was", func(w *referenceWatch) error {
+		{"a network failure leaves known objects known", func(w *referenceWatch) error {
 			w.listFailed(unreachable)
 			return nil
 		}, "", "1", ""},
-		{"a refusal is told to all", func(w *referenceWatch) error {
+		{"a refusal enqueues all users", func(w *referenceWatch) error {
 			w.listFailed(refused)
 			return nil
 		}, "a, b", "1", "forbidden"},
-		{"the same refusal is told once", func(w *referenceWatch) error {
+		{"a repeated refusal enqueues once", func(w *referenceWatch) error {
 			w.listFailed(refused)
 			w.listFailed(refused)
 			return nil
 		}, "a, b", "1", "forbidden"},
-		{"the end of a refusal is told to all", func(w *referenceWatch) error {
+		{"the end of a refusal enqueues all users", func(w *referenceWatch) error {
 			w.listFailed(refused)
 			must(t, w.Replace([]any{named("values", "1"), named("other", "1")}, "9"))
 			w.watchOpened()
@@ -71,19 +98,19 @@ func TestReferences(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, "shops.example.com")
-			var woken []string
+			var enqueued []string
 			w := newReferenceWatch(r, values.watchKey(Reader{}), func() {})
 			r.watches[w.key] = w
-			r.Watch("a", Reader{}, []Reference{values}, func() { woken = append(woken, "a") })
-			r.Watch("b", Reader{}, []Reference{other}, func() { woken = append(woken, "b") })
+			r.Watch("a", Reader{}, []Reference{values}, func() { enqueued = append(enqueued, "a") })
+			r.Watch("b", Reader{}, []Reference{other}, func() { enqueued = append(enqueued, "b") })
 			w.watchOpened()
 			must(t, w.Replace([]any{named("values", "1"), named("other", "1")}, "5"))
-			woken = nil
+			enqueued = nil
 
 			must(t, c.do(w))
-			slices.Sort(woken)
-			if got := strings.Join(woken, ", "); got != c.woken {
-				t.Errorf("woken: %q, want %q", got, c.woken)
+			slices.Sort(enqueued)
+			if got := strings.Join(enqueued, ", "); got != c.enqueued {
+				t.Errorf("enqueued: %q, want %q", got, c.enqueued)
 			}
 			version, known, failure := r.Version(Reader{}, values)
 			if version != c.version || !known || failure.Message != c.failure || failure.Forbidden != (c.failure != "") {
@@ -92,27 +119,27 @@ func TestReferences(t *testing.T) {
 		})
 	}
 
-	t.Run("nothing is known before the first list, and all are woken by it", func(t *testing.T) {
+	t.Run("objects are unknown before the first list, which enqueues all users", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
 		w := newReferenceWatch(r, values.watchKey(Reader{}), func() {})
 		r.watches[w.key] = w
-		woken := 0
-		r.Watch("a", Reader{}, []Reference{values}, func() { woken++ })
+		enqueued := 0
+		r.Watch("a", Reader{}, []Reference{values}, func() { enqueued++ })
 		if _, known, _ := r.Version(Reader{}, values); known {
-			t.Error("it is known")
+			t.Error("the object is known")
 		}
 		w.listFailed(unreachable)
-		if _, _, failure := r.Version(Reader{}, values); failure.Message != "no answer" || woken != 1 {
-			t.Errorf("got %q, woken %d times", failure.Message, woken)
+		if _, _, failure := r.Version(Reader{}, values); failure.Message != "no answer" || enqueued != 1 {
+			t.Errorf("got %q, enqueued %d times", failure.Message, enqueued)
 		}
 		w.watchOpened()
 		must(t, w.Replace(nil, "5"))
-		if _, known, failure := r.Version(Reader{}, values); !known || failure != (Failure{}) || woken != 2 {
-			t.Errorf("known %v, %q, woken %d times", known, failure.Message, woken)
+		if _, known, failure := r.Version(Reader{}, values); !known || failure != (Failure{}) || enqueued != 2 {
+			t.Errorf("known %v, %q, enqueued %d times", known, failure.Message, enqueued)
 		}
 	})
 
-	t.Run("a pass lets a watch that failed try again, and no other", func(t *testing.T) {
+	t.Run("a pass retries a failed watch only", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
 		w := newReferenceWatch(r, values.watchKey(Reader{}), func() {})
 		r.watches[w.key] = w
@@ -121,15 +148,15 @@ func TestReferences(t *testing.T) {
 			return len(w.retrySignal)
 		}
 		if retain() != 0 {
-			t.Error("it tries again before it failed")
+			t.Error("it is retried before it failed")
 		}
 		w.listFailed(refused)
 		if retain(); retain() != 1 {
-			t.Error("it does not try again")
+			t.Error("it is not retried")
 		}
 	})
 
-	t.Run("a watch that nobody needs any more ends", func(t *testing.T) {
+	t.Run("a watch stops with its last user", func(t *testing.T) {
 		r := NewReferences(t.Context(), nil, "shops.example.com")
 		ended := false
 		w := newReferenceWatch(r, values.watchKey(Reader{}), func() { ended = true })
@@ -138,16 +165,16 @@ func TestReferences(t *testing.T) {
 		r.Watch("b", Reader{}, []Reference{other}, func() {})
 		r.Release("a")
 		if ended {
-			t.Error("it ended although somebody needs it")
+			t.Error("it stopped although it has a user")
 		}
 		r.Release("b")
 		if !ended {
-			t.Error("it goes on")
+			t.Error("it continues")
 		}
 	})
 }
 
-func TestAFailureOfReferencesIsNewsOnce(t *testing.T) {
+func TestAFailureOfReferencesEnqueuesOnce(t *testing.T) {
 	unreachable := func(port string) watchFailure {
 		return watchFailure{reason: "ListFailed", message: "read tcp 127.0.0.1:" + port + ": connection reset by peer"}
 	}
@@ -157,25 +184,35 @@ func TestAFailureOfReferencesIsNewsOnce(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		failures []watchFailure
-		woken    int
+		enqueued int
 	}{
-		{"whatever ports a network failure names", []watchFailure{unreachable("1"), unreachable("2"), unreachable("3")}, 1},
-		{"and again where it becomes a refusal", []watchFailure{unreachable("1"), refused("a")}, 2},
-		{"or that of another user", []watchFailure{refused("a"), refused("a"), refused("b")}, 2},
-		{"or where it ends", []watchFailure{refused("a"), unreachable("1"), unreachable("2")}, 2},
+		{
+			"for network failures that name different ports",
+			[]watchFailure{unreachable("1"), unreachable("2"), unreachable("3")}, 1,
+		},
+		{"and again if a network failure becomes a refusal", []watchFailure{unreachable("1"), refused("a")}, 2},
+		{"and again if another user is refused", []watchFailure{refused("a"), refused("a"), refused("b")}, 2},
+		{
+			"and again if a refusal becomes a network failure", []watchFailure{refused("a"), unreachable("1"), unreachable("2")},
+			2,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReferences(t.Context(), nil, reconciler)
-			ref := Reference{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "shop", Name: "db"}
+			ref := Reference{
+				Resource:  schema.GroupVersionResource{Version: "v1", Resource: "secrets"},
+				Namespace: "shop",
+				Name:      "db",
+			}
 			w := newReferenceWatch(r, ref.watchKey(Reader{}), func() {})
 			r.watches[w.key] = w
-			woken := 0
-			r.Watch("app", Reader{}, []Reference{ref}, func() { woken++ })
+			enqueued := 0
+			r.Watch("app", Reader{}, []Reference{ref}, func() { enqueued++ })
 			for _, f := range c.failures {
 				w.listFailed(f)
 			}
-			if woken != c.woken {
-				t.Errorf("woken %d times, want %d", woken, c.woken)
+			if enqueued != c.enqueued {
+				t.Errorf("enqueued %d times, want %d", enqueued, c.enqueued)
 			}
 		})
 	}

@@ -16,17 +16,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// TestKicks lets passes kick a loop all the time, whose attempts fail in one way, and counts the attempts of a minute.
-func TestKicks(t *testing.T) {
+// TestRetrySignalsWaitForTheMinimumDelay sends retry signals all the time to a loop whose attempts fail, and counts the
+// attempts in a minute.
+func TestRetrySignalsWaitForTheMinimumDelay(t *testing.T) {
 	widgets := schema.GroupKind{Group: "example.com", Kind: "Widget"}
 	for _, c := range []struct {
 		name        string
 		err         error
 		least, most int32
 	}{
-		{"a refused type is asked for every few seconds", apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", nil), 12, 20},
-		{"a type that is not served is asked for about twice a second", &meta.NoKindMatchError{GroupKind: widgets}, 60, 150},
-		{"a server that does not answer is asked every second", context.DeadlineExceeded, 50, 65},
+		{
+			"a refused type is listed every few seconds",
+			apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", nil), 12, 20,
+		},
+		{"a type that is not served is listed about twice a second", &meta.NoKindMatchError{GroupKind: widgets}, 60, 150},
+		{"a server that does not answer is tried every second", context.DeadlineExceeded, 50, 65},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -57,8 +61,8 @@ func TestKicks(t *testing.T) {
 	}
 }
 
-// TestAKickAfterALongPause is what happens when a definition is established that nobody had for long.
-func TestAKickAfterALongPause(t *testing.T) {
+// TestARetrySignalEndsALongPause covers a definition that is created long after the first failure.
+func TestARetrySignalEndsALongPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		attempts := atomic.Int32{}
@@ -82,14 +86,14 @@ func TestAKickAfterALongPause(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := attempts.Load() - before; got < 3 {
-			t.Errorf("%d attempts in the second after: discovery may be late by a moment", got)
+			t.Errorf("%d attempts in the next second: discovery can be late by a moment", got)
 		}
 		cancel()
 		synctest.Wait()
 	})
 }
 
-// resettable counts how often it is told to forget.
+// resettable counts the resets.
 type resettable struct {
 	meta.RESTMapper
 	resets int
@@ -97,15 +101,18 @@ type resettable struct {
 
 func (r *resettable) Reset() { r.resets++ }
 
-func TestMappingsAreForgotten(t *testing.T) {
+func TestMapperIsResetAfterANotFound(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
 		want int
 	}{
-		{"after a 404", fmt.Errorf("list: %w", apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "", "", 0, true)), 1},
-		{"not where the mapper itself knows nothing", &meta.NoKindMatchError{}, 0},
-		{"not after a refusal", apierrors.NewForbidden(schema.GroupResource{}, "", nil), 0},
+		{
+			"resets after a 404",
+			fmt.Errorf("list: %w", apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "", "", 0, true)), 1,
+		},
+		{"does not reset if the mapper found no match", &meta.NoKindMatchError{}, 0},
+		{"does not reset after a refusal", apierrors.NewForbidden(schema.GroupResource{}, "", nil), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &resettable{}
@@ -117,7 +124,7 @@ func TestMappingsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestTheVersionAskedForLastIsPreferred(t *testing.T) {
+func TestTheVersionOfTheLastWatchCallIsPreferred(t *testing.T) {
 	s := newWatchFixture(t)
 	s.observer.Watch("us", Reader{}, map[WatchedResource]string{{Type: configMaps}: "v2"}, func() {})
 	if got := s.preferredVersion(); got != "v2" {

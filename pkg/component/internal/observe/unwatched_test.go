@@ -11,8 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// TestTypesWithoutListOrWatch: a type whose objects can be read is read; one that keeps no objects, such as a review,
-// has nothing to read.
+// Objects of an unwatchable type are read one by one. A type without stored objects, such as a review, has none.
 func TestTypesWithoutListOrWatch(t *testing.T) {
 	const unwatched = "the API server supports no list and watch of the type"
 	for _, c := range []struct {
@@ -23,11 +22,27 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 		want    plan.WaitReason
 		listed  []Unwatched
 	}{
-		{"is read where it supports that", []string{"create", "get"}, nil, watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, unwatched}}},
-		{"cannot be a dependent where it only answers", []string{"create"}, nil, watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
-		{"is not read where discovery does not answer", nil, errors.New("no answer"), watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil},
-		{"is read where the right is missing", nil, nil, watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, "no"}}},
-		{"is not read where the API server refuses us", []string{"get"}, nil, watchFailure{reason: plan.WaitUnauthorized, definite: true}, plan.WaitUnauthorized, nil},
+		{
+			"is read if it supports get", []string{"create", "get"}, nil,
+			watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, unwatched}},
+		},
+		{
+			"cannot be a dependent if it supports create only", []string{"create"}, nil,
+			watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil,
+		},
+		{
+			"is not read if discovery does not answer", nil, errors.New("no answer"),
+			watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil,
+		},
+		{
+			"is read if the right to watch is missing", nil, nil,
+			watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true}, plan.WaitUnwatched,
+			[]Unwatched{{configMaps, "no"}},
+		},
+		{
+			"is not read if the API server refuses the credentials", []string{"get"}, nil,
+			watchFailure{reason: plan.WaitUnauthorized, definite: true}, plan.WaitUnauthorized, nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newWatchFixture(t)

@@ -1,0 +1,212 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	kubetesting "k8s.io/client-go/testing"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// newMapper returns a mapper that serves Widgets in the versions v1 and v2, and ConfigMaps.
+func newMapper(scope meta.RESTScope) *meta.DefaultRESTMapper {
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: widgets.Group, Version: "v1"}, {Version: "v1"}})
+	mapper.Add(widgets.WithVersion("v1"), scope)
+	mapper.Add(widgets.WithVersion("v2"), scope)
+	mapper.Add(configMaps.WithVersion("v1"), meta.RESTScopeNamespace)
+	return mapper
+}
+
+func TestMappingPrefersTheGivenVersion(t *testing.T) {
+	s := sources{mapper: newMapper(meta.RESTScopeNamespace)}
+	for version, want := range map[string]string{"v2": "v2", "v3": "v1", "": "v1"} {
+		m, err := s.mapping(widgets, version)
+		must(t, err)
+		if got := m.GroupVersionKind.Version; got != want {
+			t.Errorf("preferred %q: got %s, want %s", version, got, want)
+		}
+	}
+}
+
+func TestANamespaceOfAClusterScopedTypeIsNotServed(t *testing.T) {
+	s := sources{mapper: newMapper(meta.RESTScopeRoot)}
+	_, err := s.listWatch(Reader{}, WatchedResource{widgets, "shop"}, "v1", "", true)
+	if !meta.IsNoMatchError(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFailuresAreClassified(t *testing.T) {
+	resource := schema.GroupResource{Resource: "widgets"}
+	for _, c := range []struct {
+		name string
+		err  error
+		want plan.WaitReason
+		// definite is false for failures that leave known objects known.
+		definite bool
+	}{
+		{"no match", &meta.NoKindMatchError{GroupKind: widgets}, plan.WaitNotServed, true},
+		{"not found", apierrors.NewNotFound(resource, ""), plan.WaitNotServed, true},
+		{"no list", apierrors.NewMethodNotSupported(resource, "list"), plan.WaitNotListable, true},
+		{"bad credentials", apierrors.NewUnauthorized("expired"), plan.WaitUnauthorized, true},
+		{"forbidden", apierrors.NewForbidden(resource, "", nil), plan.WaitUnwatched, true},
+		{"no answer", errors.New("connection refused"), plan.WaitListFailed, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := (reflectorLoop{}).classify(c.err); got.reason != c.want || got.definite != c.definite {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// newMetadata returns a client of an API server with ConfigMaps.
+func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMetadataClient {
+	t.Helper()
+	scheme := metadatafake.NewTestScheme()
+	must(t, metav1.AddMetaToScheme(scheme))
+	for _, o := range objects {
+		o.GetObjectKind().SetGroupVersionKind(configMaps.WithVersion("v1"))
+	}
+	client := metadatafake.NewSimpleMetadataClient(scheme, objects...)
+	client.PrependWatchReactor("*", func(action kubetesting.Action) (bool, watch.Interface, error) {
+		// The fake cannot stream a list: the reflector falls back to list and watch.
+		w, ok := action.(kubetesting.WatchActionImpl)
+		streams := ok && w.ListOptions.SendInitialEvents != nil
+		return streams, nil, apierrors.NewBadRequest("no initial events")
+	})
+	return client
+}
+
+func receive(t *testing.T, enqueued <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-enqueued:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody was enqueued")
+	}
+}
+
+func TestWatchListsDependentsByOwnerLabel(t *testing.T) {
+	client := newMetadata(t, at("5", "us", "u1"))
+	o := New(t.Context(), Options{
+		Reconciler: reconciler, Metadata: client, Mapper: newMapper(meta.RESTScopeNamespace), PerNamespace: true,
+	})
+	enqueued := make(chan struct{}, 10)
+	resources := map[WatchedResource]string{o.ResourceOf(settings): "v1"}
+	o.Watch("us", Reader{}, resources, func() { enqueued <- struct{}{} })
+	for !o.Synced("us") {
+		receive(t, enqueued)
+	}
+	if live := o.Live(Reader{}, settings); live.Presence != plan.Present || live.Owner != "us" {
+		t.Errorf("got %s of %q", live.Presence, live.Owner)
+	}
+	for _, action := range client.Actions() {
+		if list, ok := action.(kubetesting.ListAction); ok {
+			selector := list.GetListRestrictions().Labels.String()
+			if action.GetNamespace() != "shop" || selector != reconciler+"/"+manifests.LabelOwnerID {
+				t.Errorf("listed %q in namespace %q", selector, action.GetNamespace())
+			}
+		}
+	}
+}
+
+func TestWatchInstancesListsAllNamespaces(t *testing.T) {
+	client := newMetadata(t, at("5", "them", "u1"))
+	o := New(t.Context(), Options{
+		Reconciler: reconciler, Metadata: client, Mapper: newMapper(meta.RESTScopeNamespace), PerNamespace: true,
+	})
+	enqueued := make(chan struct{}, 10)
+	o.Watch("us", Reader{}, nil, func() { enqueued <- struct{}{} })
+	o.WatchInstances("us", []schema.GroupKind{configMaps})
+	for !o.Synced("us") {
+		receive(t, enqueued)
+	}
+	if found, _, _ := o.Instances(Reader{}, configMaps); len(found) != 1 || found[0].Key != settings {
+		t.Errorf("got %v", found)
+	}
+}
+
+func TestReferencesAreListedAsTheReader(t *testing.T) {
+	client := newMetadata(t, at("5", "", "u1"))
+	r := NewReferences(t.Context(), nil, reconciler)
+	enqueued := make(chan struct{}, 10)
+	reader := Reader{Name: "alice", Metadata: client}
+	ref := Reference{
+		Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "shop", Name: "settings",
+	}
+	r.Watch("app", reader, []Reference{ref}, func() { enqueued <- struct{}{} })
+	receive(t, enqueued)
+	if version, known, failure := r.Version(reader, ref); version != "5" || !known || failure != (Failure{}) {
+		t.Errorf("got %q, known %t, %v", version, known, failure)
+	}
+}
+
+// ended is a handler of labelled objects that reports the refusal of the watch.
+type ended struct {
+	handler
+	forbidden chan string
+}
+
+func (e *ended) Forbidden(message string) { e.forbidden <- message }
+
+func TestWatchLabelledEndsWhenItIsForbidden(t *testing.T) {
+	client := newMetadata(t)
+	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	client.PrependReactor("list", "*", func(kubetesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(resource.GroupResource(), "", nil)
+	})
+	e := &ended{forbidden: make(chan string, 10)}
+	WatchLabelled(t.Context(), client, resource, "shop", "held", e)
+	select {
+	case <-e.forbidden:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the refusal was not reported")
+	}
+}
+
+func TestWatchDefinitionsReportsTheFirstList(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	changed := make(chan struct{}, 10)
+	WatchDefinitions(ctx, newMetadata(t), func() { changed <- struct{}{} }, func() {})
+	receive(t, changed)
+}
+
+func TestBodyIsReturnedInTheKnownVersionOnly(t *testing.T) {
+	o := newObserver(t)
+	o.withBodies[configMaps] = true
+	w := addWatch(o, Reader{}, WatchedResource{Type: configMaps}, func() {})
+	if o.Body(Reader{}, settings) != nil {
+		t.Error("a body of an absent object")
+	}
+	body := asUnstructured(t, at("5", "us", "u1"))
+	must(t, w.Add(body))
+	got := o.Body(Reader{}, settings)
+	if got == nil || got.GetResourceVersion() != "5" || got == body {
+		t.Errorf("got %v", got)
+	}
+	o.BeginWrite(settings)(answer("6"))
+	if o.Body(Reader{}, settings) != nil {
+		t.Error("a body of an earlier version")
+	}
+	must(t, w.Add(asUnstructured(t, at("6", "us", "u1"))))
+	if o.Body(Reader{}, settings) == nil {
+		t.Error("no body of the written version, although its event arrived")
+	}
+	w.setReason(plan.WaitUnwatched, "refused")
+	if o.Body(Reader{}, settings) != nil {
+		t.Error("a body of an unknown object")
+	}
+}
