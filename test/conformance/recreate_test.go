@@ -46,7 +46,7 @@ var fixedFields = []fixedField{
 	{
 		"Secret NS/typed", "{apiVersion: v1, kind: Secret, metadata: {name: typed, POLICY}, type: example.com/a}",
 		"{apiVersion: v1, kind: Secret, metadata: {name: typed, POLICY}, type: example.com/b}",
-		[]string{"it concerns type", "the field cannot change"},
+		[]string{"fields: type", "the field cannot change"},
 	},
 	{
 		"ConfigMap NS/fixed", "{apiVersion: v1, kind: ConfigMap, metadata: {name: fixed, POLICY}, immutable: true, data: {a: one}}",

@@ -13,23 +13,23 @@ var deciding = []mutation{
 		"An object that changes hands",
 	},
 	{
-		"terminating is gone", "execute/delete.go",
+		"terminating is gone", "execute/write.go",
 		`if obj == nil || obj.GetDeletionTimestamp() == nil {`, `if obj == nil || true {`,
 		"Deleting a component",
 	},
 	{
-		"not served is gone", "execute/delete.go",
-		`if source.defines(&list.Items[i]) {`, `if false {`,
+		"not served is gone", "execute/definitions.go",
+		`if source.defines(a, &list.Items[i]) {`, `if false {`,
 		"A type of dependents|What is not there yet|Foreign instances",
 	},
 	{
-		"not served has no instances", "execute/delete.go",
-		`return nil, e.neverServed(ctx, definition, err)`, `return nil, nil`,
+		"not served has no instances", "execute/definitions.go",
+		`return nil, c.confirmNeverServed(ctx, definition, err)`, `return nil, nil`,
 		"Foreign instances of a type|A definition",
 	},
 	{
-		"the journal knows no answer", "execute/execute.go",
-		`done(journaled(observed, a))`, `done(nil)`,
+		"the watches get no answer", "execute/execute.go",
+		`done(trackedAnswer(observed, a))`, `done(nil)`,
 		"A dependent that somebody else changes",
 	},
 	{
@@ -48,8 +48,8 @@ var deciding = []mutation{
 		"Changing the manifests of a component|Waves",
 	},
 	{
-		"a Secret is quoted", "execute/execute.go",
-		`f = withheld(f, err)`, `_, _ = withheld, err`,
+		"a Secret is quoted", "execute/classify.go",
+		`f = redacted(f, err)`, `_, _ = redacted, err`,
 		"A Secret that the API server refuses",
 	},
 }

@@ -9,12 +9,12 @@ var writing = []mutation{
 	},
 	{
 		"apply to any incarnation", "execute/write.go",
-		`preconditions := map[string]any{"uid": string(a.UID)}`, `preconditions := map[string]any{}`,
+		`preconditions := map[string]any{"uid": string(a.Preconditions.UID)}`, `preconditions := map[string]any{}`,
 		"An object that changes hands",
 	},
 	{
-		"replace whatever is there", "execute/write.go",
-		"	if found.UID != a.UID || !inSameHands(found, a) {\n		return nil, overtaken(a)\n	}\n	merged,", "	merged,",
+		"replace whatever is there", "execute/replace.go",
+		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	merged,", "	merged,",
 		"An object that changes hands",
 	},
 	{
@@ -28,7 +28,7 @@ var writing = []mutation{
 		"A dependent that somebody else changes",
 	},
 	{
-		"predecessors keep their fields", "execute/migrate.go",
+		"predecessors keep their fields", "execute/managedfields.go",
 		`case entry.Manager == reconciler, handover == plan.HandoverAll:`, `case entry.Manager == reconciler:`,
 		"An object that another tool made",
 	},
@@ -38,22 +38,22 @@ var writing = []mutation{
 		"A dependent whose update policy changes",
 	},
 	{
-		"replace drops nothing", "execute/write.go",
-		`merge(live, a.Object.Body.Object, e.dropped(live, found, a))`, `merge(live, a.Object.Body.Object, nil)`,
+		"replace drops nothing", "execute/replace.go",
+		`merge(live, a.Object.Body.Object, droppableFields(live, found, a, w.reconciler))`, `merge(live, a.Object.Body.Object, nil)`,
 		"Changing the manifests of a component",
 	},
 	{
-		"replace resets defaults", "execute/write.go",
+		"replace resets defaults", "execute/replace.go",
 		`if manifests.SameContent(found.Digest, a.Object.Digest) {`, `if false {`,
 		"A dependent that others have their part in under update policy replace",
 	},
 	{
-		"replace claims nothing", "execute/write.go",
-		`if err := claim(updated, a, e.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
+		"replace records no fields", "execute/replace.go",
+		`if err := recordUpdate(updated, a, w.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
 		"A dependent that others have their part in under update policy replace",
 	},
 	{
-		"replace writes without need", "execute/write.go",
+		"replace writes without need", "execute/replace.go",
 		`if !changed && found.Coverage == plan.CoverageFull && !a.Forced {`, `if _ = changed; false {`,
 		"A dependent that others have their part in under update policy replace",
 	},
@@ -68,17 +68,17 @@ var writing = []mutation{
 		"Changing the manifests of a component|A dependent that somebody else changes",
 	},
 	{
-		"delete without preconditions", "execute/delete.go",
-		`Preconditions:     &metav1.Preconditions{UID: &a.UID, ResourceVersion: &a.ResourceVersion},`, "",
+		"delete without preconditions", "execute/write.go",
+		"		Preconditions: &metav1.Preconditions{\n			UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,\n		},\n", "",
 		"An object that changes hands",
 	},
 	{
-		"delete what others took over", "execute/delete.go",
-		`, ResourceVersion: &a.ResourceVersion}`, `}`,
+		"delete what others took over", "execute/write.go",
+		`UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,`, `UID: &a.Preconditions.UID,`,
 		"An object that changes hands",
 	},
 	{
-		"workloads leave their pods", "execute/delete.go",
+		"workloads leave their pods", "execute/write.go",
 		`return metav1.DeletePropagationForeground`, `return metav1.DeletePropagationBackground`,
 		"A workload that is deleted",
 	},
@@ -89,7 +89,7 @@ var writing = []mutation{
 	},
 	{
 		"orphans keep our label", "execute/orphan.go",
-		`"labels": unmarkedKeys(live.GetLabels(), reconciler), `, "",
+		"		\"labels\":      removedKeys(live.GetLabels(), reconciler),\n", "",
 		"A delete policy|An orphan that is rendered again",
 	},
 }

@@ -14,14 +14,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// isConflict says that an object is not as it was observed. A server-side apply that is bound to another UID is answered as an attempt to
-// change an immutable field.
+// isConflict reports whether an object is not as it was observed. The API server answers a server-side apply with
+// another UID as the change of an immutable field.
 func isConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || isOtherUID(err)
 }
@@ -36,7 +38,7 @@ func isOtherUID(err error) bool {
 		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Field != "metadata.uid" })
 }
 
-// isNotFound says that an object does not exist. That its type is not served is another matter, although it is a 404 too.
+// isNotFound reports whether an object does not exist. A type that is not served is also a 404, but another case.
 func isNotFound(err error) bool {
 	return apierrors.IsNotFound(err) && !isNotServed(err)
 }
@@ -46,12 +48,13 @@ func isNotServed(err error) bool {
 		apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// Classify says what becomes of an error: whether it goes away by itself, and what to tell people.
+// Classify returns the failure for an error: whether a retry can help, the reason, and the message for people.
 func Classify(err error) *plan.Failure {
 	var status apierrors.APIStatus
 	switch {
 	case isNotServed(err):
-		return &plan.Failure{Class: plan.Transient, Reason: plan.WaitNotServed, Message: "the API server does not serve its type"}
+		const message = "the API server does not serve its type"
+		return &plan.Failure{Class: plan.Transient, Reason: plan.WaitNotServed, Message: message}
 	case !errors.As(err, &status):
 		return unreachable(err)
 	}
@@ -67,7 +70,7 @@ func Classify(err error) *plan.Failure {
 	case apitext.TooLarge(s):
 		return &plan.Failure{
 			Class: plan.Terminal, Reason: plan.WaitTooLarge,
-			Message: s.Message + "; make several objects of it, or put the data elsewhere",
+			Message: s.Message + "; split it into several objects, or store the data elsewhere",
 		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return terminating(s)
@@ -87,8 +90,8 @@ func causeOf(err error) plan.FailureCause {
 	return plan.CauseNone
 }
 
-// withheld replaces the message of a failure that may quote a Secret; what the API server says of the fields is kept.
-func withheld(f *plan.Failure, err error) *plan.Failure {
+// redacted replaces the message of a failure that may quote a Secret. It keeps the names of the fields.
+func redacted(f *plan.Failure, err error) *plan.Failure {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return f
@@ -99,31 +102,32 @@ func withheld(f *plan.Failure, err error) *plan.Failure {
 			fields = append(fields, c.Field)
 		}
 	}
-	f.Message = "the API server refused it; what it says is withheld, because it may quote the Secret"
+	f.Message = "the API server refused it; its message is withheld, because it may quote the Secret"
 	if len(fields) > 0 {
-		f.Message += "; it concerns " + strings.Join(fields, ", ")
+		f.Message += "; fields: " + strings.Join(fields, ", ")
 	}
 	return f
 }
 
-// refused says by the status code that the request will not do, whenever it comes. Conflicts, quotas of requests, time-outs, webhooks
-// that do not serve yet, and internal errors go away; a webhook that refuses may give any reason.
+// refused reports, by the status code, whether a retry of the request is refused too. Conflicts, request quotas,
+// time-outs, webhooks that do not serve yet and internal errors can end. A webhook may refuse with any reason.
 func refused(s metav1.Status) bool {
 	switch s.Code {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly,
+		http.StatusTooManyRequests:
 		return false
 	}
 	return s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError
 }
 
-// invalid names the fields that the API server refused.
+// invalid returns a message with the fields that the API server refused.
 func invalid(s metav1.Status) string {
 	if s.Details == nil || len(s.Details.Causes) == 0 {
 		return s.Message
 	}
 	var causes []string
 	for _, c := range s.Details.Causes {
-		// A refused pod template is quoted as a whole.
+		// The API server quotes a refused pod template completely.
 		text := shorten(c.Message)
 		if c.Field != "" {
 			text = c.Field + ": " + text
@@ -135,9 +139,27 @@ func invalid(s metav1.Status) string {
 	return strings.Join(causes, "; ")
 }
 
-// advise adds to a failure of an update what to do about a field that cannot change. Rules of custom resources use words of their own, so
-// that one can only guess.
-func advise(f *plan.Failure, err error, a plan.Action) {
+// failureOf classifies the error of an action of a user, which is empty for the operator. A missing right is named by
+// the API server, with the user who lacks it. A message about a Secret may quote its manifest and is redacted.
+func failureOf(err error, a plan.Action, user string) *plan.Failure {
+	f := Classify(err)
+	if f.Cause == plan.CauseMissingRight {
+		f.Message += "; " + rights.Advice(f.Message, user, rights.Grant)
+	}
+	isSecret := a.Key.GroupKind() == schema.GroupKind{Kind: "Secret"}
+	if isSecret && f.Class == plan.Terminal && f.Reason != plan.WaitForbidden {
+		f = redacted(f, err)
+	}
+	addAdvice(f, err, a)
+	return f
+}
+
+// isUnknownPath reports whether the API server serves nothing at the path of a request, as opposed to a missing object.
+func isUnknownPath(err error) bool { return isNotServed(err) && apierrors.IsNotFound(err) }
+
+// addAdvice adds to the failure of an update what to do about an immutable field. Validation rules of custom resources
+// have their own messages, so the advice for them is conditional.
+func addAdvice(f *plan.Failure, err error, a plan.Action) {
 	updates := a.Verb == plan.VerbApply || a.Verb == plan.VerbReplace
 	if !updates || a.Advice == "" || !apierrors.IsInvalid(err) {
 		return
@@ -159,7 +181,7 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:head], "") + " … " + strings.ToValidUTF8(text[len(text)-tail:], "")
 }
 
-// missing explains a 404 to a write: the object itself cannot be meant.
+// missing returns the failure for a 404 to a write. The missing object is not the written one.
 func missing(s metav1.Status) *plan.Failure {
 	if s.Details != nil && s.Details.Kind == "namespaces" {
 		return &plan.Failure{
@@ -170,7 +192,7 @@ func missing(s metav1.Status) *plan.Failure {
 	return &plan.Failure{Class: plan.Transient, Reason: plan.WaitNotFound, Message: s.Message}
 }
 
-// terminating explains that nothing can be created in a namespace any more.
+// terminating returns the failure for a create in a namespace that is being deleted.
 func terminating(s metav1.Status) *plan.Failure {
 	message := s.Message
 	for _, c := range s.Details.Causes {
@@ -180,7 +202,7 @@ func terminating(s metav1.Status) *plan.Failure {
 	}
 	return &plan.Failure{
 		Class: plan.Transient, Reason: plan.WaitNamespaceTerminating,
-		Message: message + "; nothing can be created in it until it is gone and there again",
+		Message: message + "; nothing can be created in it until it is deleted and created again",
 	}
 }
 

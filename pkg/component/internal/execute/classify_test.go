@@ -92,11 +92,11 @@ func TestClassify(t *testing.T) {
 		{"an invalid object without fields is quoted", status(422, metav1.StatusReasonInvalid, "it is wrong"), plan.Terminal, "Invalid", "it is wrong"},
 		{"a bad request does not go away", apierrors.NewBadRequest("json: cannot"), plan.Terminal, "BadRequest", "json: cannot"},
 		{"missing rights do not go away", apierrors.NewForbidden(configMaps, "a", errors.New("no rights")), plan.Terminal, "Forbidden", `configmaps "a" is forbidden: no rights`},
-		{"a terminating namespace does", terminating, plan.Transient, "NamespaceTerminating", `namespace shop is being terminated; nothing can be created in it until it is gone and there again`},
+		{"a terminating namespace does", terminating, plan.Transient, "NamespaceTerminating", `namespace shop is being terminated; nothing can be created in it until it is deleted and created again`},
 		{"too large an object does not", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), plan.Terminal, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"},
 		{
 			"too large an object for the store does not", &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: request is too large"}},
-			plan.Terminal, "RequestEntityTooLarge", "etcdserver: request is too large; make several objects of it, or put the data elsewhere",
+			plan.Terminal, "RequestEntityTooLarge", "etcdserver: request is too large; split it into several objects, or store the data elsewhere",
 		},
 		{
 			"a missing namespace may come",
@@ -148,12 +148,12 @@ func TestFailuresOfUpdatesAdvise(t *testing.T) {
 		{"a rule of a custom resource may mean that", "example.com", "Widget", plan.VerbApply, "size is fixed", "Invalid", `spec.x: Invalid value: "": size is fixed (if the field cannot change: keep it)`},
 		{"a value of Kubernetes' own that is wrong", "", "Service", plan.VerbApply, "must be known", "Invalid", `spec.x: Invalid value: "": must be known`},
 		{"no advice where there is nothing yet", "apps", "Deployment", plan.VerbCreate, "field is immutable", "Invalid", `spec.x: Invalid value: "": field is immutable`},
-		{"a Secret is not quoted", "", "Secret", plan.VerbApply, "field is immutable", "Immutable", "the API server refused it; what it says is withheld, because it may quote the Secret; it concerns spec.x (the field cannot change: keep it)"},
+		{"a Secret is not quoted", "", "Secret", plan.VerbApply, "field is immutable", "Immutable", "the API server refused it; its message is withheld, because it may quote the Secret; fields: spec.x (the field cannot change: keep it)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := plan.Action{Verb: c.verb, Key: manifests.Key{Group: c.group, Kind: c.kind}, Advice: advice}
 			want := &plan.Failure{Class: plan.Terminal, Reason: c.reason, Message: c.want}
-			if diff := cmp.Diff(want, (&Executor{}).failure(invalid(c.message), a)); diff != "" {
+			if diff := cmp.Diff(want, failureOf(invalid(c.message), a, "")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -198,7 +198,7 @@ func TestCauses(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 			secret := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "Secret", Name: "a"}}
-			if got := (&Executor{}).failure(c.err, secret).Cause; got != c.want {
+			if got := failureOf(c.err, secret, "").Cause; got != c.want {
 				t.Errorf("of a Secret: got %q", got)
 			}
 		})

@@ -475,7 +475,7 @@ func TestVersionsThatAreServedNoMore(t *testing.T) {
 			e, _ := server.executor(t)
 			stale := meta.NewDefaultRESTMapper(nil)
 			stale.Add(schema.GroupVersionKind{Version: "v0", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
-			e.mapper = &forgetful{stale}
+			e.writer.clients.mapper = &forgetful{stale}
 			a := action(c.verb, "")
 			a.Object, a.Version = nil, "v0"
 			got := e.Run(t.Context(), nil, []plan.Action{a})[0]

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -24,17 +25,25 @@ var (
 	bindings = schema.GroupVersionResource{Group: admission, Version: "v1", Resource: "validatingadmissionpolicybindings"}
 )
 
-// guard carries out an action on a guard, as the identity that watches: it protects what belongs to others.
-func (e *Executor) guard(ctx context.Context, a plan.Action) plan.Result {
-	observed, act := &plan.Observed{Presence: plan.Absent}, e.tearDown
-	if a.Verb == plan.VerbGuard {
-		act = e.setUp
-	}
+// admissionGuard refuses the creation of instances while the definitions of their types are about to be deleted: those
+// instances would be deleted with the definition. It is a ValidatingAdmissionPolicy with a binding. The operator writes
+// it with its own client, because it protects objects of others.
+type admissionGuard struct {
+	reconciler string
+	client     dynamic.Interface
+}
+
+// run carries out an action on a guard.
+func (g *admissionGuard) run(ctx context.Context, a plan.Action) plan.Result {
+	observed := &plan.Observed{Presence: plan.Absent}
 	var err error
-	if a.Verb == plan.VerbProbe {
-		observed, err = e.probe(ctx, a)
-	} else {
-		err = act(ctx, a)
+	switch {
+	case a.Verb == plan.VerbGuard:
+		err = g.install(ctx, a)
+	case a.Verb == plan.VerbProbe:
+		observed, err = g.probe(ctx, a)
+	default:
+		err = g.remove(ctx, a)
 	}
 	if err != nil {
 		return plan.Result{Verb: a.Verb, Failure: Classify(err)}
@@ -42,12 +51,12 @@ func (e *Executor) guard(ctx context.Context, a plan.Action) plan.Result {
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }
 
-// setUp writes the policy and its binding. Both belong to the definitions, so that nothing is left of them when those are gone, whatever
-// becomes of us.
-func (e *Executor) setUp(ctx context.Context, a plan.Action) error {
+// install writes the policy and its binding. The definitions own both, so that garbage collection deletes them with the
+// definitions, even if the operator is gone.
+func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 	metadata := map[string]any{
 		"name":   a.Key.Name,
-		"labels": map[string]any{e.reconciler + "/" + manifests.LabelGuardOf: a.Owner},
+		"labels": map[string]any{g.reconciler + "/" + manifests.LabelGuardOf: a.Owner},
 	}
 	var owners []any
 	for _, d := range a.Definitions {
@@ -64,7 +73,8 @@ func (e *Executor) setUp(ctx context.Context, a plan.Action) error {
 			"matchConstraints": map[string]any{"resourceRules": rulesFor(a)},
 			"validations": []any{map[string]any{
 				"expression": "false", "reason": string(metav1.StatusReasonForbidden),
-				"message": "the definition of this type is about to be deleted by " + e.reconciler + "; create it once the type is defined again",
+				"message": "the definition of this type is about to be deleted by " + g.reconciler +
+					"; create the object after the type is defined again",
 			}},
 		},
 	}}
@@ -72,15 +82,16 @@ func (e *Executor) setUp(ctx context.Context, a plan.Action) error {
 		"apiVersion": bindings.GroupVersion().String(), "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata,
 		"spec": map[string]any{"policyName": a.Key.Name, "validationActions": []any{"Deny"}},
 	}}
-	options := metav1.ApplyOptions{FieldManager: e.reconciler, Force: true}
-	if _, err := e.watching.Resource(policies).Apply(ctx, a.Key.Name, policy, options); err != nil {
+	options := metav1.ApplyOptions{FieldManager: g.reconciler, Force: true}
+	if _, err := g.client.Resource(policies).Apply(ctx, a.Key.Name, policy, options); err != nil {
 		return err
 	}
-	_, err := e.watching.Resource(bindings).Apply(ctx, a.Key.Name, binding, options)
+	_, err := g.client.Resource(bindings).Apply(ctx, a.Key.Name, binding, options)
 	return err
 }
 
-// rulesFor matches the creation of instances, in every version, and that of the probe. The name of a definition is resource.group.
+// rulesFor matches the creation of instances in every version, and the creation of the probe. The name of a definition
+// has the form resource.group.
 func rulesFor(a plan.Action) []any {
 	resources := map[string][]any{}
 	var groups []string
@@ -92,7 +103,9 @@ func rulesFor(a plan.Action) []any {
 		resources[group] = append(resources[group], resource)
 	}
 	rule := func(group string, resources []any) map[string]any {
-		return map[string]any{"apiGroups": []any{group}, "apiVersions": []any{"*"}, "operations": []any{"CREATE"}, "resources": resources}
+		return map[string]any{
+			"apiGroups": []any{group}, "apiVersions": []any{"*"}, "operations": []any{"CREATE"}, "resources": resources,
+		}
 	}
 	rules := make([]any, 0, len(groups)+1)
 	for _, group := range groups {
@@ -103,8 +116,8 @@ func rulesFor(a plan.Action) []any {
 	return append(rules, probe)
 }
 
-// probeName names a definition that nobody has. It depends on what is guarded, so that a policy which guarded something else before does
-// not pass for this one.
+// probeName returns the name of a definition that does not exist. It depends on the guarded definitions, so that an
+// earlier policy of the same name, with other definitions, does not answer the probe.
 func probeName(a plan.Action) string {
 	names := make([]string, 0, len(a.Definitions))
 	for _, d := range a.Definitions {
@@ -115,9 +128,10 @@ func probeName(a plan.Action) string {
 	return "probes." + hex.EncodeToString(sum[:8]) + "." + a.Key.Name
 }
 
-// probe asks for the creation of a definition, as a dry run: the same part of the API server decides on instances, with the same knowledge
-// of policies. An instance would not do, for the schema, of which nothing is known here, is checked before the policy.
-func (e *Executor) probe(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+// probe creates a definition as a dry run, and returns the guard as present if the policy refuses that. The same API
+// server decides on instances, with the same policies. An instance cannot be the probe: the API server validates its
+// schema, which is not known here, before it evaluates policies.
+func (g *admissionGuard) probe(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	name := probeName(a)
 	_, group, _ := strings.Cut(name, ".")
 	probe := &unstructured.Unstructured{Object: map[string]any{
@@ -128,11 +142,13 @@ func (e *Executor) probe(ctx context.Context, a plan.Action) (*plan.Observed, er
 		"spec": map[string]any{
 			"group": group, "scope": "Cluster", "names": map[string]any{"kind": "Probe", "plural": "probes"},
 			"versions": []any{map[string]any{
-				"name": "v1", "served": false, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
+				"name": "v1", "served": false, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
 			}},
 		},
 	}}
-	_, err := e.watching.Resource(customResourceDefinitions).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	_, err := g.client.Resource(customResourceDefinitions).Create(ctx, probe, options)
 	switch {
 	case err == nil:
 		return &plan.Observed{Presence: plan.Absent}, nil
@@ -142,10 +158,10 @@ func (e *Executor) probe(ctx context.Context, a plan.Action) (*plan.Observed, er
 	return nil, err
 }
 
-// tearDown removes the guard. Whoever may not delete one could not set it up.
-func (e *Executor) tearDown(ctx context.Context, a plan.Action) error {
+// remove deletes the guard. A missing right is no failure: without it the guard was not installed either.
+func (g *admissionGuard) remove(ctx context.Context, a plan.Action) error {
 	for _, resource := range []schema.GroupVersionResource{bindings, policies} {
-		err := e.watching.Resource(resource).Delete(ctx, a.Key.Name, metav1.DeleteOptions{})
+		err := g.client.Resource(resource).Delete(ctx, a.Key.Name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 			return err
 		}

@@ -12,22 +12,22 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// merge puts the values of a manifest into a live object, and takes out what we own and the manifest no longer names; what others or
-// the server set stays. owned are our fields in the form of FieldsV1. Neither argument is changed. It says whether the result differs
-// from the live object.
+// merge sets the values of a manifest in a live object, and removes our fields that the manifest does not have. Values
+// of other managers and of the API server stay. The argument owned has our fields in the form of FieldsV1. No argument
+// is changed. The result changed reports whether the merged object differs from the live object.
 func merge(live *unstructured.Unstructured, manifest, owned map[string]any) (merged map[string]any, changed bool) {
 	merged = mergeMap(live.Object, manifest, node{owned: owned, shape: shapeOf(live), known: true})
 	return merged, !equality.Semantic.DeepEqual(live.Object, merged)
 }
 
-// node is what the managed fields say of a value.
+// node is the part of the managed fields that describes a value.
 type node struct {
-	// owned are the fields below it that are ours.
+	// owned are our fields below the value.
 	owned map[string]any
-	// shape are the fields below it that are anybody's: it shows which values are taken apart, and by which keys the items of a list are
-	// told apart.
+	// shape are the fields of all managers below the value. It shows which values the API server divides into fields,
+	// and which keys identify the items of a list.
 	shape map[string]any
-	// known says that somebody owns the value or something below it.
+	// known reports whether the value, or a field below it, has a manager.
 	known bool
 }
 
@@ -36,7 +36,7 @@ func (n node) child(name string) node {
 	return node{owned: fieldsBelow(n.owned[name]), shape: fieldsBelow(shape), known: known}
 }
 
-// atomic says that a value is owned as a whole: then it is replaced as a whole, too.
+// atomic reports whether a value is one field. It is then replaced as a whole.
 func (n node) atomic() bool { return n.known && len(n.shape) == 0 }
 
 func fieldsBelow(value any) map[string]any {
@@ -44,7 +44,8 @@ func fieldsBelow(value any) map[string]any {
 	return fields
 }
 
-// shapeOf is the shape of a live object. Finalizers and owner references have an identity even where no entry tells of them.
+// shapeOf returns the shape of a live object. Finalizers and owner references have an identity even if no entry has
+// them.
 func shapeOf(live *unstructured.Unstructured) map[string]any {
 	shape := inspect.Shape(live.GetManagedFields())
 	for _, f := range live.GetFinalizers() {
@@ -72,7 +73,7 @@ func addElement(shape map[string]any, list, prefix string, identity any) {
 	}
 }
 
-// mergeMap merges field by field. A null in the manifest names nothing.
+// mergeMap merges field by field. A null in the manifest counts as no value.
 func mergeMap(live, manifest map[string]any, n node) map[string]any {
 	out := maps.Clone(live)
 	if out == nil {
@@ -92,7 +93,7 @@ func mergeMap(live, manifest map[string]any, n node) map[string]any {
 	return out
 }
 
-// removeField takes out of a map what we own of a field: the field itself where it is owned as a whole, or what lies below it.
+// removeField removes our part of a field from a map: the whole value if it is one field, or our fields below it.
 func removeField(out map[string]any, field string, n node) {
 	switch value := out[field].(type) {
 	case map[string]any:
@@ -123,14 +124,14 @@ func mergeValue(live, value any, n node) any {
 	return value
 }
 
-// mergeList merges item by item where the items have an identity, and replaces the list otherwise. The items of others keep their place
-// as far as the manifest's own order allows.
+// mergeList merges item by item if the items have an identity, and replaces the list otherwise. The items of others
+// keep their position as far as the order of the manifest allows.
 func mergeList(live, manifest []any, n node) []any {
 	elements := fieldset.Elements(n.shape)
 	if len(elements) == 0 {
 		return manifest
 	}
-	places, taken := pair(live, manifest, elements)
+	positions, taken := pair(live, manifest, elements)
 	out := make([]any, 0, len(live)+len(manifest))
 	next := 0
 	keepOthers := func(end int) {
@@ -141,7 +142,7 @@ func mergeList(live, manifest []any, n node) []any {
 		}
 	}
 	for i, item := range manifest {
-		p := places[i]
+		p := positions[i]
 		if p.index < 0 {
 			out = append(out, item)
 			continue
@@ -153,14 +154,14 @@ func mergeList(live, manifest []any, n node) []any {
 	return out
 }
 
-// place is where an item of a manifest is in the live list, and the element that names it.
-type place struct {
+// position is the index of a manifest's item in the live list, or -1, and the element that identifies it.
+type position struct {
 	index   int
 	element string
 }
 
-// pair finds for each item of a manifest the live item that is the same; index -1 says that there is none.
-func pair(live, manifest []any, elements []string) (places []place, taken []bool) {
+// pair returns the position of each item of a manifest, and which live items are in the manifest.
+func pair(live, manifest []any, elements []string) (positions []position, taken []bool) {
 	taken = make([]bool, len(live))
 	for _, item := range manifest {
 		p := findItem(live, item, elements)
@@ -170,23 +171,23 @@ func pair(live, manifest []any, elements []string) (places []place, taken []bool
 		if p.index >= 0 {
 			taken[p.index] = true
 		}
-		places = append(places, p)
+		positions = append(positions, p)
 	}
-	return places, taken
+	return positions, taken
 }
 
-func findItem(live []any, item any, elements []string) place {
+func findItem(live []any, item any, elements []string) position {
 	for _, e := range elements {
 		if !fieldset.Matches(item, e) {
 			continue
 		}
 		for i, l := range live {
 			if fieldset.Matches(l, e) {
-				return place{index: i, element: e}
+				return position{index: i, element: e}
 			}
 		}
 	}
-	return place{index: -1}
+	return position{index: -1}
 }
 
 func ownsItem(item any, owned map[string]any) bool {

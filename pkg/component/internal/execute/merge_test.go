@@ -236,7 +236,7 @@ data: {a: x, fresh: z}
 	theirs := inspect.Entry(updated.GetManagedFields(), "somebody", metav1.ManagedFieldsOperationUpdate)
 
 	a := plan.Action{Object: &manifests.Object{Body: manifest}, Predecessors: []string{"kubectl-create"}}
-	if err := claim(updated, a, reconciler); err != nil {
+	if err := recordUpdate(updated, a, reconciler); err != nil {
 		t.Fatal(err)
 	}
 	entries := updated.GetManagedFields()

@@ -34,7 +34,7 @@ func TestCreateNamespace(t *testing.T) {
 			e, _ := server.executor(t)
 			mapper := meta.NewDefaultRESTMapper(nil)
 			mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta.RESTScopeRoot)
-			e.mapper = mapper
+			e.writer.clients.mapper = mapper
 			got := e.Run(t.Context(), nil, []plan.Action{{
 				Verb: plan.VerbCreateNamespace, Key: manifests.Key{Kind: "Namespace", Name: "shop"}, Version: "v1", Owner: "us",
 			}})[0]

@@ -13,44 +13,45 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// orphan takes off the object that was observed what tells of us: label, annotations, and our entries in the managed fields. All values
-// stay as they are. The entries must be read first: watches drop them.
-func (e *Executor) orphan(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	resource, err := e.resource(a)
+// orphan removes our label, annotations and managed fields from the object that was observed. All values stay. The
+// object is read first, because watches do not keep managed fields.
+func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := w.clients.resource(a)
 	if err != nil {
 		return nil, err
 	}
-	gone := &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}
-	live, err := e.get(ctx, a)
+	live, err := w.clients.get(ctx, a)
 	if isNotFound(err) {
-		return gone, nil
+		return confirmedAbsent(a), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if found := e.observe(live, a); found.UID != a.Preconditions.UID || !inSameHands(found, a) {
-		return nil, overtaken(a)
+	if found := w.observe(live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
+		return nil, staleConflict(a)
 	}
-	data, err := json.Marshal(map[string]any{"metadata": unmarked(live, e.reconciler)})
+	data, err := json.Marshal(map[string]any{"metadata": orphanPatch(live, w.reconciler)})
 	if err != nil {
 		return nil, err
 	}
-	obj, err := resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: e.reconciler})
+	options := metav1.PatchOptions{FieldManager: w.reconciler}
+	obj, err := resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
 	if isNotFound(err) {
-		return gone, nil
+		return confirmedAbsent(a), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return e.observe(obj, a), nil
+	return w.observe(obj, a), nil
 }
 
-// unmarked is a merge patch of the metadata of exactly this object, which takes off what a reconciler left on it. Finalizers stay: none
-// is ours, except where the object is a component itself, and then it is needed.
-func unmarked(live *unstructured.Unstructured, reconciler string) map[string]any {
+// orphanPatch is a merge patch of the metadata of exactly this object. It removes what a reconciler added to it.
+// Finalizers stay: none of them is ours, unless the object is a component itself, which needs it.
+func orphanPatch(live *unstructured.Unstructured, reconciler string) map[string]any {
 	patch := map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(),
-		"labels": unmarkedKeys(live.GetLabels(), reconciler), "annotations": unmarkedKeys(live.GetAnnotations(), reconciler),
+		"labels":      removedKeys(live.GetLabels(), reconciler),
+		"annotations": removedKeys(live.GetAnnotations(), reconciler),
 	}
 	entries := live.GetManagedFields()
 	others := slices.DeleteFunc(slices.Clone(entries), func(m metav1.ManagedFieldsEntry) bool {
@@ -59,7 +60,7 @@ func unmarked(live *unstructured.Unstructured, reconciler string) map[string]any
 	switch {
 	case len(others) == len(entries):
 	case len(others) == 0:
-		// The API server takes an empty list for one that was left out, and a list of an empty entry for an empty one.
+		// The API server ignores an empty list. A list with an empty entry removes all managed fields.
 		patch["managedFields"] = []any{map[string]any{}}
 	default:
 		patch["managedFields"] = others
@@ -67,8 +68,8 @@ func unmarked(live *unstructured.Unstructured, reconciler string) map[string]any
 	return patch
 }
 
-// unmarkedKeys is a merge patch of labels or annotations.
-func unmarkedKeys(values map[string]string, reconciler string) map[string]any {
+// removedKeys is a merge patch that removes a reconciler's labels or annotations.
+func removedKeys(values map[string]string, reconciler string) map[string]any {
 	patch := map[string]any{}
 	for key := range values {
 		if manifests.IsMark(reconciler, key) {

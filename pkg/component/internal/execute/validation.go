@@ -6,9 +6,10 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// validation returns how strictly the API server is to look for unknown and repeated fields in what is applied. Of a built-in type it
-// refuses unknown fields in any case, because they are in no schema, and what we encode repeats none: looking again means to parse every
-// manifest twice, a tenth of what an apply costs the server. Of other types the server drops unknown fields, and its warning is wanted.
+// validation returns the field validation of an apply: how the API server handles unknown and repeated fields. For
+// built-in types it is off: a server-side apply refuses unknown fields anyway, and an encoded object repeats none. The
+// validation would parse each manifest twice, a tenth of the cost of an apply. For other types the default applies: the
+// API server drops unknown fields and returns a warning.
 func validation(body *unstructured.Unstructured) string {
 	if clientgoscheme.Scheme.Recognizes(body.GroupVersionKind()) {
 		return metav1.FieldValidationIgnore

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,41 +17,130 @@ import (
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// create never adopts: a POST, or a server-side apply that is bound to a resource version which no object has, so that it is refused
-// where the object exists. The policies of server-side apply do not create by POST, because the fields would be listed under the
-// operation Update, and stay ours when a later manifest drops them.
-func (e *Executor) create(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	resource, err := e.resource(a)
+// writer makes the requests of actions.
+type writer struct {
+	// reconciler is the field manager of all writes.
+	reconciler string
+	clients    clients
+	// onAnswer, if set, receives each object in an answer.
+	onAnswer func(*unstructured.Unstructured)
+}
+
+// perform carries out an action. It takes an object of another owner over first, if the action says so.
+func (w *writer) perform(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	if a.TakesOver() {
+		var err error
+		if a, err = w.takeOver(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	switch a.Verb {
+	case plan.VerbCreate:
+		return w.create(ctx, a)
+	case plan.VerbApply:
+		return w.apply(ctx, a)
+	case plan.VerbReplace:
+		return w.replace(ctx, a)
+	case plan.VerbCreateNamespace:
+		return w.createNamespace(ctx, a)
+	case plan.VerbDelete:
+		return w.delete(ctx, a)
+	case plan.VerbOrphan:
+		return w.orphan(ctx, a)
+	case plan.VerbRead:
+		return w.read(ctx, a)
+	case plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
+	}
+	return nil, &unknownVerbError{a}
+}
+
+// unknownVerbError is returned for an action that cannot be carried out.
+type unknownVerbError struct{ action plan.Action }
+
+func (e *unknownVerbError) Error() string {
+	return "unknown verb: " + string(e.action.Verb) + " " + e.action.Key.String()
+}
+
+// observe reduces an answer to facts, compared with the manifest of the action if there is one.
+func (w *writer) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Observed {
+	if w.onAnswer != nil {
+		w.onAnswer(obj)
+	}
+	o := inspect.Object(obj, w.reconciler)
+	if a.Object != nil {
+		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)
+	}
+	if a.NameRivals {
+		o.Rivals = inspect.Rivals(obj, *a.Object, a.Policy, w.reconciler)
+	}
+	return &o
+}
+
+// read reads the object of an action. If its type is not served, it reads the definitions of types.
+func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	obj, err := w.clients.get(ctx, a)
+	switch {
+	case isNotServed(err):
+		return w.clients.confirmUndefined(ctx, a, err)
+	case isNotFound(err):
+		return confirmedAbsent(a), nil
+	case err != nil:
+		return nil, err
+	}
+	return w.observe(obj, a), nil
+}
+
+// create never adopts: it sends a POST, or a server-side apply with a resource version that no object has, so that an
+// existing object is a conflict. The policies of server-side apply do not create by POST: the fields would be listed
+// under the operation Update, and would stay when a later manifest drops them.
+func (w *writer) create(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := w.clients.resource(a)
 	if err != nil {
 		return nil, err
 	}
 	var obj *unstructured.Unstructured
 	if a.Policy == metav1alpha1.UpdateReplace {
-		obj, err = resource.Create(ctx, a.Object.Body, metav1.CreateOptions{FieldManager: e.reconciler})
+		obj, err = resource.Create(ctx, a.Object.Body, metav1.CreateOptions{FieldManager: w.reconciler})
 	} else {
-		obj, err = e.patch(ctx, resource, a, map[string]any{"resourceVersion": "1"})
+		obj, err = w.patch(ctx, resource, a, map[string]any{"resourceVersion": "1"})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return e.observe(obj, a), nil
+	return w.observe(obj, a), nil
 }
 
-// apply updates by server-side apply. The UID in the body is a precondition; so is the resource version of an object that nobody owned
-// when it was observed: somebody else may be about to adopt it, too. In all other cases a resource version would cost a conflict whenever
-// somebody writes the status; who takes over an object of ours at that very moment finds his label changed, and his watch tells him.
-func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	resource, err := e.resource(a)
+// createNamespace creates a namespace without owner label and annotations: it is no dependent.
+func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := w.clients.resource(a)
+	if err != nil {
+		return nil, err
+	}
+	body := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": a.Key.Kind, "metadata": map[string]any{"name": a.Key.Name},
+	}}
+	obj, err := resource.Create(ctx, body, metav1.CreateOptions{FieldManager: w.reconciler})
+	if err != nil {
+		return nil, err
+	}
+	return w.observe(obj, a), nil
+}
+
+// apply updates an object by server-side apply. The UID in the body is a precondition. The resource version is one
+// only if the plan asks for it, for an object without an owner that another client may adopt. In other cases it would
+// cause a conflict for each write of the status; if the object is taken over at that moment, the new owner gets an
+// event about the changed label.
+func (w *writer) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := w.clients.resource(a)
 	if err != nil {
 		return nil, err
 	}
 	preconditions := map[string]any{"uid": string(a.Preconditions.UID)}
 	version := a.Preconditions.ResourceVersion
 	if a.Migrate {
-		if version, err = e.migrate(ctx, resource, a, e.handOver(a)); err != nil {
+		if version, err = w.rewriteManagedFields(ctx, resource, a, handOverFields(a, w.reconciler)); err != nil {
 			return nil, err
 		}
 	}
@@ -61,11 +148,12 @@ func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, er
 		if a.Preconditions.Exact {
 			preconditions["resourceVersion"] = version
 		}
-		return e.patch(ctx, resource, a, preconditions)
+		return w.patch(ctx, resource, a, preconditions)
 	}
 	obj, err := send()
 	if apitext.OtherVersion(err) {
-		if version, err = e.migrate(ctx, resource, a, convert(a.Object.Body.GetAPIVersion())); err != nil {
+		convert := convertVersions(a.Object.Body.GetAPIVersion())
+		if version, err = w.rewriteManagedFields(ctx, resource, a, convert); err != nil {
 			return nil, err
 		}
 		obj, err = send()
@@ -73,11 +161,11 @@ func (e *Executor) apply(ctx context.Context, a plan.Action) (*plan.Observed, er
 	if err != nil {
 		return nil, err
 	}
-	return e.observe(obj, a), nil
+	return w.observe(obj, a), nil
 }
 
-// patch sends the manifest, with some metadata added, as an apply configuration.
-func (e *Executor) patch(
+// patch sends the manifest, with additional metadata, as an apply configuration.
+func (w *writer) patch(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any, dryRun ...string,
 ) (*unstructured.Unstructured, error) {
 	data, err := applyConfiguration(a.Object.Body.Object, extra)
@@ -85,11 +173,12 @@ func (e *Executor) patch(
 		return nil, err
 	}
 	return resource.Patch(ctx, a.Key.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-		FieldManager: e.reconciler, Force: new(true), DryRun: dryRun, FieldValidation: validation(a.Object.Body),
+		FieldManager: w.reconciler, Force: new(true), DryRun: dryRun, FieldValidation: validation(a.Object.Body),
 	})
 }
 
-// applyConfiguration encodes a manifest with some metadata added. The manifest is shared: only its outer maps are copied.
+// applyConfiguration encodes a manifest with additional metadata. The manifest is shared: only its outer maps are
+// copied.
 func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 	metadata := map[string]any{}
 	if m, ok := body["metadata"].(map[string]any); ok {
@@ -101,124 +190,45 @@ func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 	return json.Marshal(top)
 }
 
-// replace reads the object, merges the manifest into it, and updates it with the resource version that was read. Where the object has
-// all the values of the manifest already, and our fields are recorded, nothing is written.
-func (e *Executor) replace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	resource, err := e.resource(a)
-	if err != nil {
-		return nil, err
-	}
-	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
-	if isNotFound(err) {
-		return nil, overtaken(a)
-	}
-	if err != nil {
-		return nil, err
-	}
-	found := e.observe(live, a)
-	if found.UID != a.Preconditions.UID || !inSameHands(found, a) {
-		return nil, overtaken(a)
-	}
-	merged, changed := merge(live, a.Object.Body.Object, e.dropped(live, found, a))
-	if !changed && found.Coverage == plan.CoverageFull && !a.Forced {
-		return found, nil
-	}
-	updated := &unstructured.Unstructured{Object: merged}
-	if entries := e.restored(ctx, resource, live, a); entries != nil {
-		updated.SetManagedFields(entries)
-	}
-	if err := claim(updated, a, e.reconciler); err != nil {
-		return nil, err
-	}
-	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: e.reconciler})
-	if err != nil {
-		return nil, err
-	}
-	return e.observe(obj, a), nil
-}
-
-// dropped returns those of our fields in a live object among which are the ones that the manifest has dropped. Where the object was written
-// from the same content, these can only be settings. Other fields of ours that the manifest does not name are ours because the API server
-// gave them defaults, or admission a value, when we created the object: a repair must not reset them.
-func (e *Executor) dropped(live *unstructured.Unstructured, found *plan.Observed, a plan.Action) map[string]any {
-	owned := inspect.Shape(slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager != e.reconciler || entry.Subresource != ""
-	}))
-	if manifests.SameContent(found.Digest, a.Object.Digest) {
-		return e.settingsAmong(owned)
-	}
-	return owned
-}
-
-// settingsAmong returns the annotations among fields that are settings.
-func (e *Executor) settingsAmong(fields map[string]any) map[string]any {
-	settings := maps.Clone(fieldsBelow(fieldsBelow(fields["f:metadata"])["f:annotations"]))
-	maps.DeleteFunc(settings, func(field string, _ any) bool {
-		return !manifests.IsMark(e.reconciler, strings.TrimPrefix(field, "f:"))
+// delete deletes the object that was observed, and no other. An object in the answer that has a deletion timestamp is
+// terminating: finalizers or pods hold it. In all other cases the object is gone, even if the answer contains it, as
+// for some types.
+func (w *writer) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	obj, err := w.clients.delete(ctx, a, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{
+			UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,
+		},
+		PropagationPolicy: new(propagation(a.Key.GroupKind())),
 	})
-	return map[string]any{"f:metadata": map[string]any{"f:annotations": settings}}
-}
-
-// get reads an object. Whether one is gone that is to go is asked as the identity that watches, where it may: a component whose identity
-// has lost its rights, as it does when its namespace is deleted, need not wait for what is not there any more; nor need what a phase of its deletion
-// applies.
-func (e *Executor) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
-	obj, err := e.getAsMay(ctx, a)
-	if apierrors.IsForbidden(err) && (a.Object == nil || isOfPhase(a)) && e.goesUnseen(ctx, a.Key.Namespace) {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}, a.Key.Name)
-	}
-	return obj, err
-}
-
-// getAsMay reads an object as the component's identity, or, where it is to go, as whoever may.
-func (e *Executor) getAsMay(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
-	if a.Object != nil {
-		return e.getBy(ctx, a, e.dynamic)
-	}
-	obj, err := e.getBy(ctx, a, e.seeing)
-	if other := e.otherReader(); apierrors.IsForbidden(err) && other != e.seeing {
-		return e.getBy(ctx, a, other)
-	}
-	return obj, err
-}
-
-// otherReader is who may read what the one that is asked first may not.
-func (e *Executor) otherReader() dynamic.Interface {
-	if e.dynamic != e.seeing {
-		return e.dynamic
-	}
-	return e.watching
-}
-
-func (e *Executor) getBy(ctx context.Context, a plan.Action, reader dynamic.Interface) (*unstructured.Unstructured, error) {
-	resource, err := e.resourceBy(a, reader)
-	if err != nil {
+	if err != nil && !isNotFound(err) {
 		return nil, err
 	}
-	return resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if obj == nil || obj.GetDeletionTimestamp() == nil {
+		return confirmedAbsent(a), nil
+	}
+	return w.observe(obj, a), nil
 }
 
-// overtaken is the answer that the API server would give if it knew of our preconditions.
-func overtaken(a plan.Action) error {
+// propagation makes the deletion of a workload wait for its pods. The default for a Job would even leave its pods.
+func propagation(gk schema.GroupKind) metav1.DeletionPropagation {
+	if gk.Group == "apps" || gk.Group == "batch" || gk == (schema.GroupKind{Kind: "ReplicationController"}) {
+		return metav1.DeletePropagationForeground
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// confirmedAbsent is the state of an object that does not exist, by the answer of the API server.
+func confirmedAbsent(a plan.Action) *plan.Observed {
+	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}
+}
+
+// staleConflict is the error that the API server would return if it checked the preconditions of an action.
+func staleConflict(a plan.Action) error {
 	resource := schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}
-	return apierrors.NewConflict(resource, a.Key.Name, errors.New("it is not the object that the plan was made with"))
+	return apierrors.NewConflict(resource, a.Key.Name, errors.New("the object has changed since it was planned"))
 }
 
-// inSameHands says that the owner of an object is still the one that the plan was made with.
-func inSameHands(found *plan.Observed, a plan.Action) bool {
+// sameOwner reports whether an object has the owner that the plan was made with, or none.
+func sameOwner(found *plan.Observed, a plan.Action) bool {
 	return found.Owner == "" || found.Owner == a.Preconditions.Owner
-}
-
-// read asks for the object itself. Where its type is not served, it asks what defines the type.
-func (e *Executor) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	obj, err := e.get(ctx, a)
-	switch {
-	case isNotServed(err):
-		return e.unserved(ctx, a, err)
-	case isNotFound(err):
-		return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}, nil
-	case err != nil:
-		return nil, err
-	}
-	return e.observe(obj, a), nil
 }

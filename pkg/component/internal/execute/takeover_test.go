@@ -86,7 +86,7 @@ func TestEvictedMarks(t *testing.T) {
 		},
 		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "friend", "uid": "f"}},
 	}
-	got := plain(t, evicted(live, takeOver("them", "").Object.Body, reconciler))
+	got := plain(t, takeoverPatch(live, takeOver("them", "").Object.Body, reconciler))
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Error(diff)
 	}

@@ -96,7 +96,7 @@ func TestHandOver(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			manifest := &unstructured.Unstructured{Object: parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: x}}`)}
 			a := plan.Action{Object: &manifests.Object{Body: manifest}, Predecessors: plan.Predecessors, TakeOver: c.takeOver}
-			got, err := (&Executor{reconciler: reconciler}).handOver(a)(c.entries)
+			got, err := handOverFields(a, reconciler)(c.entries)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestConvert(t *testing.T) {
 		return metav1.ManagedFieldsEntry{Manager: "m", APIVersion: apiVersion}
 	}
 	before := []metav1.ManagedFieldsEntry{entry("example.com/v1alpha1"), entry("example.com/v1"), entry("other.example.com/v1")}
-	got, err := convert("example.com/v1")(before)
+	got, err := convertVersions("example.com/v1")(before)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ const writeTime = 10 * time.Millisecond
 
 // writers measures runs that write through the same turns.
 type writers struct {
-	turns *turns
+	limiter *limiter
 
 	mu          sync.Mutex
 	under, peak int
@@ -31,7 +31,7 @@ func (w *writers) enter(n int) {
 
 // run makes n writes as one run does, and tells whether it made all of them.
 func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length func() time.Duration) (made int) {
-	c := w.turns.share()
+	c := w.limiter.newShare()
 	var wg sync.WaitGroup
 	for range n {
 		if c.acquire(ctx, stop) != nil {
@@ -70,14 +70,14 @@ func upTo(d time.Duration, seed uint64) func() time.Duration {
 // expectIdle checks that all slots are free again, and nobody waits.
 func (w *writers) expectIdle(t *testing.T, bound int) {
 	t.Helper()
-	if w.turns.free != bound || len(w.turns.waiting) > 0 || w.under != 0 {
-		t.Errorf("%d slots are free of %d, %d runs wait, %d writes are under way", w.turns.free, bound, len(w.turns.waiting), w.under)
+	if w.limiter.free != bound || len(w.limiter.waiting) > 0 || w.under != 0 {
+		t.Errorf("%d slots are free of %d, %d runs wait, %d writes are under way", w.limiter.free, bound, len(w.limiter.waiting), w.under)
 	}
 }
 
 func TestASingleRunHasAllSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &writers{turns: newTurns(16)}
+		w := &writers{limiter: newLimiter(16)}
 		begin := time.Now()
 		w.run(t.Context(), nil, 1600, always(writeTime))
 		if took := time.Since(begin); took != 100*writeTime || w.peak != 16 {
@@ -91,7 +91,7 @@ func TestRunsShareTheSlotsEqually(t *testing.T) {
 	for _, runs := range []int{2, 3, 4, 8, 16, 40} {
 		synctest.Test(t, func(t *testing.T) {
 			const bound = 16
-			w := &writers{turns: newTurns(bound)}
+			w := &writers{limiter: newLimiter(bound)}
 			ctx, cancel := context.WithTimeout(t.Context(), 200*writeTime)
 			defer cancel()
 			made := make([]int, runs)
@@ -117,12 +117,12 @@ func TestRunsShareTheSlotsEqually(t *testing.T) {
 
 func TestANewcomerGetsItsFirstSlotWithTheNextThatIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &writers{turns: newTurns(6)}
+		w := &writers{limiter: newLimiter(6)}
 		released := make(chan struct{})
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				c := w.turns.share()
+				c := w.limiter.newShare()
 				for range 100 {
 					if c.acquire(t.Context(), nil) != nil {
 						return
@@ -136,7 +136,7 @@ func TestANewcomerGetsItsFirstSlotWithTheNextThatIsFree(t *testing.T) {
 		released <- struct{}{}
 		released <- struct{}{}
 		synctest.Wait()
-		newcomer, got := w.turns.share(), false
+		newcomer, got := w.limiter.newShare(), false
 		wg.Go(func() {
 			if newcomer.acquire(t.Context(), nil) == nil {
 				got = true
@@ -160,7 +160,7 @@ func TestANewcomerGetsItsFirstSlotWithTheNextThatIsFree(t *testing.T) {
 
 func TestASmallRunIsDoneInItsShareOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &writers{turns: newTurns(16)}
+		w := &writers{limiter: newLimiter(16)}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan int)
 		go func() { done <- w.run(ctx, nil, 10_000, growing(writeTime)) }()
@@ -182,7 +182,7 @@ func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			bound := 1 + random.IntN(16)
-			w := &writers{turns: newTurns(bound)}
+			w := &writers{limiter: newLimiter(bound)}
 			var wg sync.WaitGroup
 			for range 1 + random.IntN(30) {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -214,8 +214,8 @@ func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
 
 func TestWhoWaitsLeavesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1)
-		holder := turns.share()
+		limiter := newLimiter(1)
+		holder := limiter.newShare()
 		if err := holder.acquire(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -224,37 +224,37 @@ func TestWhoWaitsLeavesAtOnce(t *testing.T) {
 		time.AfterFunc(writeTime, cancel)
 		time.AfterFunc(2*writeTime, func() { close(stop) })
 		begin := time.Now()
-		if err := turns.share().acquire(ctx, nil); !errors.Is(err, context.Canceled) || time.Since(begin) != writeTime {
+		if err := limiter.newShare().acquire(ctx, nil); !errors.Is(err, context.Canceled) || time.Since(begin) != writeTime {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
-		if err := turns.share().acquire(t.Context(), stop); !errors.Is(err, errStopped) || time.Since(begin) != 2*writeTime {
+		if err := limiter.newShare().acquire(t.Context(), stop); !errors.Is(err, errStopped) || time.Since(begin) != 2*writeTime {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 		holder.release()
-		if turns.free != 1 {
+		if limiter.free != 1 {
 			t.Error("the slot is lost")
 		}
 	})
 }
 
 func TestNothingBeginsOnceARunIsEnded(t *testing.T) {
-	turns := newTurns(1)
+	limiter := newLimiter(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	stop := make(chan struct{})
 	close(stop)
-	if turns.share().acquire(ctx, nil) == nil || turns.share().acquire(t.Context(), stop) == nil {
+	if limiter.newShare().acquire(ctx, nil) == nil || limiter.newShare().acquire(t.Context(), stop) == nil {
 		t.Error("a slot was free, and it was taken")
 	}
 }
 
 // BenchmarkTurns is the cost of a slot where several runs want more than there are.
 func BenchmarkTurns(b *testing.B) {
-	turns := newTurns(16)
+	limiter := newLimiter(16)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			c := turns.share()
+			c := limiter.newShare()
 			for range b.N / 8 {
 				if c.acquire(b.Context(), nil) == nil {
 					go c.release()

@@ -62,7 +62,7 @@ func TestInstances(t *testing.T) {
 			server := &apiServer{answers: c.answers}
 			e, _ := server.executor(t)
 			if c.known {
-				e.mapper = mapped(gk)
+				e.writer.clients.mapper = mapped(gk)
 			}
 			found, err := e.Instances(t.Context(), gk, "widgets.example.com")
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {

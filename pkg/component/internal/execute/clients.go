@@ -1,0 +1,151 @@
+package execute
+
+import (
+	"context"
+	"encoding/json"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// clients send requests about dependents, as up to three identities.
+type clients struct {
+	mapper meta.RESTMapper
+	// rest sends requests as the identity of own.
+	rest rest.Interface
+	// own reads and writes dependents as the component's identity. user is the name of that identity; it is empty if
+	// the identity is the operator's.
+	own  dynamic.Interface
+	user string
+	// operator reads definitions and namespaces as the operator, whatever the component's identity may read.
+	operator dynamic.Interface
+	// reader is used first to find out whether an object is gone.
+	reader dynamic.Interface
+	// componentNamespace is the namespace of the component. It is empty if there is none or if it is not known.
+	componentNamespace string
+}
+
+// mapping returns the resource of an action. Without a manifest to write, any served version is good.
+func (c *clients) mapping(a plan.Action) (*meta.RESTMapping, error) {
+	gk := schema.GroupKind{Group: a.Key.Group, Kind: a.Key.Kind}
+	mapping, err := c.mapper.RESTMapping(gk, a.Version)
+	if err != nil && a.Object == nil {
+		return c.mapper.RESTMapping(gk)
+	}
+	return mapping, err
+}
+
+// resource returns the component's client for the type of an action.
+func (c *clients) resource(a plan.Action) (dynamic.ResourceInterface, error) {
+	return c.resourceAs(a, c.own)
+}
+
+func (c *clients) resourceAs(a plan.Action, objects dynamic.Interface) (dynamic.ResourceInterface, error) {
+	mapping, err := c.mapping(a)
+	if err != nil {
+		return nil, err
+	}
+	if a.Key.Namespace == "" {
+		return objects.Resource(mapping.Resource), nil
+	}
+	return objects.Resource(mapping.Resource).Namespace(a.Key.Namespace), nil
+}
+
+// list lists all objects of a type as the component's identity.
+func (c *clients) list(ctx context.Context, gk schema.GroupKind) (*unstructured.UnstructuredList, error) {
+	mapping, err := c.mapper.RESTMapping(gk)
+	if err != nil {
+		return nil, err
+	}
+	return c.own.Resource(mapping.Resource).List(ctx, metav1.ListOptions{})
+}
+
+// get reads the object of an action. If no identity may read an object that is to be deleted, or an object of a
+// deletion phase, and its namespace shows that it counts as gone, get returns a not-found error: a component whose
+// identity lost its rights, as when its namespace is deleted, need not wait for it.
+func (c *clients) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
+	obj, err := c.getAsAllowed(ctx, a)
+	awaitsEnd := a.Object == nil || inDeletionPhase(a)
+	if apierrors.IsForbidden(err) && awaitsEnd && c.countsAsGone(ctx, a.Key.Namespace) {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}, a.Key.Name)
+	}
+	return obj, err
+}
+
+// getAsAllowed reads an object as the component's identity. An object that is to be deleted is read as any identity
+// that may read it.
+func (c *clients) getAsAllowed(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
+	if a.Object != nil {
+		return c.getAs(ctx, a, c.own)
+	}
+	obj, err := c.getAs(ctx, a, c.reader)
+	if other := c.fallbackReader(); apierrors.IsForbidden(err) && other != c.reader {
+		return c.getAs(ctx, a, other)
+	}
+	return obj, err
+}
+
+// fallbackReader returns the client to use if the reader is forbidden to read.
+func (c *clients) fallbackReader() dynamic.Interface {
+	if c.own != c.reader {
+		return c.own
+	}
+	return c.operator
+}
+
+func (c *clients) getAs(
+	ctx context.Context, a plan.Action, reader dynamic.Interface,
+) (*unstructured.Unstructured, error) {
+	resource, err := c.resourceAs(a, reader)
+	if err != nil {
+		return nil, err
+	}
+	return resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+}
+
+// delete sends a DELETE and returns the object in its answer, or nil if the answer is a bare success. The dynamic
+// client would drop the answer, which shows whether the object is gone.
+func (c *clients) delete(
+	ctx context.Context, a plan.Action, options metav1.DeleteOptions,
+) (*unstructured.Unstructured, error) {
+	mapping, err := c.mapping(a)
+	if err != nil {
+		return nil, err
+	}
+	options.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}
+	body, err := json.Marshal(options)
+	if err != nil {
+		return nil, err
+	}
+	path := "/apis/" + mapping.Resource.Group + "/" + mapping.Resource.Version
+	if mapping.Resource.Group == "" {
+		path = "/api/" + mapping.Resource.Version
+	}
+	result := c.rest.Delete().AbsPath(path).NamespaceIfScoped(a.Key.Namespace, a.Key.Namespace != "").
+		Resource(mapping.Resource.Resource).Name(a.Key.Name).
+		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").
+		Body(body).Do(ctx)
+	// Raw returns an error that has the status code only, so that a 404 could have any cause. Error has the details.
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	answer, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	obj := &unstructured.Unstructured{}
+	if err := json.Unmarshal(answer, &obj.Object); err != nil {
+		return nil, err
+	}
+	if obj.GetKind() == "Status" {
+		return nil, nil
+	}
+	return obj, nil
+}

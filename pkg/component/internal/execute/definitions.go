@@ -1,0 +1,104 @@
+package execute
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+var (
+	customResourceDefinitions = schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	}
+	apiServices = schema.GroupVersionResource{
+		Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices",
+	}
+)
+
+// confirmUndefined answers for an object whose type is not served. The object is absent only if nothing defines the
+// type: the objects of a definition that is not established are still stored. For other causes it returns the cause.
+func (c *clients) confirmUndefined(ctx context.Context, a plan.Action, cause error) (*plan.Observed, error) {
+	if !isNotServed(cause) {
+		return nil, cause
+	}
+	for _, source := range []struct {
+		resource schema.GroupVersionResource
+		defines  func(plan.Action, *unstructured.Unstructured) bool
+	}{{customResourceDefinitions, definesCustomResource}, {apiServices, definesAggregated}} {
+		list, err := c.operator.Resource(source.resource).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", source.resource.Resource, err)
+		}
+		for i := range list.Items {
+			if source.defines(a, &list.Items[i]) {
+				return nil, fmt.Errorf("%s defines the type, but it is not served: %w", list.Items[i].GetName(), cause)
+			}
+		}
+	}
+	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}, nil
+}
+
+// definesCustomResource reports whether a CustomResourceDefinition defines the type of an action. A type that was
+// defined again has no objects of its former scope: they were deleted with the former definition.
+func definesCustomResource(a plan.Action, crd *unstructured.Unstructured) bool {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")
+	otherScope := scope == "Cluster" && a.Key.Namespace != "" || scope == "Namespaced" && a.Key.Namespace == ""
+	return group == a.Key.Group && kind == a.Key.Kind && !otherScope
+}
+
+// definesAggregated reports whether an APIService serves the group of an action by another API server.
+func definesAggregated(a plan.Action, service *unstructured.Unstructured) bool {
+	group, _, _ := unstructured.NestedString(service.Object, "spec", "group")
+	_, aggregated, _ := unstructured.NestedMap(service.Object, "spec", "service")
+	return aggregated && group == a.Key.Group
+}
+
+// instances lists all objects of a type. The list has the objects of all versions, because they are stored once. A type
+// that is not served may have instances: its definition may serve no version any more, and discovery may have gaps.
+func (c *clients) instances(ctx context.Context, gk schema.GroupKind, definition string) ([]inspect.Instance, error) {
+	list, err := c.list(ctx, gk)
+	if isNotServed(err) && definition != "" {
+		return nil, c.confirmNeverServed(ctx, definition, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := make([]inspect.Instance, 0, len(list.Items))
+	for i := range list.Items {
+		found = append(found, inspect.InstanceOf(gk, &list.Items[i]))
+	}
+	return found, nil
+}
+
+// confirmNeverServed returns an error unless a definition does not exist or was never established. That condition is
+// set before the first version is served, and never unset.
+func (c *clients) confirmNeverServed(ctx context.Context, definition string, cause error) error {
+	crd, err := c.operator.Resource(customResourceDefinitions).Get(ctx, definition, metav1.GetOptions{})
+	switch {
+	case isNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("get %s: %w", definition, err)
+	case !isEstablished(crd):
+		return nil
+	}
+	return fmt.Errorf("%s was served before and may have instances; serve a version of it: %w", definition, cause)
+}
+
+func isEstablished(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["type"] == "Established" {
+			return m["status"] == string(metav1.ConditionTrue)
+		}
+	}
+	return false
+}

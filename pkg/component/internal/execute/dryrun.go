@@ -1,0 +1,102 @@
+package execute
+
+import (
+	"context"
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Rehearsed is the result of an action that was carried out as a dry run.
+type Rehearsed struct {
+	plan.Result
+	// Before is the live object, or nil if there is none. After is the object in the answer to the dry run. It is nil if
+	// the API server refused the request, or if the object has changed since it was planned.
+	Before, After *unstructured.Unstructured
+}
+
+// Rehearse carries out a create, an update or a read as Run does, and returns the object in the answer. It sends the
+// requests of Run: the clients of the Executor must make dry runs of them.
+func (e *Executor) Rehearse(ctx context.Context, a plan.Action) Rehearsed {
+	var r Rehearsed
+	if a.Preconditions.UID != "" && a.Verb != plan.VerbRead {
+		r.Before, _ = e.Live(ctx, a)
+	}
+	dry := *e
+	// No event follows a dry run, so the watches must not expect one.
+	dry.writes = untracked{}
+	dry.writer.onAnswer = func(obj *unstructured.Unstructured) { r.After = obj.DeepCopy() }
+	if a.Verb == plan.VerbApply && a.Migrate {
+		r.Result = dry.writer.dryRunMigration(ctx, a)
+	} else {
+		r.Result = dry.Run(ctx, nil, []plan.Action{a})[0]
+	}
+	if r.Failure != nil || r.Verb != a.Verb || a.Verb == plan.VerbRead {
+		r.After = nil
+	}
+	return r
+}
+
+// untracked is a Journal that does nothing.
+type untracked struct{}
+
+func (untracked) BeginWrite(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }
+
+// dryRunMigration carries out an apply that rewrites managed fields first. Those are two writes, and the second depends
+// on the first. As a dry run writes nothing, one request stands for both.
+func (w *writer) dryRunMigration(ctx context.Context, a plan.Action) plan.Result {
+	whole, err := a.Object.Whole()
+	if err != nil {
+		return unreadable(err, a)
+	}
+	a.Object = &whole
+	observed, err := w.dryRunMigrated(ctx, a)
+	if err != nil {
+		return plan.Result{Verb: a.Verb, Failure: failureOf(err, a, w.clients.user)}
+	}
+	return plan.Result{Verb: a.Verb, Observed: observed}
+}
+
+// dryRunMigrated updates an object with the manifest, without those of our fields that the manifest does not have. The
+// fields that predecessors hand over count as ours.
+func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := w.clients.resource(a)
+	if err != nil {
+		return nil, err
+	}
+	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	entries, err := handOverFields(a, w.reconciler)(live.GetManagedFields())
+	if err != nil {
+		return nil, err
+	}
+	if a.TakesOver() {
+		data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a.Object.Body, w.reconciler)})
+		if err != nil {
+			return nil, err
+		}
+		options := metav1.PatchOptions{FieldManager: w.reconciler}
+		if live, err = resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options); err != nil {
+			return nil, err
+		}
+	}
+	owned := inspect.Entry(entries, w.reconciler, inspect.Operation(metav1alpha1.UpdateSSAOverride))
+	merged, _ := merge(live, a.Object.Body.Object, owned)
+	updated := &unstructured.Unstructured{Object: merged}
+	updated.SetManagedFields(entries)
+	updated.SetResourceVersion(live.GetResourceVersion())
+	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.reconciler})
+	if err != nil {
+		return nil, err
+	}
+	return w.observe(obj, a), nil
+}

@@ -1,0 +1,117 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// limiter limits the actions in flight in a target, and shares the slots fairly among runs. A free slot goes to the
+// waiting run that holds the fewest, and among those to the one that has waited longest. So each of k runs has about a
+// k-th of the slots, whatever the number of its actions; a single run has all slots, and a new run is served first.
+type limiter struct {
+	mu   sync.Mutex
+	free int
+	// waiting are the waiting runs in the order of their arrival. There are at most as many as workers.
+	waiting []*share
+}
+
+// share holds the slots of a run. One goroutine acquires; any goroutine may release.
+type share struct {
+	limiter *limiter
+	// held is the number of slots. The mutex of the limiter guards it.
+	held int
+	// granted receives a value when a waiting run got a slot.
+	granted chan struct{}
+}
+
+func newLimiter(slots int) *limiter { return &limiter{free: slots} }
+
+// newShare returns the share of a new run.
+func (l *limiter) newShare() *share { return &share{limiter: l, granted: make(chan struct{}, 1)} }
+
+// acquire waits for a slot, which the caller must release. It returns an error if ctx ends or the run is stopped.
+func (s *share) acquire(ctx context.Context, stop <-chan struct{}) error {
+	if err := ended(ctx, stop); err != nil {
+		return err
+	}
+	if s.takeOrQueue() {
+		return nil
+	}
+	select {
+	case <-s.granted:
+		return nil
+	case <-ctx.Done():
+	case <-stop:
+	}
+	s.leaveQueue()
+	return ended(ctx, stop)
+}
+
+// takeOrQueue takes a free slot, or enters the queue. There are free slots only while the queue is empty.
+func (s *share) takeOrQueue() bool {
+	l := s.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.free > 0 {
+		l.free--
+		s.held++
+		return true
+	}
+	l.waiting = append(l.waiting, s)
+	return false
+}
+
+// leaveQueue removes the run from the queue. A slot that was granted at the same moment goes to the next run.
+func (s *share) leaveQueue() {
+	l := s.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := slices.Index(l.waiting, s); at >= 0 {
+		l.waiting = slices.Delete(l.waiting, at, at+1)
+		return
+	}
+	<-s.granted
+	s.held--
+	l.passOn()
+}
+
+// release gives a slot back.
+func (s *share) release() {
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	s.held--
+	s.limiter.passOn()
+}
+
+// passOn gives a slot that became free to the next run. The caller holds the lock.
+func (l *limiter) passOn() {
+	if len(l.waiting) == 0 {
+		l.free++
+		return
+	}
+	fewest := 0
+	for i, s := range l.waiting {
+		if s.held < l.waiting[fewest].held {
+			fewest = i
+		}
+	}
+	s := l.waiting[fewest]
+	l.waiting = slices.Delete(l.waiting, fewest, fewest+1)
+	s.held++
+	s.granted <- struct{}{}
+}
+
+// errStopped is the error of an action that was not begun because its run was stopped.
+var errStopped = errors.New("the run was stopped")
+
+// ended returns an error if no action may begin any more.
+func ended(ctx context.Context, stop <-chan struct{}) error {
+	select {
+	case <-stop:
+		return errStopped
+	default:
+		return ctx.Err()
+	}
+}

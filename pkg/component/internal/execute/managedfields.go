@@ -1,0 +1,212 @@
+package execute
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// rewrite returns new managed fields. It does not change its argument.
+type rewrite func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error)
+
+// rewriteManagedFields replaces the managed fields of the object that was observed, and nothing else. It returns the
+// resource version after that.
+func (w *writer) rewriteManagedFields(
+	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, by rewrite,
+) (resourceVersion string, err error) {
+	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if isNotFound(err) {
+		return "", staleConflict(a)
+	}
+	if err != nil {
+		return "", err
+	}
+	if found := w.observe(live, a); found.UID != a.Preconditions.UID || !sameOwner(found, a) {
+		return "", staleConflict(a)
+	}
+	entries, err := by(live.GetManagedFields())
+	if err != nil || equality.Semantic.DeepEqual(entries, live.GetManagedFields()) {
+		return live.GetResourceVersion(), err
+	}
+	if len(entries) == 0 {
+		// The API server ignores an empty list. A list with an empty entry removes all managed fields.
+		entries = []metav1.ManagedFieldsEntry{{}}
+	}
+	// Replacing the resource version yields a conflict if it is another; a test would yield an invalid request.
+	data, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	})
+	if err != nil {
+		return "", err
+	}
+	options := metav1.PatchOptions{FieldManager: w.reconciler}
+	patched, err := resource.Patch(ctx, a.Key.Name, types.JSONPatchType, data, options)
+	if err != nil {
+		return "", err
+	}
+	return patched.GetResourceVersion(), nil
+}
+
+// recordUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
+// every field of the manifest. The API server adds only fields that change, and leaves equal values to their first
+// manager; a later change by others would then not show in our entry. Predecessors lose the fields of the manifest.
+//
+// Which lists have items with an identity shows in the entries of all managers together: each value that is set has a
+// manager.
+func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler string) error {
+	entries := updated.GetManagedFields()
+	fields, err := fieldsOf(a, entries)
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Subresource == "" && (e.Manager == reconciler || a.HandsOver(e.Manager) == plan.HandoverForgotten)
+	})
+	if others, err = removeFields(others, a, fields); err != nil {
+		return err
+	}
+	apiVersion := a.Object.Body.GetAPIVersion()
+	entry, err := newEntry(reconciler, metav1.ManagedFieldsOperationUpdate, apiVersion, fields)
+	if err != nil {
+		return err
+	}
+	updated.SetManagedFields(append(others, entry))
+	return nil
+}
+
+// handOverFields returns a rewrite that lists under one Apply entry of ours the fields of our regular updates, and
+// those that predecessors hand over. A field under another entry could not be removed by a later manifest that drops
+// it.
+func handOverFields(a plan.Action, reconciler string) rewrite {
+	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
+		ours, rest, err := splitEntries(entries, reconciler, a)
+		if err != nil {
+			return nil, err
+		}
+		fields, err := fieldsOf(a, entries)
+		if err != nil {
+			return nil, err
+		}
+		rest, err = removeFields(rest, a, ours.Union(fields))
+		if err != nil || ours.Empty() {
+			return rest, err
+		}
+		entry, err := newEntry(reconciler, metav1.ManagedFieldsOperationApply, a.Object.Body.GetAPIVersion(), ours)
+		return append(rest, entry), err
+	}
+}
+
+// splitEntries returns the fields that are ours or are handed over completely, and the entries that remain.
+func splitEntries(
+	entries []metav1.ManagedFieldsEntry, reconciler string, a plan.Action,
+) (ours *fieldpath.Set, rest []metav1.ManagedFieldsEntry, err error) {
+	ours = fieldpath.NewSet()
+	for _, entry := range entries {
+		handover := a.HandsOver(entry.Manager)
+		switch {
+		case entry.Subresource != "":
+			rest = append(rest, entry)
+		case entry.Manager == reconciler, handover == plan.HandoverAll:
+			fields, err := fieldsIn(entry)
+			if err != nil {
+				return nil, nil, err
+			}
+			ours = ours.Union(fields)
+		case handover != plan.HandoverForgotten:
+			rest = append(rest, entry)
+		}
+	}
+	return ours, rest, nil
+}
+
+// removeFields removes fields from the entries of predecessors that hand over our fields. Empty entries are dropped.
+func removeFields(
+	entries []metav1.ManagedFieldsEntry, a plan.Action, fields *fieldpath.Set,
+) ([]metav1.ManagedFieldsEntry, error) {
+	var rest []metav1.ManagedFieldsEntry
+	for _, entry := range entries {
+		if entry.Subresource != "" || a.HandsOver(entry.Manager) != plan.HandoverOurs {
+			rest = append(rest, entry)
+			continue
+		}
+		theirs, err := fieldsIn(entry)
+		if err != nil {
+			return nil, err
+		}
+		left := theirs.Difference(fields)
+		if left.Empty() {
+			continue
+		}
+		other, err := newEntry(entry.Manager, entry.Operation, entry.APIVersion, left)
+		if err != nil {
+			return nil, err
+		}
+		other.Time = entry.Time
+		rest = append(rest, other)
+	}
+	return rest, nil
+}
+
+// fieldsOf returns the fields that the manifest of an action sets, as far as managed fields show how the API server
+// divides the object into fields.
+func fieldsOf(a plan.Action, entries []metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	data, err := json.Marshal(inspect.FieldsOf(a.Object.Body.Object, inspect.Shape(entries)))
+	if err != nil {
+		return nil, err
+	}
+	set := fieldpath.NewSet()
+	return set, set.FromJSON(bytes.NewReader(data))
+}
+
+func fieldsIn(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	set := fieldpath.NewSet()
+	if entry.FieldsV1 == nil {
+		return set, nil
+	}
+	return set, set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes()))
+}
+
+func newEntry(
+	manager string, operation metav1.ManagedFieldsOperationType, apiVersion string, fields *fieldpath.Set,
+) (metav1.ManagedFieldsEntry, error) {
+	data, err := fields.ToJSON()
+	if err != nil {
+		return metav1.ManagedFieldsEntry{}, err
+	}
+	f := &metav1.FieldsV1{}
+	f.SetRawBytes(data)
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: operation, APIVersion: apiVersion, FieldsType: "FieldsV1", FieldsV1: f,
+	}, nil
+}
+
+// convertVersions returns a rewrite that sets the version of all entries of the same group. The API server checks an
+// object against the version of each entry, and refuses a server-side apply if a version lacks a field or is not served
+// any more.
+func convertVersions(apiVersion string) rewrite {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
+		converted := make([]metav1.ManagedFieldsEntry, len(entries))
+		for i, entry := range entries {
+			if of, err := schema.ParseGroupVersion(entry.APIVersion); err == nil && of.Group == group {
+				entry.APIVersion = apiVersion
+			}
+			converted[i] = entry
+		}
+		return converted, nil
+	}
+}

@@ -1,0 +1,104 @@
+package execute
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// replace reads an object, merges the manifest into it, and sends an update with the resource version of the read. If
+// the object has all values of the manifest already, and our fields are recorded, it sends nothing.
+func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
+	resource, err := w.clients.resource(a)
+	if err != nil {
+		return nil, err
+	}
+	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if isNotFound(err) {
+		return nil, staleConflict(a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := w.observe(live, a)
+	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {
+		return nil, staleConflict(a)
+	}
+	merged, changed := merge(live, a.Object.Body.Object, droppableFields(live, found, a, w.reconciler))
+	if !changed && found.Coverage == plan.CoverageFull && !a.Forced {
+		return found, nil
+	}
+	updated := &unstructured.Unstructured{Object: merged}
+	if entries := w.restoredFields(ctx, resource, live, a); entries != nil {
+		updated.SetManagedFields(entries)
+	}
+	if err := recordUpdate(updated, a, w.reconciler); err != nil {
+		return nil, err
+	}
+	obj, err := resource.Update(ctx, updated, metav1.UpdateOptions{FieldManager: w.reconciler})
+	if err != nil {
+		return nil, err
+	}
+	return w.observe(obj, a), nil
+}
+
+// droppableFields returns our fields of a live object that are removed if the manifest does not have them. If the
+// object was written from the same content, only settings can have been dropped. Other fields that the manifest does
+// not have are ours because the API server defaulted them, or admission set them, when we created the object: a
+// repair must not reset them.
+func droppableFields(
+	live *unstructured.Unstructured, found *plan.Observed, a plan.Action, reconciler string,
+) map[string]any {
+	owned := inspect.Shape(slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager != reconciler || entry.Subresource != ""
+	}))
+	if manifests.SameContent(found.Digest, a.Object.Digest) {
+		return settingsAmong(owned, reconciler)
+	}
+	return owned
+}
+
+// settingsAmong returns the annotations among fields that are settings of the reconciler.
+func settingsAmong(fields map[string]any, reconciler string) map[string]any {
+	settings := maps.Clone(fieldsBelow(fieldsBelow(fields["f:metadata"])["f:annotations"]))
+	maps.DeleteFunc(settings, func(field string, _ any) bool {
+		return !manifests.IsMark(reconciler, strings.TrimPrefix(field, "f:"))
+	})
+	return map[string]any{"f:metadata": map[string]any{"f:annotations": settings}}
+}
+
+// restoredFields returns the managed fields that a server-side apply would leave on an object whose managed fields were
+// removed, by a dry run. It returns nil if they were not removed, or if the dry run fails.
+func (w *writer) restoredFields(
+	ctx context.Context, resource dynamic.ResourceInterface, live *unstructured.Unstructured, a plan.Action,
+) []metav1.ManagedFieldsEntry {
+	if !fieldsRemoved(live, a, w.reconciler) {
+		return nil
+	}
+	obj, err := w.patch(ctx, resource, a, map[string]any{"uid": string(a.Preconditions.UID)}, metav1.DryRunAll)
+	if err != nil {
+		return nil
+	}
+	return obj.GetManagedFields()
+}
+
+// fieldsRemoved reports whether another client removed our entry from the managed fields, or all entries. Nothing shows
+// then how the API server divides the object into fields.
+func fieldsRemoved(live *unstructured.Unstructured, a plan.Action, reconciler string) bool {
+	entries := live.GetManagedFields()
+	if len(entries) == 0 {
+		return true
+	}
+	return !a.Reason.Adopts() && !slices.ContainsFunc(entries, func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == reconciler && m.Subresource == ""
+	})
+}

@@ -1,0 +1,83 @@
+package execute
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// takeOver makes the component the owner of an object of another owner, in one write: at no time does the object have
+// no owner, or two. It returns the action to continue with, on an object that is ours.
+func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, error) {
+	resource, err := w.clients.resource(a)
+	if err != nil {
+		return a, err
+	}
+	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
+	if isNotFound(err) {
+		return a, staleConflict(a)
+	}
+	if err != nil {
+		return a, err
+	}
+	if found := w.observe(live, a); found.UID != a.Preconditions.UID || found.Owner != a.Preconditions.Owner {
+		return a, staleConflict(a)
+	}
+	data, err := json.Marshal(map[string]any{"metadata": takeoverPatch(live, a.Object.Body, w.reconciler)})
+	if err != nil {
+		return a, err
+	}
+	options := metav1.PatchOptions{FieldManager: w.reconciler}
+	obj, err := resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
+	if isNotFound(err) {
+		return a, staleConflict(a)
+	}
+	if err != nil {
+		return a, err
+	}
+	// The managed fields list this patch under a regular update.
+	a.Preconditions.ResourceVersion, a.Preconditions.Owner, a.Migrate = obj.GetResourceVersion(), a.Owner, true
+	return a, nil
+}
+
+// takeoverPatch is a merge patch of the metadata of exactly this object. It replaces the labels and annotations of
+// other reconcilers by ours, and removes the controller from the owner references: garbage collection would delete
+// the object with its controller.
+func takeoverPatch(live, manifest *unstructured.Unstructured, reconciler string) map[string]any {
+	labels, annotations := map[string]any{}, map[string]any{}
+	for label := range live.GetLabels() {
+		other, owns := strings.CutSuffix(label, "/"+manifests.LabelOwnerID)
+		_, named := live.GetAnnotations()[other+"/"+manifests.AnnotationOwnerID]
+		if !owns || !named || other == reconciler {
+			continue
+		}
+		labels[label] = nil
+		for key := range live.GetAnnotations() {
+			if manifests.IsMark(other, key) {
+				annotations[key] = nil
+			}
+		}
+	}
+	ownerLabel, ownerAnnotation := reconciler+"/"+manifests.LabelOwnerID, reconciler+"/"+manifests.AnnotationOwnerID
+	labels[ownerLabel] = manifest.GetLabels()[ownerLabel]
+	annotations[ownerAnnotation] = manifest.GetAnnotations()[ownerAnnotation]
+	patch := map[string]any{
+		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": labels, "annotations": annotations,
+	}
+	references := live.GetOwnerReferences()
+	rest := slices.DeleteFunc(slices.Clone(references), func(r metav1.OwnerReference) bool {
+		return r.Controller != nil && *r.Controller
+	})
+	if len(rest) < len(references) {
+		patch["ownerReferences"] = rest
+	}
+	return patch
+}
