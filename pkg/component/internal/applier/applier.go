@@ -154,7 +154,7 @@ func (a *Applier) execute(
 	ctx context.Context, client *target.Client, waves *telemetry.Waves, r Request, actions []plan.Action,
 ) []plan.Result {
 	defer a.options.Monitor.Time(metrics.StepExecute)()
-	return client.Executor.For(client.Home(r.Owner)).Run(waves.Enter(ctx, actions), r.Superseded, actions)
+	return client.Executor.ForNamespace(client.Home(r.Owner)).Run(waves.Enter(ctx, actions), r.Superseded, actions)
 }
 
 // unwatched returns the types of an owner's dependents that cannot be watched.

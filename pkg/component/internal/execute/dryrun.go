@@ -14,18 +14,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Rehearsed is the result of an action that was carried out as a dry run.
-type Rehearsed struct {
+// DryRunResult is the result of an action that was carried out as a dry run.
+type DryRunResult struct {
 	plan.Result
 	// Before is the live object, or nil if there is none. After is the object in the answer to the dry run. It is nil if
 	// the API server refused the request, or if the object has changed since it was planned.
 	Before, After *unstructured.Unstructured
 }
 
-// Rehearse carries out a create, an update or a read as Run does, and returns the object in the answer. It sends the
+// DryRun carries out a create, an update or a read as Run does, and returns the object in the answer. It sends the
 // requests of Run: the clients of the Executor must make dry runs of them.
-func (e *Executor) Rehearse(ctx context.Context, a plan.Action) Rehearsed {
-	var r Rehearsed
+func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
+	var r DryRunResult
 	if a.Preconditions.UID != "" && a.Verb != plan.VerbRead {
 		r.Before, _ = e.Live(ctx, a)
 	}
@@ -44,7 +44,7 @@ func (e *Executor) Rehearse(ctx context.Context, a plan.Action) Rehearsed {
 	return r
 }
 
-// untracked is a Journal that does nothing.
+// untracked is a WriteTracker that does nothing.
 type untracked struct{}
 
 func (untracked) BeginWrite(manifests.Key) func(*plan.Observed) { return func(*plan.Observed) {} }

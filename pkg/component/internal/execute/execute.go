@@ -16,23 +16,23 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Journal tracks writes in flight. The Executor calls BeginWrite before each request about an object, and then done
-// once, with the object in the answer, or with nil if the result is unknown.
-type Journal interface {
+// WriteTracker tracks writes in flight. The Executor calls BeginWrite before each request about an object, and then
+// done once, with the object in the answer, or with nil if the result is unknown.
+type WriteTracker interface {
 	BeginWrite(key manifests.Key) (done func(answer *plan.Observed))
 }
 
-// Monitor observes actions. The Executor calls Acting before an action, uses the returned context for its requests, and
-// calls the returned function with its result.
+// Monitor observes actions. The Executor calls StartAction before an action, uses the returned context for its
+// requests, and calls the returned function with its result.
 type Monitor interface {
-	Acting(ctx context.Context, a plan.Action) (context.Context, func(plan.Result))
+	StartAction(ctx context.Context, a plan.Action) (context.Context, func(plan.Result))
 }
 
 // Executor writes the dependents of one reconciler in one target. It is safe for concurrent use.
 type Executor struct {
 	writer  writer
 	guard   admissionGuard
-	writes  Journal
+	writes  WriteTracker
 	monitor Monitor
 	limiter *limiter
 }
@@ -45,7 +45,7 @@ type Options struct {
 	// REST sends the requests that the dynamic client cannot. Only its absolute paths are used.
 	REST    rest.Interface
 	Mapper  meta.RESTMapper
-	Journal Journal
+	Tracker WriteTracker
 	Monitor Monitor
 	// Writers is the largest number of actions in flight, over all runs. At least one is allowed.
 	Writers int
@@ -59,7 +59,7 @@ func New(o Options) *Executor {
 			clients:    clients{mapper: o.Mapper, rest: o.REST, own: o.Dynamic, operator: o.Dynamic, reader: o.Dynamic},
 		},
 		guard:  admissionGuard{reconciler: o.Reconciler, client: o.Dynamic},
-		writes: o.Journal, monitor: o.Monitor, limiter: newLimiter(max(1, o.Writers)),
+		writes: o.Tracker, monitor: o.Monitor, limiter: newLimiter(max(1, o.Writers)),
 	}
 }
 
@@ -71,15 +71,15 @@ func (e *Executor) As(user string, objects dynamic.Interface, raw rest.Interface
 	return &other
 }
 
-// Seeing returns an Executor that uses a client first to find out whether an object is gone.
-func (e *Executor) Seeing(objects dynamic.Interface) *Executor {
+// WithReader returns an Executor that uses a client first to find out whether an object is gone.
+func (e *Executor) WithReader(objects dynamic.Interface) *Executor {
 	other := *e
 	other.writer.clients.reader = objects
 	return &other
 }
 
-// For returns an Executor that works for a component in a namespace.
-func (e *Executor) For(namespace string) *Executor {
+// ForNamespace returns an Executor that works for a component in a namespace.
+func (e *Executor) ForNamespace(namespace string) *Executor {
 	other := *e
 	other.writer.clients.componentNamespace = namespace
 	return &other
@@ -122,7 +122,7 @@ func (e *Executor) Run(ctx context.Context, stop <-chan struct{}, actions []plan
 		}
 		wg.Go(func() {
 			defer share.release()
-			ctx, end := e.monitor.Acting(ctx, a)
+			ctx, end := e.monitor.StartAction(ctx, a)
 			results[i] = e.run(ctx, a)
 			end(results[i])
 		})

@@ -85,7 +85,7 @@ func (j *journal) BeginWrite(manifests.Key) func(*plan.Observed) {
 // unmonitored watches nothing.
 type unmonitored struct{}
 
-func (unmonitored) Acting(ctx context.Context, _ plan.Action) (context.Context, func(plan.Result)) {
+func (unmonitored) StartAction(ctx context.Context, _ plan.Action) (context.Context, func(plan.Result)) {
 	return ctx, func(plan.Result) {}
 }
 
@@ -107,7 +107,7 @@ func (s *apiServer) executor(t *testing.T) (*Executor, *journal) {
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, meta.RESTScopeNamespace)
 	j := &journal{}
-	return New(Options{Reconciler: reconciler, Dynamic: dynamicClient, REST: discoveryClient.RESTClient(), Mapper: mapper, Journal: j, Monitor: unmonitored{}}), j
+	return New(Options{Reconciler: reconciler, Dynamic: dynamicClient, REST: discoveryClient.RESTClient(), Mapper: mapper, Tracker: j, Monitor: unmonitored{}}), j
 }
 
 func status(code int, reason metav1.StatusReason) answer {

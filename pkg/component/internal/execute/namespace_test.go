@@ -116,7 +116,7 @@ func TestPhasesInNamespacesThatGo(t *testing.T) {
 			e, _ := server.executor(t)
 			a := action(c.verb, metav1alpha1.UpdateReplace)
 			a.Object.Settings.Phase = c.phase
-			got := e.For("shop").Run(t.Context(), nil, []plan.Action{a})[0]
+			got := e.ForNamespace("shop").Run(t.Context(), nil, []plan.Action{a})[0]
 			checkResult(t, got, c.verb, c.presence, c.failure)
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Error(diff)

@@ -13,7 +13,7 @@ import (
 
 // asked is what the API server said of an action, or why it was not asked.
 type asked struct {
-	execute.Rehearsed
+	execute.DryRunResult
 	unchecked string
 }
 
@@ -24,18 +24,18 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 		if reason := r.unasked(a); reason != "" {
 			return asked{unchecked: reason}
 		}
-		answer := asked{Rehearsed: r.client.Executor.Rehearse(ctx, a)}
+		answer := asked{DryRunResult: r.client.Executor.DryRun(ctx, a)}
 		if answer.unchecked = undecided(answer.Failure); answer.unchecked != "" {
 			answer.Result = plan.Result{}
 		}
 		return answer
 	case plan.VerbRead:
-		return asked{Rehearsed: r.client.Executor.Rehearse(ctx, a)}
+		return asked{DryRunResult: r.client.Executor.DryRun(ctx, a)}
 	case plan.VerbDelete, plan.VerbOrphan:
 		if !r.written[a.Key] {
 			// It is only shown; the action stands without.
 			before, _ := r.client.Executor.Live(ctx, a)
-			return asked{Rehearsed: execute.Rehearsed{Before: before}}
+			return asked{DryRunResult: execute.DryRunResult{Before: before}}
 		}
 	case plan.VerbCreateNamespace, plan.VerbGuard, plan.VerbProbe, plan.VerbUnguard:
 	}

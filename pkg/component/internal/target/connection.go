@@ -128,7 +128,7 @@ func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, 
 	c.Lookups = observe.NewReferences(ctx, c.own.Metadata, o.Reconciler)
 	c.own.Executor = execute.New(execute.Options{
 		Reconciler: o.Reconciler, Dynamic: c.own.Dynamic, REST: raw, Mapper: c.Discovery.Mapper(),
-		Journal: c.Observer, Monitor: o.Monitor, Writers: o.Writers,
+		Tracker: c.Observer, Monitor: o.Monitor, Writers: o.Writers,
 	})
 	c.own.Connection = c
 	c.own.Reader = observe.Reader{Dynamic: c.own.Dynamic, Metadata: c.own.Metadata}
@@ -223,7 +223,7 @@ func (c *Connection) As(id Identity) (*Client, error) {
 	if other.Reader.Metadata, err = metadata.NewForConfigAndClient(c.config, &impersonating); err != nil {
 		return nil, err
 	}
-	other.Executor = other.Executor.Seeing(other.Dynamic)
+	other.Executor = other.Executor.WithReader(other.Dynamic)
 	other.Protecting = other.Executor
 	return other, nil
 }

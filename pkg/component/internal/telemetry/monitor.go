@@ -20,8 +20,8 @@ func (m Monitor) Time(step metrics.Step) func() { return m.Meter.Time(step) }
 // Waves returns the trace of the waves of a pass.
 func (m Monitor) Waves() *Waves { return &Waves{tracer: m.Tracer} }
 
-// Acting implements execute.Monitor.
-func (m Monitor) Acting(ctx context.Context, a plan.Action) (context.Context, func(plan.Result)) {
+// StartAction implements execute.Monitor.
+func (m Monitor) StartAction(ctx context.Context, a plan.Action) (context.Context, func(plan.Result)) {
 	ctx, span := m.Tracer.Action(metrics.WithKind(ctx, a.Key.GroupKind()), a)
 	return ctx, func(r plan.Result) {
 		span.Result(r)
