@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// mapped is a mapper that knows a type, whether it is still served or not.
+// mapped returns a mapper with a type, whether the API server serves it or not.
 func mapped(gk schema.GroupKind) meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: gk.Group, Version: "v1"}})
 	m.Add(gk.WithVersion("v1"), meta.RESTScopeNamespace)
 	return m
 }
 
-func TestInstances(t *testing.T) {
+func TestInstancesOfAManagedType(t *testing.T) {
 	const (
 		list       = "GET /apis/example.com/v1/widgets"
 		definition = "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
@@ -28,12 +28,14 @@ func TestInstances(t *testing.T) {
 			conditions = append(conditions, map[string]any{"type": "Established", "status": established})
 		}
 		return answer{200, map[string]any{
-			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "widgets.example.com"},
-			"status": map[string]any{"conditions": conditions},
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"metadata": map[string]any{"name": "widgets.example.com"},
+			"status":   map[string]any{"conditions": conditions},
 		}}
 	}
 	pageNotFound := answer{404, metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: 404,
+		Reason:  metav1.StatusReasonNotFound,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse}}},
 	}}
 	for _, c := range []struct {
@@ -44,19 +46,35 @@ func TestInstances(t *testing.T) {
 		found   int
 		fails   bool
 	}{
-		{"are those that a list names", true, []answer{{200, map[string]any{
+		{"are the objects of a list", true, []answer{{200, map[string]any{
 			"apiVersion": "example.com/v1", "kind": "WidgetList", "metadata": map[string]any{}, "items": []any{map[string]any{
-				"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"namespace": "shop", "name": "a", "uid": "u1"},
+				"apiVersion": "example.com/v1", "kind": "Widget",
+				"metadata": map[string]any{"namespace": "shop", "name": "a", "uid": "u1"},
 			}},
 		}}}, []string{list}, 1, false},
-		{"are not known where the list is forbidden", true, []answer{status(403, metav1.StatusReasonForbidden)}, []string{list}, 0, true},
-		{"are not known where a definition serves no version any more", false, []answer{crd("True")}, []string{definition}, 0, true},
-		{"are not known where it stopped to serve a moment ago", true, []answer{pageNotFound, crd("True")}, []string{list, definition}, 0, true},
-		{"are none of a definition that was not established yet", false, []answer{crd("False")}, []string{definition}, 0, false},
-		{"are none of a definition that has no status yet", false, []answer{crd("")}, []string{definition}, 0, false},
-		{"are none where the definition is gone", false, []answer{status(404, metav1.StatusReasonNotFound)}, []string{definition}, 0, false},
-		{"are not known where the definition cannot be read", false, []answer{status(403, metav1.StatusReasonForbidden)}, []string{definition}, 0, true},
-		{"are not known where definitions are not served", false, []answer{pageNotFound}, []string{definition}, 0, true},
+		{
+			"are unknown if the list is forbidden", true, []answer{status(403, metav1.StatusReasonForbidden)}, []string{list}, 0,
+			true,
+		},
+		{
+			"are unknown if the definition serves no version any more", false, []answer{crd("True")}, []string{definition}, 0,
+			true,
+		},
+		{
+			"are unknown if the definition stopped to serve after discovery", true, []answer{pageNotFound, crd("True")},
+			[]string{list, definition}, 0, true,
+		},
+		{"are none if the definition was never established", false, []answer{crd("False")}, []string{definition}, 0, false},
+		{"are none if the definition has no status yet", false, []answer{crd("")}, []string{definition}, 0, false},
+		{
+			"are none if the definition does not exist", false, []answer{status(404, metav1.StatusReasonNotFound)},
+			[]string{definition}, 0, false,
+		},
+		{
+			"are unknown if the definition cannot be read", false, []answer{status(403, metav1.StatusReasonForbidden)},
+			[]string{definition}, 0, true,
+		},
+		{"are unknown if definitions are not served", false, []answer{pageNotFound}, []string{definition}, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: c.answers}

@@ -26,13 +26,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// request is what the API server got.
+// request is a request to the API server.
 type request struct {
 	verb, query, contentType string
 	body                     map[string]any
 }
 
-// apiServer answers each request with the next of its answers, and notes what it was asked.
+// apiServer answers each request with the next of its answers, and records the requests.
 type apiServer struct {
 	mu       sync.Mutex
 	answers  []answer
@@ -75,22 +75,22 @@ func (s *apiServer) verbs() []string {
 	return verbs
 }
 
-// journal notes what it is told.
-type journal struct{ answers []*plan.Observed }
+// tracker records the answers to writes.
+type tracker struct{ answers []*plan.Observed }
 
-func (j *journal) BeginWrite(manifests.Key) func(*plan.Observed) {
+func (j *tracker) BeginWrite(manifests.Key) func(*plan.Observed) {
 	return func(o *plan.Observed) { j.answers = append(j.answers, o) }
 }
 
-// unmonitored watches nothing.
+// unmonitored is a Monitor that does nothing.
 type unmonitored struct{}
 
 func (unmonitored) StartAction(ctx context.Context, _ plan.Action) (context.Context, func(plan.Result)) {
 	return ctx, func(plan.Result) {}
 }
 
-// executor returns one that talks to the server, with what the journal hears.
-func (s *apiServer) executor(t *testing.T) (*Executor, *journal) {
+// executor returns an Executor with the server's clients, and its tracker.
+func (s *apiServer) executor(t *testing.T) (*Executor, *tracker) {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -106,32 +106,48 @@ func (s *apiServer) executor(t *testing.T) (*Executor, *journal) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, meta.RESTScopeNamespace)
-	j := &journal{}
-	return New(Options{Reconciler: reconciler, Dynamic: dynamicClient, REST: discoveryClient.RESTClient(), Mapper: mapper, Tracker: j, Monitor: unmonitored{}}), j
+	j := &tracker{}
+	return New(
+		Options{
+			Reconciler: reconciler,
+			Dynamic:    dynamicClient,
+			REST:       discoveryClient.RESTClient(),
+			Mapper:     mapper,
+			Tracker:    j,
+			Monitor:    unmonitored{},
+		},
+	), j
 }
 
 func status(code int, reason metav1.StatusReason) answer {
 	return answer{code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code),
+		Reason:  reason,
 		Details: &metav1.StatusDetails{Kind: "configmaps"},
 	}}
 }
 
-// invalidIn refuses the values of fields.
+// invalidIn is the answer to invalid values of fields.
 func invalidIn(fields ...string) answer {
 	causes := make([]metav1.StatusCause, 0, len(fields))
 	for _, f := range fields {
-		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: f, Message: "field is immutable"})
+		causes = append(
+			causes,
+			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: f, Message: "field is immutable"},
+		)
 	}
 	return answer{422, metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: 422, Reason: metav1.StatusReasonInvalid,
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: 422,
+		Reason:  metav1.StatusReasonInvalid,
 		Details: &metav1.StatusDetails{Kind: "configmaps", Causes: causes},
 	}}
 }
 
-// found answers with a ConfigMap that is ours.
+// found is an answer with a ConfigMap that is ours.
 func found(edit func(*unstructured.Unstructured)) answer {
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "x"}}}
+	o := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "x"}},
+	}
 	o.SetNamespace("shop")
 	o.SetName("settings")
 	o.SetUID("u1")
@@ -143,11 +159,15 @@ func found(edit func(*unstructured.Unstructured)) answer {
 	return answer{http.StatusOK, o.Object}
 }
 
-// ownedInPart lists a field of the ConfigMap as ours.
+// ownedInPart makes a field of the ConfigMap ours.
 func ownedInPart(o *unstructured.Unstructured) {
 	f := &metav1.FieldsV1{}
 	f.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`))
-	o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: reconciler, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f}})
+	o.SetManagedFields(
+		[]metav1.ManagedFieldsEntry{
+			{Manager: reconciler, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f},
+		},
+	)
 }
 
 func action(verb plan.Verb, policy metav1alpha1.UpdatePolicy) plan.Action {
@@ -157,7 +177,14 @@ func action(verb plan.Verb, policy metav1alpha1.UpdatePolicy) plan.Action {
 		}, "data": map[string]any{"a": "x"},
 	}}
 	key := manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
-	a := plan.Action{Verb: verb, Key: key, Version: "v1", Policy: policy, Owner: "us", Preconditions: plan.Preconditions{UID: "u1", ResourceVersion: "6", Owner: "us"}}
+	a := plan.Action{
+		Verb:          verb,
+		Key:           key,
+		Version:       "v1",
+		Policy:        policy,
+		Owner:         "us",
+		Preconditions: plan.Preconditions{UID: "u1", ResourceVersion: "6", Owner: "us"},
+	}
 	if verb != plan.VerbDelete {
 		a.Object = &manifests.Object{Key: key, Version: "v1", Body: body}
 	}
@@ -169,7 +196,7 @@ const (
 	single     = collection + "/settings"
 )
 
-func TestRun(t *testing.T) {
+func TestRunSendsTheRequestsOfAnAction(t *testing.T) {
 	deleted := metav1.Unix(1000, 0)
 	for _, c := range []struct {
 		name    string
@@ -177,75 +204,92 @@ func TestRun(t *testing.T) {
 		answers []answer
 		want    []string
 		check   func(t *testing.T, requests []request)
-		// verb, presence and failure are of the result; known says that the journal learned of the object.
+		// verb, presence and failure are parts of the result. known reports whether the watches got the object.
 		verb     plan.Verb
 		presence plan.Presence
 		failure  plan.WaitReason
 		known    bool
 	}{
 		{
-			name: "creates by server-side apply, bound to a version that no object has", action: action(plan.VerbCreate, metav1alpha1.UpdateSSAOverride),
-			answers: []answer{found(nil)}, want: []string{"PATCH " + single}, verb: plan.VerbCreate, presence: plan.Present, known: true,
+			name:    "creates by server-side apply with a version that no object has",
+			action:  action(plan.VerbCreate, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{found(nil)}, want: []string{"PATCH " + single}, verb: plan.VerbCreate, presence: plan.Present,
+			known: true,
 			check: func(t *testing.T, r []request) {
 				t.Helper()
 				metadata, _ := r[0].body["metadata"].(map[string]any)
-				if r[0].contentType != "application/apply-patch+yaml" || r[0].query != "fieldManager=shop.example.com&fieldValidation=Ignore&force=true" || metadata["resourceVersion"] != "1" {
+				const query = "fieldManager=shop.example.com&fieldValidation=Ignore&force=true"
+				if r[0].contentType != "application/apply-patch+yaml" || r[0].query != query || metadata["resourceVersion"] != "1" {
 					t.Errorf("got %+v", r[0])
 				}
 			},
 		},
 		{
-			name: "creates by POST under replace", action: action(plan.VerbCreate, metav1alpha1.UpdateReplace),
-			answers: []answer{found(nil)}, want: []string{"POST " + collection}, verb: plan.VerbCreate, presence: plan.Present, known: true,
+			name: "creates by POST under the policy replace", action: action(plan.VerbCreate, metav1alpha1.UpdateReplace),
+			answers: []answer{found(nil)}, want: []string{"POST " + collection}, verb: plan.VerbCreate, presence: plan.Present,
+			known: true,
 		},
 		{
-			name: "reads what is there already", action: action(plan.VerbCreate, metav1alpha1.UpdateSSAOverride),
-			answers: []answer{status(409, metav1.StatusReasonConflict), found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })},
-			want:    []string{"PATCH " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
+			name:   "reads an existing object instead of creating it",
+			action: action(plan.VerbCreate, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{
+				status(409, metav1.StatusReasonConflict), found(func(o *unstructured.Unstructured) { o.SetLabels(nil) }),
+			},
+			want: []string{"PATCH " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "reads what a POST finds there already", action: action(plan.VerbCreate, metav1alpha1.UpdateReplace),
+			name: "reads an existing object after a refused POST", action: action(plan.VerbCreate, metav1alpha1.UpdateReplace),
 			answers: []answer{status(409, metav1.StatusReasonAlreadyExists), found(nil)},
 			want:    []string{"POST " + collection, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "applies under the UID that was observed", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
-			answers: []answer{found(nil)}, want: []string{"PATCH " + single}, verb: plan.VerbApply, presence: plan.Present, known: true,
+			name: "applies with the UID that was observed", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{found(nil)}, want: []string{"PATCH " + single}, verb: plan.VerbApply, presence: plan.Present,
+			known: true,
 			check: func(t *testing.T, r []request) {
 				t.Helper()
-				if metadata, _ := r[0].body["metadata"].(map[string]any); metadata["uid"] != "u1" || metadata["resourceVersion"] != nil {
+				metadata, _ := r[0].body["metadata"].(map[string]any)
+				if metadata["uid"] != "u1" || metadata["resourceVersion"] != nil {
 					t.Errorf("got %v", metadata)
 				}
 			},
 		},
 		{
-			name: "does not tell the watch of an object without our label", action: action(plan.VerbRead, metav1alpha1.UpdateSSAOverride),
-			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })}, want: []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Present,
+			name:    "does not store an object without our label in the watches",
+			action:  action(plan.VerbRead, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })}, want: []string{"GET " + single},
+			verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "does not tell the watch of an object of somebody else", action: action(plan.VerbRead, metav1alpha1.UpdateSSAOverride),
-			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{reconciler + "/owner-id": "them"}) })},
+			name:    "does not store an object of another owner in the watches",
+			action:  action(plan.VerbRead, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{found(ownedByThem)},
 			want:    []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "does not tell the watch of an object that it does not show", action: action(plan.VerbRead, metav1alpha1.UpdateSSAOverride),
+			name:    "does not store an object with another UID in the watches",
+			action:  action(plan.VerbRead, metav1alpha1.UpdateSSAOverride),
 			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetUID("u2") })},
 			want:    []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "replaces what it read, in its resource version", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
-			answers: []answer{found(ownedInPart), found(nil)}, want: []string{"GET " + single, "PUT " + single}, verb: plan.VerbReplace, presence: plan.Present, known: true,
+			name: "replaces an object in the version that it read", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			answers: []answer{found(ownedInPart), found(nil)}, want: []string{"GET " + single, "PUT " + single},
+			verb: plan.VerbReplace, presence: plan.Present, known: true,
 			check: func(t *testing.T, r []request) {
 				t.Helper()
-				if metadata, _ := r[1].body["metadata"].(map[string]any); metadata["uid"] != "u1" || metadata["resourceVersion"] != "7" {
+				metadata, _ := r[1].body["metadata"].(map[string]any)
+				if metadata["uid"] != "u1" || metadata["resourceVersion"] != "7" {
 					t.Errorf("got %v", metadata)
 				}
 			},
 		},
 		{
-			name: "asks how the API server takes an object apart whose managed fields were stripped", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
-			answers: []answer{found(nil), found(ownedInPart), found(nil)}, want: []string{"GET " + single, "PATCH " + single, "PUT " + single},
-			verb: plan.VerbReplace, presence: plan.Present, known: true,
+			name:    "restores removed managed fields by a dry run before it replaces",
+			action:  action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			answers: []answer{found(nil), found(ownedInPart), found(nil)},
+			want:    []string{"GET " + single, "PATCH " + single, "PUT " + single},
+			verb:    plan.VerbReplace, presence: plan.Present, known: true,
 			check: func(t *testing.T, r []request) {
 				t.Helper()
 				if metadata, _ := r[2].body["metadata"].(map[string]any); metadata["managedFields"] == nil {
@@ -254,39 +298,50 @@ func TestRun(t *testing.T) {
 			},
 		},
 		{
-			name: "replaces without knowing it where it gets no answer", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
-			answers: []answer{found(nil), status(500, ""), found(nil)}, want: []string{"GET " + single, "PATCH " + single, "PUT " + single},
-			verb: plan.VerbReplace, presence: plan.Present, known: true,
+			name:    "replaces without restored managed fields if the dry run fails",
+			action:  action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			answers: []answer{found(nil), status(500, ""), found(nil)},
+			want:    []string{"GET " + single, "PATCH " + single, "PUT " + single},
+			verb:    plan.VerbReplace, presence: plan.Present, known: true,
 		},
 		{
-			name: "replaces nothing that is as it should be, and ours", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			name:   "does not replace an object that is in sync and ours",
+			action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
 			answers: []answer{found(func(o *unstructured.Unstructured) {
 				f := &metav1.FieldsV1{}
 				f.SetRawBytes([]byte(`{"f:metadata":{"f:labels":{"f:shop.example.com/owner-id":{}}},"f:data":{"f:a":{}}}`))
-				o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: reconciler, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f}})
+				o.SetManagedFields([]metav1.ManagedFieldsEntry{{
+					Manager: reconciler, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f,
+				}})
 			})},
 			want: []string{"GET " + single}, verb: plan.VerbReplace, presence: plan.Present, known: true,
 		},
 		{
-			name: "does not replace another object of the same name", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
-			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetUID("u2") }), found(func(o *unstructured.Unstructured) { o.SetUID("u2") })},
-			want:    []string{"GET " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
-		},
-		{
-			name: "does not replace what somebody else took over", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			name:   "does not replace another object of the same name",
+			action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
 			answers: []answer{
-				found(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{reconciler + "/owner-id": "them"}) }),
-				found(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{reconciler + "/owner-id": "them"}) }),
+				found(func(o *unstructured.Unstructured) { o.SetUID("u2") }),
+				found(func(o *unstructured.Unstructured) { o.SetUID("u2") }),
 			},
 			want: []string{"GET " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "finds out that what it should replace is gone", action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			name:   "does not replace an object that another owner took over",
+			action: action(plan.VerbReplace, metav1alpha1.UpdateReplace),
+			answers: []answer{
+				found(ownedByThem),
+				found(ownedByThem),
+			},
+			want: []string{"GET " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
+		},
+		{
+			name:    "confirms that an object to replace does not exist",
+			action:  action(plan.VerbReplace, metav1alpha1.UpdateReplace),
 			answers: []answer{status(404, metav1.StatusReasonNotFound), status(404, metav1.StatusReasonNotFound)},
 			want:    []string{"GET " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Absent,
 		},
 		{
-			name: "deletes what was observed, and nothing else", action: action(plan.VerbDelete, ""),
+			name: "deletes with the UID and the version that were observed", action: action(plan.VerbDelete, ""),
 			answers: []answer{{200, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status"}, Status: metav1.StatusSuccess}}},
 			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Absent, known: true,
 			check: func(t *testing.T, r []request) {
@@ -301,48 +356,53 @@ func TestRun(t *testing.T) {
 			},
 		},
 		{
-			name: "takes the deleted object in an answer for gone", action: action(plan.VerbDelete, ""), answers: []answer{found(nil)},
-			want: []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Absent, known: true,
+			name: "confirms the end of an object that the answer contains", action: action(plan.VerbDelete, ""),
+			answers: []answer{found(nil)},
+			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Absent, known: true,
 		},
 		{
-			name: "does not take an object for gone that finalizers hold", action: action(plan.VerbDelete, ""),
+			name: "returns an object that finalizers hold", action: action(plan.VerbDelete, ""),
 			answers: []answer{found(func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&deleted) })},
 			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Present, known: true,
 		},
 		{
-			name: "is content with what is gone already", action: action(plan.VerbDelete, ""), answers: []answer{status(404, metav1.StatusReasonNotFound)},
-			want: []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Absent, known: true,
+			name: "confirms the end of an object that does not exist", action: action(plan.VerbDelete, ""),
+			answers: []answer{status(404, metav1.StatusReasonNotFound)},
+			want:    []string{"DELETE " + single}, verb: plan.VerbDelete, presence: plan.Absent, known: true,
 		},
 		{
-			name: "reads what changed before it was deleted", action: action(plan.VerbDelete, ""),
+			name: "reads an object that changed before the delete", action: action(plan.VerbDelete, ""),
 			answers: []answer{status(409, metav1.StatusReasonConflict), found(nil)},
 			want:    []string{"DELETE " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "confirms that an object is gone", action: action(plan.VerbRead, ""), answers: []answer{status(404, metav1.StatusReasonNotFound)},
-			want: []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Absent, known: true,
+			name: "confirms by a read that an object does not exist", action: action(plan.VerbRead, ""),
+			answers: []answer{status(404, metav1.StatusReasonNotFound)},
+			want:    []string{"GET " + single}, verb: plan.VerbRead, presence: plan.Absent, known: true,
 		},
 		{
-			name: "says why a write failed", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride), answers: []answer{status(400, metav1.StatusReasonBadRequest)},
-			want: []string{"PATCH " + single}, verb: plan.VerbApply, failure: "BadRequest",
+			name: "returns the reason of a failed write", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
+			answers: []answer{status(400, metav1.StatusReasonBadRequest)},
+			want:    []string{"PATCH " + single}, verb: plan.VerbApply, failure: "BadRequest",
 		},
 		{
-			name: "reads what is another one of its name by now", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
+			name: "reads an object that has another UID", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
 			answers: []answer{invalidIn("metadata.uid"), found(nil)},
 			want:    []string{"PATCH " + single, "GET " + single}, verb: plan.VerbRead, presence: plan.Present,
 		},
 		{
-			name: "says what of a manifest is invalid", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
+			name: "fails for an invalid manifest", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
 			answers: []answer{invalidIn("metadata.uid", "data")},
 			want:    []string{"PATCH " + single}, verb: plan.VerbApply, failure: "Invalid",
 		},
 		{
-			name: "says why a read after a conflict failed", action: action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
+			name:    "returns the reason of a failed read after a conflict",
+			action:  action(plan.VerbApply, metav1alpha1.UpdateSSAOverride),
 			answers: []answer{status(409, metav1.StatusReasonConflict), status(403, metav1.StatusReasonForbidden)},
 			want:    []string{"PATCH " + single, "GET " + single}, verb: plan.VerbRead, failure: "Forbidden",
 		},
 		{
-			name: "fails what it does not know", action: plan.Action{Verb: "Dance"}, verb: "Dance", failure: "Error",
+			name: "fails for an unknown verb", action: plan.Action{Verb: "Dance"}, verb: "Dance", failure: "Error",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -357,10 +417,10 @@ func TestRun(t *testing.T) {
 			}
 			checkResult(t, got, c.verb, c.presence, c.failure)
 			if c.presence == plan.Absent && got.Observed.ResourceVersion != c.action.Preconditions.ResourceVersion {
-				t.Errorf("it is not told in which version it was known last: %q", got.Observed.ResourceVersion)
+				t.Errorf("the last known version is missing: %q", got.Observed.ResourceVersion)
 			}
 			if known := len(j.answers) == 1 && j.answers[0] != nil; len(j.answers) != 1 || known != c.known {
-				t.Errorf("the journal heard %v", j.answers)
+				t.Errorf("the tracker got %v", j.answers)
 			}
 		})
 	}
@@ -387,7 +447,16 @@ func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Pr
 func TestRunKeepsTheOrderOfResults(t *testing.T) {
 	server := &apiServer{answers: []answer{found(nil), found(nil)}}
 	e, _ := server.executor(t)
-	got := e.Run(t.Context(), nil, []plan.Action{{Verb: "Dance"}, action(plan.VerbRead, ""), {Verb: "Sing"}, action(plan.VerbApply, metav1alpha1.UpdateSSAMerge)})
+	got := e.Run(
+		t.Context(),
+		nil,
+		[]plan.Action{
+			{Verb: "Dance"},
+			action(plan.VerbRead, ""),
+			{Verb: "Sing"},
+			action(plan.VerbApply, metav1alpha1.UpdateSSAMerge),
+		},
+	)
 	var verbs []plan.Verb
 	for _, r := range got {
 		verbs = append(verbs, r.Verb)
@@ -427,7 +496,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestRunBeginsNothingOnceItIsStopped(t *testing.T) {
+func TestRunBeginsNoActionAfterItWasStopped(t *testing.T) {
 	server := &apiServer{}
 	e, j := server.executor(t)
 	stop := make(chan struct{})
@@ -435,11 +504,11 @@ func TestRunBeginsNothingOnceItIsStopped(t *testing.T) {
 	got := e.Run(t.Context(), stop, []plan.Action{action(plan.VerbApply, "")})[0]
 	checkResult(t, got, plan.VerbApply, "", "Error")
 	if len(server.requests) > 0 || len(j.answers) > 0 {
-		t.Errorf("got %v, and the journal was told of %v", server.verbs(), j.answers)
+		t.Errorf("got %v, and the tracker got %v", server.verbs(), j.answers)
 	}
 }
 
-// forgetful maps ConfigMaps to a version that is served no more, until it is told to forget.
+// forgetful maps ConfigMaps to a version that is not served any more, until it is reset.
 type forgetful struct{ meta.RESTMapper }
 
 func (f *forgetful) Reset() {
@@ -448,7 +517,7 @@ func (f *forgetful) Reset() {
 	f.RESTMapper = fresh
 }
 
-func TestVersionsThatAreServedNoMore(t *testing.T) {
+func TestAMapperWithAnUnservedVersionIsReset(t *testing.T) {
 	unknownPath := answer{404, "404 page not found"}
 	for _, c := range []struct {
 		name string
@@ -456,19 +525,27 @@ func TestVersionsThatAreServedNoMore(t *testing.T) {
 		then answer
 		want []string
 	}{
-		{"an object is read in the version that is left", plan.VerbRead, found(nil), []string{"GET /api/v0/%s", "GET /api/v1/%s"}},
-		{"an object is deleted in the version that is left", plan.VerbDelete, answer{200, metav1.Status{
+		{"an object is read in another version", plan.VerbRead, found(nil), []string{"GET /api/v0/%s", "GET /api/v1/%s"}},
+		{"an object is deleted in another version", plan.VerbDelete, answer{200, metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess,
 		}}, []string{"DELETE /api/v0/%s", "DELETE /api/v1/%s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			answers := []answer{unknownPath}
 			if c.verb == plan.VerbRead {
-				// A definition of the type is looked for, and found.
-				answers = append(answers, answer{200, map[string]any{"kind": "List", "apiVersion": "v1", "items": []any{map[string]any{
-					"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "x"},
-					"spec": map[string]any{"group": "", "names": map[string]any{"kind": "ConfigMap"}, "scope": "Namespaced"},
-				}}}})
+				// The Executor lists definitions and finds one of the type.
+				answers = append(
+					answers,
+					answer{200, map[string]any{"kind": "List", "apiVersion": "v1", "items": []any{map[string]any{
+						"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+						"metadata": map[string]any{"name": "x"},
+						"spec": map[string]any{
+							"group": "",
+							"names": map[string]any{"kind": "ConfigMap"},
+							"scope": "Namespaced",
+						},
+					}}}},
+				)
 				c.want = slices.Insert(c.want, 1, "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions")
 			}
 			server := &apiServer{answers: append(answers, c.then)}
@@ -492,7 +569,7 @@ func TestVersionsThatAreServedNoMore(t *testing.T) {
 	}
 }
 
-func TestUnserved(t *testing.T) {
+func TestReadsOfATypeThatIsNotServed(t *testing.T) {
 	const (
 		definitions = "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 		services    = "GET /apis/apiregistration.k8s.io/v1/apiservices"
@@ -513,7 +590,12 @@ func TestUnserved(t *testing.T) {
 	definition := func(group, kind string) map[string]any { return scoped(group, kind, "Namespaced") }
 	service := func(group string, spec map[string]any) map[string]any {
 		spec["group"] = group
-		return map[string]any{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "x"}, "spec": spec}
+		return map[string]any{
+			"apiVersion": "apiregistration.k8s.io/v1",
+			"kind":       "APIService",
+			"metadata":   map[string]any{"name": "x"},
+			"spec":       spec,
+		}
 	}
 	for _, c := range []struct {
 		name     string
@@ -523,31 +605,31 @@ func TestUnserved(t *testing.T) {
 		failure  plan.WaitReason
 	}{
 		{
-			"an object is gone where nothing defines its type",
+			"confirm the end of an object if nothing defines its type",
 			[]answer{list(definition("example.com", "Other")), list(service("example.com", map[string]any{}))},
 			[]string{definitions, services},
 			plan.Absent, "",
 		},
 		{
-			"an object is gone where its type was defined anew with another scope",
+			"confirm the end of an object if its type was defined again with another scope",
 			[]answer{list(scoped("example.com", "Widget", "Cluster")), list()},
 			[]string{definitions, services},
 			plan.Absent, "",
 		},
 		{
-			"not where a definition is there, but not established",
+			"fail if a definition exists and is not established",
 			[]answer{list(definition("example.com", "Widget"))},
 			[]string{definitions},
 			"", plan.WaitNotServed,
 		},
 		{
-			"not where an aggregated API is down",
+			"fail if an aggregated API does not answer",
 			[]answer{list(), list(service("example.com", map[string]any{"service": map[string]any{"name": "s"}}))},
 			[]string{definitions, services},
 			"", plan.WaitNotServed,
 		},
 		{
-			"not where the definitions cannot be listed",
+			"fail if definitions cannot be listed",
 			[]answer{status(403, metav1.StatusReasonForbidden)},
 			[]string{definitions},
 			"", "Forbidden",
@@ -556,7 +638,12 @@ func TestUnserved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: c.answers}
 			e, _ := server.executor(t)
-			a := plan.Action{Verb: plan.VerbRead, Key: manifests.Key{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "w"}, Version: "v1", Preconditions: plan.Preconditions{UID: "u1"}}
+			a := plan.Action{
+				Verb:          plan.VerbRead,
+				Key:           manifests.Key{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "w"},
+				Version:       "v1",
+				Preconditions: plan.Preconditions{UID: "u1"},
+			}
 			got := e.Run(t.Context(), nil, []plan.Action{a})[0]
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Error(diff)

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// writeTime is how long a write takes in these tests, in the time of the bubble.
+// writeTime is the duration of a write, in the time of the synctest bubble.
 const writeTime = 10 * time.Millisecond
 
-// writers measures runs that write through the same turns.
+// writers measures runs that share a limiter.
 type writers struct {
 	limiter *limiter
 
-	mu          sync.Mutex
-	under, peak int
+	mu             sync.Mutex
+	inFlight, peak int
 }
 
-// enter counts writes under way.
+// enter counts writes in flight.
 func (w *writers) enter(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.under += n
-	w.peak = max(w.peak, w.under)
+	w.inFlight += n
+	w.peak = max(w.peak, w.inFlight)
 }
 
-// run makes n writes as one run does, and tells whether it made all of them.
+// run makes n writes in one run, and returns how many were made.
 func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length func() time.Duration) (made int) {
 	c := w.limiter.newShare()
 	var wg sync.WaitGroup
@@ -52,8 +52,8 @@ func (w *writers) run(ctx context.Context, stop <-chan struct{}, n int, length f
 
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
-// growing returns lengths of which each is a bit longer than the one before it, so that no two writes of a run end at the same moment: of
-// those that do, chance says who takes the slots.
+// growing returns durations of which each is a bit longer than the one before it, so that no two writes of a run end at
+// the same moment: the order of their slots would be random.
 func growing(d time.Duration) func() time.Duration {
 	return func() time.Duration {
 		d += time.Microsecond
@@ -61,17 +61,23 @@ func growing(d time.Duration) func() time.Duration {
 	}
 }
 
-// upTo returns lengths that the seed determines; it is for one run, which asks for one after the other.
+// upTo returns random durations by a seed, for one run.
 func upTo(d time.Duration, seed uint64) func() time.Duration {
 	random := rand.New(rand.NewPCG(seed, 0))
 	return func() time.Duration { return time.Duration(random.Int64N(int64(d))) + 1 }
 }
 
-// expectIdle checks that all slots are free again, and nobody waits.
+// expectIdle checks that all slots are free and no run waits.
 func (w *writers) expectIdle(t *testing.T, bound int) {
 	t.Helper()
-	if w.limiter.free != bound || len(w.limiter.waiting) > 0 || w.under != 0 {
-		t.Errorf("%d slots are free of %d, %d runs wait, %d writes are under way", w.limiter.free, bound, len(w.limiter.waiting), w.under)
+	if w.limiter.free != bound || len(w.limiter.waiting) > 0 || w.inFlight != 0 {
+		t.Errorf(
+			"%d slots are free of %d, %d runs wait, %d writes are in flight",
+			w.limiter.free,
+			bound,
+			len(w.limiter.waiting),
+			w.inFlight,
+		)
 	}
 }
 
@@ -81,7 +87,7 @@ func TestASingleRunHasAllSlots(t *testing.T) {
 		begin := time.Now()
 		w.run(t.Context(), nil, 1600, always(writeTime))
 		if took := time.Since(begin); took != 100*writeTime || w.peak != 16 {
-			t.Errorf("it took %s with %d slots at the most, want %s with 16", took, w.peak, 100*writeTime)
+			t.Errorf("the run took %s with at most %d slots, want %s with 16", took, w.peak, 100*writeTime)
 		}
 		w.expectIdle(t, 16)
 	})
@@ -115,7 +121,7 @@ func TestRunsShareTheSlotsEqually(t *testing.T) {
 	}
 }
 
-func TestANewcomerGetsItsFirstSlotWithTheNextThatIsFree(t *testing.T) {
+func TestANewRunGetsTheNextFreeSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writers{limiter: newLimiter(6)}
 		released := make(chan struct{})
@@ -132,7 +138,7 @@ func TestANewcomerGetsItsFirstSlotWithTheNextThatIsFree(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		// The first took all there were; each of the others gets one.
+		// The first run has all slots. Each of the others gets one.
 		released <- struct{}{}
 		released <- struct{}{}
 		synctest.Wait()
@@ -145,12 +151,12 @@ func TestANewcomerGetsItsFirstSlotWithTheNextThatIsFree(t *testing.T) {
 		})
 		synctest.Wait()
 		if got {
-			t.Error("it got a slot although none was free")
+			t.Error("the new run got a slot although none was free")
 		}
 		released <- struct{}{}
 		synctest.Wait()
 		if !got {
-			t.Error("another run was served before it")
+			t.Error("another run was served first")
 		}
 		close(released)
 		wg.Wait()
@@ -158,7 +164,7 @@ func TestANewcomerGetsItsFirstSlotWithTheNextThatIsFree(t *testing.T) {
 	})
 }
 
-func TestASmallRunIsDoneInItsShareOfTime(t *testing.T) {
+func TestASmallRunIsNotDelayedByALargeOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writers{limiter: newLimiter(16)}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -167,9 +173,9 @@ func TestASmallRunIsDoneInItsShareOfTime(t *testing.T) {
 		time.Sleep(5*writeTime + writeTime/2)
 		begin := time.Now()
 		w.run(t.Context(), nil, 20, growing(writeTime))
-		// Alone it would take two writes' time.
+		// Without the other run it would take the time of two writes.
 		if took := time.Since(begin); took > 4*writeTime {
-			t.Errorf("20 writes took %s beside 10,000 others, want %s at the most", took, 4*writeTime)
+			t.Errorf("20 writes took %s beside 10,000 others, want at most %s", took, 4*writeTime)
 		}
 		cancel()
 		<-done
@@ -177,7 +183,7 @@ func TestASmallRunIsDoneInItsShareOfTime(t *testing.T) {
 	})
 }
 
-func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
+func TestSlotsAreNotLost(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
@@ -187,7 +193,14 @@ func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
 			for range 1 + random.IntN(30) {
 				ctx, cancel := context.WithCancel(t.Context())
 				stop := make(chan struct{})
-				begin, n, lengths := time.Duration(random.IntN(20))*writeTime/7, random.IntN(200), upTo(writeTime, random.Uint64())
+				begin, n, lengths := time.Duration(
+					random.IntN(20),
+				)*writeTime/7, random.IntN(
+					200,
+				), upTo(
+					writeTime,
+					random.Uint64(),
+				)
 				switch random.IntN(3) {
 				case 0:
 					time.AfterFunc(time.Duration(random.IntN(50))*writeTime/7, cancel)
@@ -199,20 +212,20 @@ func TestNeitherSlotsNorTurnsAreLost(t *testing.T) {
 					time.Sleep(begin)
 					made := w.run(ctx, stop, n, lengths)
 					if made < n && ended(ctx, stop) == nil {
-						t.Errorf("seed %d: a run made %d of %d writes, and nobody ended it", seed, made, n)
+						t.Errorf("seed %d: a run made %d of %d writes and was not ended", seed, made, n)
 					}
 				})
 			}
 			wg.Wait()
 			if w.peak > bound {
-				t.Errorf("seed %d: %d writes were under way, the bound is %d", seed, w.peak, bound)
+				t.Errorf("seed %d: %d writes were in flight, the limit is %d", seed, w.peak, bound)
 			}
 			w.expectIdle(t, bound)
 		})
 	}
 }
 
-func TestWhoWaitsLeavesAtOnce(t *testing.T) {
+func TestAWaitingRunEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := newLimiter(1)
 		holder := limiter.newShare()
@@ -224,32 +237,34 @@ func TestWhoWaitsLeavesAtOnce(t *testing.T) {
 		time.AfterFunc(writeTime, cancel)
 		time.AfterFunc(2*writeTime, func() { close(stop) })
 		begin := time.Now()
-		if err := limiter.newShare().acquire(ctx, nil); !errors.Is(err, context.Canceled) || time.Since(begin) != writeTime {
+		if err := limiter.newShare().acquire(ctx, nil); !errors.Is(err, context.Canceled) ||
+			time.Since(begin) != writeTime {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
-		if err := limiter.newShare().acquire(t.Context(), stop); !errors.Is(err, errStopped) || time.Since(begin) != 2*writeTime {
+		if err := limiter.newShare().acquire(t.Context(), stop); !errors.Is(err, errStopped) ||
+			time.Since(begin) != 2*writeTime {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 		holder.release()
 		if limiter.free != 1 {
-			t.Error("the slot is lost")
+			t.Error("the slot was not released")
 		}
 	})
 }
 
-func TestNothingBeginsOnceARunIsEnded(t *testing.T) {
+func TestAnEndedRunGetsNoSlot(t *testing.T) {
 	limiter := newLimiter(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	stop := make(chan struct{})
 	close(stop)
 	if limiter.newShare().acquire(ctx, nil) == nil || limiter.newShare().acquire(t.Context(), stop) == nil {
-		t.Error("a slot was free, and it was taken")
+		t.Error("an ended run took a free slot")
 	}
 }
 
-// BenchmarkTurns is the cost of a slot where several runs want more than there are.
-func BenchmarkTurns(b *testing.B) {
+// BenchmarkLimiter measures the cost of a slot while several runs wait.
+func BenchmarkLimiter(b *testing.B) {
 	limiter := newLimiter(16)
 	var wg sync.WaitGroup
 	for range 8 {

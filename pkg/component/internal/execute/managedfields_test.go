@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// managed makes an entry of managed fields.
+// managed returns an entry of managed fields.
 func managed(t *testing.T, manager, operation, fields string) metav1.ManagedFieldsEntry {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(fields))
@@ -23,11 +23,12 @@ func managed(t *testing.T, manager, operation, fields string) metav1.ManagedFiel
 	f := &metav1.FieldsV1{}
 	f.SetRawBytes(data)
 	return metav1.ManagedFieldsEntry{
-		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f,
+		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: f,
 	}
 }
 
-func TestHandOver(t *testing.T) {
+func TestFieldsAreHandedOverToOneApplyEntry(t *testing.T) {
 	const ours = reconciler + "/Apply"
 	for _, c := range []struct {
 		name     string
@@ -36,55 +37,61 @@ func TestHandOver(t *testing.T) {
 		want     map[string]string
 	}{
 		{
-			name:    "what an earlier policy left under regular updates is listed under Apply",
+			name:    "fields of an earlier regular update are listed under Apply",
 			entries: []metav1.ManagedFieldsEntry{managed(t, reconciler, "Update", `{f:data: {f:a: {}, f:old: {}}}`)},
 			want:    map[string]string{ours: `{f:data: {f:a: {}, f:old: {}}}`},
 		},
 		{
-			name: "both entries of ours become one",
+			name: "our two entries become one",
 			entries: []metav1.ManagedFieldsEntry{
-				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`), managed(t, reconciler, "Update", `{f:data: {.: {}, f:old: {}}}`),
+				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`),
+				managed(t, reconciler, "Update", `{f:data: {.: {}, f:old: {}}}`),
 			},
 			want: map[string]string{ours: `{f:data: {.: {}, f:a: {}, f:old: {}}}`},
 		},
 		{
-			name: "all that a predecessor has is taken over", takeOver: true,
+			name: "a takeover takes all fields of a predecessor", takeOver: true,
 			entries: []metav1.ManagedFieldsEntry{
-				managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}, f:left: {}}}`), managed(t, "somebody", "Update", `{f:data: {f:b: {}}}`),
+				managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}, f:left: {}}}`),
+				managed(t, "somebody", "Update", `{f:data: {f:b: {}}}`),
 			},
 			want: map[string]string{ours: `{f:data: {.: {}, f:a: {}, f:left: {}}}`, "somebody/Update": `{f:data: {f:b: {}}}`},
 		},
 		{
-			name: "what a predecessor applied server-side, too", takeOver: true,
+			name: "a takeover takes the fields that a predecessor applied server-side", takeOver: true,
 			entries: []metav1.ManagedFieldsEntry{managed(t, "kubectl", "Apply", `{f:data: {f:left: {}}}`)},
 			want:    map[string]string{ours: `{f:data: {f:left: {}}}`},
 		},
 		{
-			name:    "without a take-over a predecessor keeps what we do not set",
-			entries: []metav1.ManagedFieldsEntry{managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}, f:left: {}}}`)},
-			want:    map[string]string{"kubectl-create/Update": `{f:data: {f:left: {}}}`},
+			name: "without a takeover a predecessor keeps the fields that we do not set",
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}, f:left: {}}}`),
+			},
+			want: map[string]string{"kubectl-create/Update": `{f:data: {f:left: {}}}`},
 		},
 		{
-			name: "without a take-over a predecessor loses what we set before, too",
+			name: "without a takeover a predecessor loses the fields that we set before",
 			entries: []metav1.ManagedFieldsEntry{
-				managed(t, reconciler, "Apply", `{f:data: {f:old: {}}}`), managed(t, "kubectl-create", "Update", `{f:data: {f:old: {}, f:left: {}}}`),
+				managed(t, reconciler, "Apply", `{f:data: {f:old: {}}}`),
+				managed(t, "kubectl-create", "Update", `{f:data: {f:old: {}, f:left: {}}}`),
 			},
 			want: map[string]string{ours: `{f:data: {f:old: {}}}`, "kubectl-create/Update": `{f:data: {f:left: {}}}`},
 		},
 		{
-			name:    "an entry that has nothing left goes",
+			name:    "an empty entry is dropped",
 			entries: []metav1.ManagedFieldsEntry{managed(t, "kubectl-create", "Update", `{f:data: {.: {}, f:a: {}}}`)},
 			want:    map[string]string{},
 		},
 		{
-			name: "what nobody manages is forgotten",
+			name: "the entry of fields without a manager is dropped",
 			entries: []metav1.ManagedFieldsEntry{
-				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`), managed(t, "before-first-apply", "Update", `{f:data: {f:a: {}, f:b: {}}}`),
+				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`),
+				managed(t, "before-first-apply", "Update", `{f:data: {f:a: {}, f:b: {}}}`),
 			},
 			want: map[string]string{ours: `{f:data: {f:a: {}}}`},
 		},
 		{
-			name: "an autoscaler keeps what it set by a subresource", takeOver: true,
+			name: "the entry of a subresource stays", takeOver: true,
 			entries: []metav1.ManagedFieldsEntry{func() metav1.ManagedFieldsEntry {
 				e := managed(t, "kubectl", "Update", `{f:spec: {f:replicas: {}}}`)
 				e.Subresource = "scale"
@@ -94,8 +101,14 @@ func TestHandOver(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			manifest := &unstructured.Unstructured{Object: parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: x}}`)}
-			a := plan.Action{Object: &manifests.Object{Body: manifest}, Predecessors: plan.Predecessors, TakeOver: c.takeOver}
+			manifest := &unstructured.Unstructured{
+				Object: parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: x}}`),
+			}
+			a := plan.Action{
+				Object:       &manifests.Object{Body: manifest},
+				Predecessors: plan.Predecessors,
+				TakeOver:     c.takeOver,
+			}
 			got, err := handOverFields(a, reconciler)(c.entries)
 			if err != nil {
 				t.Fatal(err)
@@ -119,11 +132,15 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-func TestConvert(t *testing.T) {
+func TestEntriesAreConvertedToAVersion(t *testing.T) {
 	entry := func(apiVersion string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: "m", APIVersion: apiVersion}
 	}
-	before := []metav1.ManagedFieldsEntry{entry("example.com/v1alpha1"), entry("example.com/v1"), entry("other.example.com/v1")}
+	before := []metav1.ManagedFieldsEntry{
+		entry("example.com/v1alpha1"),
+		entry("example.com/v1"),
+		entry("other.example.com/v1"),
+	}
 	got, err := convertVersions("example.com/v1")(before)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 const reconciler = "shop.example.com"
 
-// parse reads YAML as manifests are read: whole numbers are int64.
+// parse reads YAML like manifests: whole numbers are int64.
 func parse(t *testing.T, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -30,7 +30,7 @@ func parse(t *testing.T, text string) map[string]any {
 	return content
 }
 
-// liveObject makes an object with our Update entry and one of somebody else.
+// liveObject returns an object with an Update entry of ours and one of another manager.
 func liveObject(t *testing.T, text, ours, theirs string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{Object: parse(t, text)}
@@ -46,14 +46,15 @@ func liveObject(t *testing.T, text, ours, theirs string) *unstructured.Unstructu
 		f := &metav1.FieldsV1{}
 		f.SetRawBytes(data)
 		entries = append(entries, metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: f,
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+			FieldsV1: f,
 		})
 	}
 	o.SetManagedFields(entries)
 	return o
 }
 
-// withoutEntries drops the managed fields, in which rows are not interested.
+// withoutEntries removes the managed fields.
 func withoutEntries(content map[string]any) map[string]any {
 	o := (&unstructured.Unstructured{Object: content}).DeepCopy()
 	o.SetManagedFields(nil)
@@ -63,20 +64,21 @@ func withoutEntries(content map[string]any) map[string]any {
 	return o.Object
 }
 
-func TestMerge(t *testing.T) {
+func TestMergeOfAManifest(t *testing.T) {
 	for _, c := range []struct {
 		name                         string
 		live, ours, theirs, manifest string
 		want                         string
 	}{
 		{
-			name: "sets what the manifest says",
+			name: "sets the values of the manifest",
 			live: `{spec: {replicas: 1}}`, ours: `{f:spec: {f:replicas: {}}}`,
 			manifest: `{spec: {replicas: 2}}`, want: `{spec: {replicas: 2}}`,
 		},
 		{
-			name: "keeps what the server set",
-			live: `{metadata: {uid: u, resourceVersion: "7"}, spec: {clusterIP: 10.0.0.1, type: ClusterIP}, status: {x: 1}}`, ours: `{f:spec: {f:type: {}}}`,
+			name:     "keeps the values of the API server",
+			live:     `{metadata: {uid: u, resourceVersion: "7"}, spec: {clusterIP: 10.0.0.1, type: ClusterIP}, status: {x: 1}}`,
+			ours:     `{f:spec: {f:type: {}}}`,
 			manifest: `{spec: {type: ClusterIP}}`,
 			want:     `{metadata: {uid: u, resourceVersion: "7"}, spec: {clusterIP: 10.0.0.1, type: ClusterIP}, status: {x: 1}}`,
 		},
@@ -93,25 +95,28 @@ func TestMerge(t *testing.T) {
 			manifest: `{spec: {paused: true}}`, want: `{spec: {replicas: 5, paused: true}}`,
 		},
 		{
-			name: "takes out what we own and the manifest dropped",
+			name: "removes our values that the manifest dropped",
 			live: `{data: {a: x, b: y, c: z}}`, ours: `{f:data: {.: {}, f:a: {}, f:b: {}}}`, theirs: `{f:data: {f:c: {}}}`,
 			manifest: `{data: {a: x}}`, want: `{data: {a: x, c: z}}`,
 		},
 		{
-			name: "takes out a map with all that is in it",
+			name: "removes a map with its fields",
 			live: `{data: {a: x}}`, ours: `{f:data: {.: {}, f:a: {}}}`, manifest: `{}`, want: `{}`,
 		},
 		{
-			name: "keeps of a dropped map what others own",
-			live: `{data: {a: x, b: y}}`, ours: `{f:data: {.: {}, f:a: {}}}`, theirs: `{f:data: {f:b: {}}}`, manifest: `{}`, want: `{data: {b: y}}`,
+			name: "keeps the fields of others in a dropped map",
+			live: `{data: {a: x, b: y}}`, ours: `{f:data: {.: {}, f:a: {}}}`, theirs: `{f:data: {f:b: {}}}`, manifest: `{}`,
+			want: `{data: {b: y}}`,
 		},
 		{
-			name: "takes out what the manifest sets to null",
-			live: `{spec: {replicas: 2}}`, ours: `{f:spec: {f:replicas: {}}}`, manifest: `{spec: {replicas: null}}`, want: `{spec: {}}`,
+			name: "removes a value of ours that the manifest sets to null",
+			live: `{spec: {replicas: 2}}`, ours: `{f:spec: {f:replicas: {}}}`, manifest: `{spec: {replicas: null}}`,
+			want: `{spec: {}}`,
 		},
 		{
-			name: "keeps what somebody else owns and the manifest sets to null",
-			live: `{spec: {replicas: 2}}`, theirs: `{f:spec: {f:replicas: {}}}`, manifest: `{spec: {replicas: null}}`, want: `{spec: {replicas: 2}}`,
+			name: "keeps a value of another manager that the manifest sets to null",
+			live: `{spec: {replicas: 2}}`, theirs: `{f:spec: {f:replicas: {}}}`, manifest: `{spec: {replicas: null}}`,
+			want: `{spec: {replicas: 2}}`,
 		},
 		{
 			name: "keeps the finalizers of others",
@@ -119,73 +124,83 @@ func TestMerge(t *testing.T) {
 			manifest: `{metadata: {labels: {a: b}}}`, want: `{metadata: {finalizers: [theirs/x], labels: {a: b}}}`,
 		},
 		{
-			name: "keeps the finalizers of others beside ours, whoever is recorded to own them",
-			live: `{metadata: {finalizers: [theirs/x]}}`, manifest: `{metadata: {finalizers: [ours/y]}}`, want: `{metadata: {finalizers: [ours/y, theirs/x]}}`,
+			name: "keeps the finalizers of others beside ours, without an entry for them",
+			live: `{metadata: {finalizers: [theirs/x]}}`, manifest: `{metadata: {finalizers: [ours/y]}}`,
+			want: `{metadata: {finalizers: [ours/y, theirs/x]}}`,
 		},
 		{
-			name: "takes out a finalizer of ours that the manifest dropped",
-			live: `{metadata: {finalizers: [ours/y, theirs/x]}}`, ours: `{f:metadata: {f:finalizers: {.: {}, 'v:"ours/y"': {}}}}`,
+			name:   "removes a finalizer of ours that the manifest dropped",
+			live:   `{metadata: {finalizers: [ours/y, theirs/x]}}`,
+			ours:   `{f:metadata: {f:finalizers: {.: {}, 'v:"ours/y"': {}}}}`,
 			theirs: `{f:metadata: {f:finalizers: {'v:"theirs/x"': {}}}}`, manifest: `{metadata: {labels: {a: b}}}`,
 			want: `{metadata: {finalizers: [theirs/x], labels: {a: b}}}`,
 		},
 		{
-			name: "replaces a selector, which is owned as a whole",
+			name: "replaces a selector, which is one field",
 			live: `{spec: {selector: {app: web, tier: front}}}`, ours: `{f:spec: {f:selector: {}}}`,
 			manifest: `{spec: {selector: {app: web}}}`, want: `{spec: {selector: {app: web}}}`,
 		},
 		{
-			name: "replaces a selector that somebody else set, too",
+			name: "replaces a selector of another manager",
 			live: `{spec: {selector: {tier: front}}}`, theirs: `{f:spec: {f:selector: {}}}`,
 			manifest: `{spec: {selector: {app: web}}}`, want: `{spec: {selector: {app: web}}}`,
 		},
 		{
-			name: "merges a map that we set empty before, and others filled",
-			live: `{metadata: {labels: {theirs: x}}}`, ours: `{f:metadata: {f:labels: {}}}`, theirs: `{f:metadata: {f:labels: {f:theirs: {}}}}`,
+			name: "merges a map that we set empty and others filled",
+			live: `{metadata: {labels: {theirs: x}}}`, ours: `{f:metadata: {f:labels: {}}}`,
+			theirs:   `{f:metadata: {f:labels: {f:theirs: {}}}}`,
 			manifest: `{metadata: {labels: {ours: y}}}`, want: `{metadata: {labels: {theirs: x, ours: y}}}`,
 		},
 		{
-			name: "replaces a list without identity",
-			live: `{spec: {args: [a, b]}}`, ours: `{f:spec: {f:args: {}}}`, manifest: `{spec: {args: [c]}}`, want: `{spec: {args: [c]}}`,
+			name: "replaces a list whose items have no identity",
+			live: `{spec: {args: [a, b]}}`, ours: `{f:spec: {f:args: {}}}`, manifest: `{spec: {args: [c]}}`,
+			want: `{spec: {args: [c]}}`,
 		},
 		{
-			name:     "keeps an injected container, and its place",
-			live:     `{spec: {containers: [{name: proxy, image: p}, {name: app, image: a, tty: true}, {name: old, image: o}]}}`,
-			ours:     `{f:spec: {f:containers: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}}, 'k:{"name":"old"}': {.: {}, f:name: {}, f:image: {}}}}}`,
-			theirs:   `{f:spec: {f:containers: {'k:{"name":"proxy"}': {.: {}, f:name: {}, f:image: {}}, 'k:{"name":"app"}': {f:tty: {}}}}}`,
+			name: "keeps an injected container and its position",
+			live: `{spec: {containers: [{name: proxy, image: p}, {name: app, image: a, tty: true}, {name: old, image: o}]}}`,
+			ours: `{f:spec: {f:containers: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}}, ` +
+				`'k:{"name":"old"}': {.: {}, f:name: {}, f:image: {}}}}}`,
+			theirs: `{f:spec: {f:containers: {'k:{"name":"proxy"}': {.: {}, f:name: {}, f:image: {}}, ` +
+				`'k:{"name":"app"}': {f:tty: {}}}}}`,
 			manifest: `{spec: {containers: [{name: app, image: b}, {name: new, image: n}]}}`,
 			want:     `{spec: {containers: [{name: proxy, image: p}, {name: app, image: b, tty: true}, {name: new, image: n}]}}`,
 		},
 		{
-			name:     "follows the order of the manifest",
-			live:     `{spec: {containers: [{name: a, image: a}, {name: b, image: b}]}}`,
-			ours:     `{f:spec: {f:containers: {'k:{"name":"a"}': {.: {}, f:name: {}, f:image: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:image: {}}}}}`,
+			name: "follows the order of the manifest",
+			live: `{spec: {containers: [{name: a, image: a}, {name: b, image: b}]}}`,
+			ours: `{f:spec: {f:containers: {'k:{"name":"a"}': {.: {}, f:name: {}, f:image: {}}, ` +
+				`'k:{"name":"b"}': {.: {}, f:name: {}, f:image: {}}}}}`,
 			manifest: `{spec: {containers: [{name: b, image: b}, {name: a, image: a}]}}`,
 			want:     `{spec: {containers: [{name: b, image: b}, {name: a, image: a}]}}`,
 		},
 		{
-			name:     "keeps a container of others in an object that is adopted",
-			live:     `{spec: {containers: [{name: app, image: a}, {name: proxy, image: p}]}}`,
-			theirs:   `{f:spec: {f:containers: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}}, 'k:{"name":"proxy"}': {.: {}, f:name: {}, f:image: {}}}}}`,
+			name: "keeps a container of others in an object that is adopted",
+			live: `{spec: {containers: [{name: app, image: a}, {name: proxy, image: p}]}}`,
+			theirs: `{f:spec: {f:containers: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}}, ` +
+				`'k:{"name":"proxy"}': {.: {}, f:name: {}, f:image: {}}}}}`,
 			manifest: `{spec: {containers: [{name: app, image: b}]}}`,
 			want:     `{spec: {containers: [{name: app, image: b}, {name: proxy, image: p}]}}`,
 		},
 		{
-			name:     "takes out a field of a container that the manifest dropped",
+			name:     "removes a field of a container that the manifest dropped",
 			live:     `{spec: {containers: [{name: app, image: a, workingDir: /x}]}}`,
 			ours:     `{f:spec: {f:containers: {'k:{"name":"app"}': {.: {}, f:name: {}, f:image: {}, f:workingDir: {}}}}}`,
 			manifest: `{spec: {containers: [{name: app, image: a}]}}`,
 			want:     `{spec: {containers: [{name: app, image: a}]}}`,
 		},
 		{
-			name: "takes out all items of ours where the manifest dropped the list",
-			live: `{spec: {tolerations: [{key: a}, {key: b}]}}`,
-			ours: `{f:spec: {f:tolerations: {'k:{"key":"a"}': {.: {}, f:key: {}}}}}`, theirs: `{f:spec: {f:tolerations: {'k:{"key":"b"}': {.: {}, f:key: {}}}}}`,
+			name:     "removes our items of a list that the manifest dropped",
+			live:     `{spec: {tolerations: [{key: a}, {key: b}]}}`,
+			ours:     `{f:spec: {f:tolerations: {'k:{"key":"a"}': {.: {}, f:key: {}}}}}`,
+			theirs:   `{f:spec: {f:tolerations: {'k:{"key":"b"}': {.: {}, f:key: {}}}}}`,
 			manifest: `{spec: {x: 1}}`, want: `{spec: {x: 1, tolerations: [{key: b}]}}`,
 		},
 		{
-			name:     "adds TCP beside UDP",
-			live:     `{spec: {ports: [{name: dns, port: 53, protocol: UDP, nodePort: 30053}]}}`,
-			ours:     `{f:spec: {f:ports: {.: {}, 'k:{"port":53,"protocol":"UDP"}': {.: {}, f:name: {}, f:port: {}, f:protocol: {}}}}}`,
+			name: "adds TCP beside UDP",
+			live: `{spec: {ports: [{name: dns, port: 53, protocol: UDP, nodePort: 30053}]}}`,
+			ours: `{f:spec: {f:ports: {.: {}, ` +
+				`'k:{"port":53,"protocol":"UDP"}': {.: {}, f:name: {}, f:port: {}, f:protocol: {}}}}}`,
 			manifest: `{spec: {ports: [{name: dns-tcp, port: 53}, {name: dns, port: 53, protocol: UDP}]}}`,
 			want:     `{spec: {ports: [{name: dns-tcp, port: 53}, {name: dns, port: 53, protocol: UDP, nodePort: 30053}]}}`,
 		},
@@ -216,14 +231,15 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestClaim(t *testing.T) {
+func TestUpdatesAreRecordedInOneEntry(t *testing.T) {
 	manifest := &unstructured.Unstructured{Object: parse(t, `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: a, labels: {x: y}}
 data: {a: x, fresh: z}
 `)}
-	updated := liveObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {x: y}}, data: {a: x, b: y, fresh: z}}`,
+	updated := liveObject(t,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {x: y}}, data: {a: x, b: y, fresh: z}}`,
 		`{f:data: {.: {}, f:old: {}}}`, `{f:metadata: {f:labels: {.: {}, f:x: {}}}, f:data: {f:a: {}, f:b: {}}}`)
 	applied := *updated.GetManagedFields()[0].DeepCopy()
 	applied.Manager, applied.Operation = reconciler, metav1.ManagedFieldsOperationApply
@@ -240,15 +256,15 @@ data: {a: x, fresh: z}
 		t.Fatal(err)
 	}
 	entries := updated.GetManagedFields()
-	t.Run("one entry of ours covers what the manifest sets, as far as it is known", func(t *testing.T) {
+	t.Run("our entry covers the fields of the manifest that any entry has", func(t *testing.T) {
 		want := parse(t, `{f:metadata: {f:labels: {.: {}, f:x: {}}}, f:data: {.: {}, f:a: {}}}`)
 		if diff := cmp.Diff(want, inspect.Entry(entries, reconciler, metav1.ManagedFieldsOperationUpdate)); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("an entry of ours by server-side apply goes", func(t *testing.T) {
+	t.Run("our entry by server-side apply is dropped", func(t *testing.T) {
 		if inspect.Entry(entries, reconciler, metav1.ManagedFieldsOperationApply) != nil {
-			t.Error("it is still there")
+			t.Error("the entry still exists")
 		}
 	})
 	t.Run("the entries of others stay", func(t *testing.T) {
@@ -256,8 +272,9 @@ data: {a: x, fresh: z}
 			t.Error(diff)
 		}
 	})
-	t.Run("a predecessor keeps what the manifest does not name", func(t *testing.T) {
-		if diff := cmp.Diff(parse(t, `{f:data: {f:b: {}}}`), inspect.Entry(entries, "kubectl-create", metav1.ManagedFieldsOperationUpdate)); diff != "" {
+	t.Run("a predecessor keeps the fields that the manifest does not have", func(t *testing.T) {
+		theirs := inspect.Entry(entries, "kubectl-create", metav1.ManagedFieldsOperationUpdate)
+		if diff := cmp.Diff(parse(t, `{f:data: {f:b: {}}}`), theirs); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -267,7 +284,7 @@ data: {a: x, fresh: z}
 			found = found || e.Subresource == "status"
 		}
 		if !found {
-			t.Error("it is gone")
+			t.Error("the entry is missing")
 		}
 	})
 }

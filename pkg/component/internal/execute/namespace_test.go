@@ -14,9 +14,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-func TestCreateNamespace(t *testing.T) {
+func TestCreateNamespaceSendsOnePOST(t *testing.T) {
 	created := answer{http.StatusCreated, map[string]any{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop", "uid": "u1", "resourceVersion": "7"},
+		"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{"name": "shop", "uid": "u1", "resourceVersion": "7"},
 	}}
 	for _, c := range []struct {
 		name     string
@@ -25,9 +26,12 @@ func TestCreateNamespace(t *testing.T) {
 		presence plan.Presence
 		failure  plan.WaitReason
 	}{
-		{"creates it without a mark", created, plan.VerbCreateNamespace, plan.Present, ""},
-		{"is content where somebody was faster, and asks for no more", status(409, metav1.StatusReasonAlreadyExists), plan.VerbRead, "", ""},
-		{"says why it failed", status(403, metav1.StatusReasonForbidden), plan.VerbCreateNamespace, "", "Forbidden"},
+		{"creates the namespace without label and annotations", created, plan.VerbCreateNamespace, plan.Present, ""},
+		{"accepts an existing namespace", status(409, metav1.StatusReasonAlreadyExists), plan.VerbRead, "", ""},
+		{
+			"returns the reason of a failure", status(403, metav1.StatusReasonForbidden), plan.VerbCreateNamespace, "",
+			"Forbidden",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: []answer{c.answer}}
@@ -50,7 +54,7 @@ func TestCreateNamespace(t *testing.T) {
 	}
 }
 
-func TestPhasesInNamespacesThatGo(t *testing.T) {
+func TestForbiddenRequestsInDeletionPhases(t *testing.T) {
 	const ask = "GET /api/v1/namespaces/shop"
 	forbidden, missing := status(403, metav1.StatusReasonForbidden), status(404, metav1.StatusReasonNotFound)
 	namespace := func(deleted any) answer {
@@ -69,43 +73,44 @@ func TestPhasesInNamespacesThatGo(t *testing.T) {
 		want     []string
 	}{
 		{
-			"what may not be created in one that is being deleted is to blame on that", plan.VerbCreate, manifests.PhasePostDelete,
+			"a forbidden create in a terminating namespace fails because of the namespace", plan.VerbCreate,
+			manifests.PhasePostDelete,
 			[]answer{forbidden, terminating},
 			"", plan.WaitNamespaceTerminating,
 			[]string{"POST " + collection, ask},
 		},
 		{
-			"what may not be created in another waits for the right", plan.VerbCreate, manifests.PhasePostDelete,
+			"a forbidden create in another namespace fails because of the right", plan.VerbCreate, manifests.PhasePostDelete,
 			[]answer{forbidden, namespace(nil)},
 			"", "Forbidden",
 			[]string{"POST " + collection, ask},
 		},
 		{
-			"what may not be created in one that is gone waits for both", plan.VerbCreate, manifests.PhasePreDelete,
+			"a forbidden create in a missing namespace fails because of the right", plan.VerbCreate, manifests.PhasePreDelete,
 			[]answer{forbidden, missing},
 			"", "Forbidden",
 			[]string{"POST " + collection, ask},
 		},
 		{
-			"a dependent that may not be created costs no request besides", plan.VerbCreate, manifests.PhaseApply,
+			"a forbidden create of a dependent does not read the namespace", plan.VerbCreate, manifests.PhaseApply,
 			[]answer{forbidden},
 			"", "Forbidden",
 			[]string{"POST " + collection},
 		},
 		{
-			"what may not be read in one that is being deleted is gone", plan.VerbRead, manifests.PhasePreDelete,
+			"an unreadable object in a terminating namespace counts as gone", plan.VerbRead, manifests.PhasePreDelete,
 			[]answer{forbidden, terminating},
 			plan.Absent, "",
 			[]string{"GET " + single, ask},
 		},
 		{
-			"what may not be read in another is not gone", plan.VerbRead, manifests.PhasePreDelete,
+			"an unreadable object in another namespace does not count as gone", plan.VerbRead, manifests.PhasePreDelete,
 			[]answer{forbidden, namespace(nil)},
 			"", "Forbidden",
 			[]string{"GET " + single, ask},
 		},
 		{
-			"a dependent that may not be read is not gone, and costs no request besides", plan.VerbRead, manifests.PhaseApply,
+			"a forbidden read of a dependent does not read the namespace", plan.VerbRead, manifests.PhaseApply,
 			[]answer{forbidden},
 			"", "Forbidden",
 			[]string{"GET " + single},

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-func TestOrphan(t *testing.T) {
+func TestOrphanSendsOnePatch(t *testing.T) {
 	orphaned := found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 	read, patched := "GET "+single, "PATCH "+single
 	for _, c := range []struct {
@@ -22,33 +22,42 @@ func TestOrphan(t *testing.T) {
 		presence plan.Presence
 		failure  plan.WaitReason
 	}{
-		{"reads the managed fields, and takes our marks off", []answer{found(nil), orphaned}, []string{read, patched}, plan.VerbOrphan, plan.Present, ""},
-		{"is content with what is gone", []answer{status(404, metav1.StatusReasonNotFound)}, []string{read}, plan.VerbOrphan, plan.Absent, ""},
 		{
-			"is content with what goes in between",
+			"removes our label and annotations after a read", []answer{found(nil), orphaned}, []string{read, patched},
+			plan.VerbOrphan, plan.Present, "",
+		},
+		{
+			"accepts that the object does not exist", []answer{status(404, metav1.StatusReasonNotFound)}, []string{read},
+			plan.VerbOrphan, plan.Absent, "",
+		},
+		{
+			"accepts that the object was deleted after the read",
 			[]answer{found(nil), status(404, metav1.StatusReasonNotFound)},
 			[]string{read, patched},
 			plan.VerbOrphan, plan.Absent, "",
 		},
 		{
-			"reads what changes in between",
+			"reads an object that changed after the read",
 			[]answer{found(nil), status(409, metav1.StatusReasonConflict), found(nil)},
 			[]string{read, patched, read},
 			plan.VerbRead, plan.Present, "",
 		},
 		{
-			"leaves alone what somebody else owns by now",
+			"does not change an object of another owner",
 			[]answer{found(ownedByThem), found(ownedByThem)},
 			[]string{read, read},
 			plan.VerbRead, plan.Present, "",
 		},
 		{
-			"leaves alone what was created anew",
+			"does not change an object with another UID",
 			[]answer{found(func(o *unstructured.Unstructured) { o.SetUID("u2") }), found(nil)},
 			[]string{read, read},
 			plan.VerbRead, plan.Present, "",
 		},
-		{"says why it failed", []answer{found(nil), status(403, metav1.StatusReasonForbidden)}, []string{read, patched}, plan.VerbOrphan, "", "Forbidden"},
+		{
+			"returns the reason of a failure", []answer{found(nil), status(403, metav1.StatusReasonForbidden)},
+			[]string{read, patched}, plan.VerbOrphan, "", "Forbidden",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: c.answers}
@@ -68,21 +77,26 @@ func ownedByThem(o *unstructured.Unstructured) {
 	o.SetLabels(map[string]string{reconciler + "/owner-id": "them"})
 }
 
-// TestOrphanKeepsQuiet: what vanishes from the watch because we released it is no news.
-func TestOrphanKeepsQuiet(t *testing.T) {
+// An orphaned object leaves the watch, which is no news.
+func TestAnOrphanIsStoredAsAbsent(t *testing.T) {
 	server := &apiServer{answers: []answer{found(nil), found(func(o *unstructured.Unstructured) { o.SetLabels(nil) })}}
-	e, journal := server.executor(t)
+	e, tracker := server.executor(t)
 	a := action(plan.VerbOrphan, "")
 	a.Object = nil
 	e.Run(t.Context(), nil, []plan.Action{a})
-	if len(journal.answers) != 1 || journal.answers[0] == nil || journal.answers[0].Presence != plan.Absent || journal.answers[0].UID != "u1" {
-		t.Errorf("the journal was told %+v", journal.answers)
+	if len(tracker.answers) != 1 || tracker.answers[0] == nil || tracker.answers[0].Presence != plan.Absent ||
+		tracker.answers[0].UID != "u1" {
+		t.Errorf("the tracker got %+v", tracker.answers)
 	}
 }
 
-func TestOrphanPatch(t *testing.T) {
+func TestOrphanPatchRemovesManagedFields(t *testing.T) {
 	entry := func(manager, subresource string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, Subresource: subresource}
+		return metav1.ManagedFieldsEntry{
+			Manager:     manager,
+			Operation:   metav1.ManagedFieldsOperationApply,
+			Subresource: subresource,
+		}
 	}
 	theirs, status := entry("kubectl", ""), entry(reconciler, "status")
 	for _, c := range []struct {
@@ -90,9 +104,11 @@ func TestOrphanPatch(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    any
 	}{
-		{"takes our entries out", []metav1.ManagedFieldsEntry{entry(reconciler, ""), theirs, status}, []any{theirs, status}},
-		{"empties the list by an empty entry where all are ours", []metav1.ManagedFieldsEntry{entry(reconciler, "")}, []any{map[string]any{}}},
-		{"leaves the entries of others alone", []metav1.ManagedFieldsEntry{theirs}, nil},
+		{"removes our entries", []metav1.ManagedFieldsEntry{entry(reconciler, ""), theirs, status}, []any{theirs, status}},
+		{
+			"removes all entries by an empty entry", []metav1.ManagedFieldsEntry{entry(reconciler, "")}, []any{map[string]any{}},
+		},
+		{"keeps the entries of others", []metav1.ManagedFieldsEntry{theirs}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := &apiServer{answers: []answer{found(func(o *unstructured.Unstructured) {
@@ -109,8 +125,12 @@ func TestOrphanPatch(t *testing.T) {
 			e.Run(t.Context(), nil, []plan.Action{a})
 			metadata := map[string]any{
 				"uid": "u1", "resourceVersion": "7",
-				"labels":      map[string]any{reconciler + "/owner-id": nil},
-				"annotations": map[string]any{reconciler + "/owner-id": nil, reconciler + "/digest": nil, reconciler + "/delete-policy": nil},
+				"labels": map[string]any{reconciler + "/owner-id": nil},
+				"annotations": map[string]any{
+					reconciler + "/owner-id":      nil,
+					reconciler + "/digest":        nil,
+					reconciler + "/delete-policy": nil,
+				},
 			}
 			if c.want != nil {
 				metadata["managedFields"] = plain(t, c.want)
@@ -126,7 +146,7 @@ func TestOrphanPatch(t *testing.T) {
 	}
 }
 
-// plain is a value as JSON has it.
+// plain returns a value as decoded from JSON.
 func plain(t *testing.T, value any) any {
 	t.Helper()
 	data, err := json.Marshal(value)

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// takeOver is an action that takes an object from somebody.
+// takeOver returns an action on an object of another owner.
 func takeOver(from string, policy metav1alpha1.UpdatePolicy) plan.Action {
 	verb := plan.VerbApply
 	if policy == metav1alpha1.UpdateReplace {
@@ -23,7 +23,7 @@ func takeOver(from string, policy metav1alpha1.UpdatePolicy) plan.Action {
 	return a
 }
 
-func TestTakeOver(t *testing.T) {
+func TestATakeover(t *testing.T) {
 	theirs, ours, read, patch := found(ownedByThem), found(nil), "GET "+single, "PATCH "+single
 	for _, c := range []struct {
 		name    string
@@ -32,18 +32,30 @@ func TestTakeOver(t *testing.T) {
 		want    []string
 		verb    plan.Verb
 	}{
-		{"is one write of the marks, then an apply that lists them as applied", metav1alpha1.UpdateSSAMerge, []answer{theirs, ours, ours, ours}, []string{read, patch, read, patch}, plan.VerbApply},
-		{"is one write of the marks, then a replacement", metav1alpha1.UpdateReplace, []answer{theirs, ours, found(ownedInPart), ours}, []string{read, patch, read, "PUT " + single}, plan.VerbReplace},
-		{"plans anew where the owner is another by now", metav1alpha1.UpdateSSAMerge, []answer{ours, ours}, []string{read, read}, plan.VerbRead},
-		{"plans anew where the object changed meanwhile", metav1alpha1.UpdateSSAMerge, []answer{theirs, status(409, metav1.StatusReasonConflict), theirs}, []string{read, patch, read}, plan.VerbRead},
 		{
-			"plans anew where the object is gone", metav1alpha1.UpdateSSAMerge,
+			"patches label and annotations, then moves them to the apply entry and applies", metav1alpha1.UpdateSSAMerge,
+			[]answer{theirs, ours, ours, ours}, []string{read, patch, read, patch}, plan.VerbApply,
+		},
+		{
+			"patches label and annotations, then replaces", metav1alpha1.UpdateReplace,
+			[]answer{theirs, ours, found(ownedInPart), ours}, []string{read, patch, read, "PUT " + single}, plan.VerbReplace,
+		},
+		{
+			"is planned again if the owner has changed", metav1alpha1.UpdateSSAMerge, []answer{ours, ours}, []string{read, read},
+			plan.VerbRead,
+		},
+		{
+			"is planned again if the object changed after the read", metav1alpha1.UpdateSSAMerge,
+			[]answer{theirs, status(409, metav1.StatusReasonConflict), theirs}, []string{read, patch, read}, plan.VerbRead,
+		},
+		{
+			"is planned again if the object does not exist", metav1alpha1.UpdateSSAMerge,
 			[]answer{status(404, metav1.StatusReasonNotFound), status(404, metav1.StatusReasonNotFound)},
 			[]string{read, read},
 			plan.VerbRead,
 		},
 		{
-			"plans anew where the object is another one", metav1alpha1.UpdateSSAMerge,
+			"is planned again if the object has another UID", metav1alpha1.UpdateSSAMerge,
 			[]answer{found(func(o *unstructured.Unstructured) {
 				ownedByThem(o)
 				o.SetUID("u2")
@@ -66,14 +78,15 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-func TestEvictedMarks(t *testing.T) {
+func TestTakeoverPatchReplacesTheOwner(t *testing.T) {
 	live := &unstructured.Unstructured{Object: map[string]any{}}
 	live.SetUID("u1")
 	live.SetResourceVersion("7")
 	live.SetLabels(map[string]string{"them.example.com/owner-id": "1", "team": "blue", "looks.like/owner-id": "x"})
 	live.SetAnnotations(map[string]string{
-		"them.example.com/owner-id": "cluster/them", "them.example.com/digest": "d", "them.example.com/order": "1", "them.example.com/note": "x",
-		"note": "y",
+		"them.example.com/owner-id": "cluster/them", "them.example.com/digest": "d", "them.example.com/order": "1",
+		"them.example.com/note": "x",
+		"note":                  "y",
 	})
 	boss := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "boss", UID: "b", Controller: new(true)}
 	friend := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "friend", UID: "f"}
@@ -82,7 +95,8 @@ func TestEvictedMarks(t *testing.T) {
 		"uid": "u1", "resourceVersion": "7",
 		"labels": map[string]any{"them.example.com/owner-id": nil, reconciler + "/owner-id": "us"},
 		"annotations": map[string]any{
-			"them.example.com/owner-id": nil, "them.example.com/digest": nil, "them.example.com/order": nil, reconciler + "/owner-id": "cluster/us",
+			"them.example.com/owner-id": nil, "them.example.com/digest": nil, "them.example.com/order": nil,
+			reconciler + "/owner-id": "cluster/us",
 		},
 		"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "friend", "uid": "f"}},
 	}

@@ -1,0 +1,83 @@
+package execute
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+func TestDryRunReturnsTheObjectInTheAnswer(t *testing.T) {
+	read, patch, put := "GET "+single, "PATCH "+single, "PUT "+single
+	applied := found(func(o *unstructured.Unstructured) { o.SetResourceVersion("8") })
+	migration := action(plan.VerbApply, metav1alpha1.UpdateSSAMerge)
+	migration.Migrate = true
+	takeover := takeOver("them", metav1alpha1.UpdateSSAMerge)
+	takeover.Migrate = true
+	for _, c := range []struct {
+		name    string
+		action  plan.Action
+		answers []answer
+		want    []string
+		// after is the version of the object in the answer; empty if there is none.
+		after   string
+		failure plan.WaitReason
+	}{
+		{
+			"an update reads the live object and sends the request of the update",
+			action(plan.VerbApply, metav1alpha1.UpdateSSAMerge),
+			[]answer{found(nil), applied}, []string{read, patch}, "8", "",
+		},
+		{
+			"a refused update has no object", action(plan.VerbApply, metav1alpha1.UpdateSSAMerge),
+			[]answer{found(nil), status(403, metav1.StatusReasonForbidden)}, []string{read, patch}, "", "Forbidden",
+		},
+		{
+			"a conflict has no object", action(plan.VerbApply, metav1alpha1.UpdateSSAMerge),
+			[]answer{found(nil), status(409, metav1.StatusReasonConflict), found(nil)}, []string{read, patch, read}, "", "",
+		},
+		{
+			"a migration is one update with all managed fields", migration,
+			[]answer{found(nil), found(ownedInPart), applied}, []string{read, read, put}, "8", "",
+		},
+		{
+			"a migration that takes over patches the owner first", takeover,
+			[]answer{found(ownedByThem), found(ownedByThem), found(nil), applied}, []string{read, read, patch, put}, "8", "",
+		},
+		{
+			"a migration of a missing object fails", migration,
+			[]answer{status(404, metav1.StatusReasonNotFound), status(404, metav1.StatusReasonNotFound)},
+			[]string{read, read}, "", "NotFound",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := &apiServer{answers: c.answers}
+			e, tracker := server.executor(t)
+			got := e.DryRun(t.Context(), c.action)
+			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
+				t.Fatal(diff)
+			}
+			var failure plan.WaitReason
+			if got.Failure != nil {
+				failure = got.Failure.Reason
+			}
+			if failure != c.failure {
+				t.Errorf("failure %q, want %q", failure, c.failure)
+			}
+			if (got.After != nil) != (c.after != "") || got.After != nil && got.After.GetResourceVersion() != c.after {
+				t.Errorf("after: %v", got.After)
+			}
+			if exists := c.answers[0].code == http.StatusOK; (got.Before != nil) != exists {
+				t.Errorf("before: %v", got.Before)
+			}
+			if len(tracker.answers) > 0 {
+				t.Errorf("the watches got %v", tracker.answers)
+			}
+		})
+	}
+}
