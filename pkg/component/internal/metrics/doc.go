@@ -1,3 +1,10 @@
-// Package metrics counts what reconcilers do, for Prometheus. All series of a process are in the registry of controller-runtime, and tell
-// reconcilers apart by a label; docs/monitoring.md lists them.
+// Package metrics counts the work of reconcilers, for Prometheus.
+//
+// Instruments are the series of a process. They are in the registry of controller-runtime, which every manager serves;
+// the label reconciler distinguishes the reconcilers of a process. A Meter counts the passes, steps, requests and
+// repairs of one reconciler. Components holds the last state of each component; its series are made when Prometheus
+// asks for them, so nothing is left of a deleted component. docs/monitoring.md explains all series.
+//
+// The rule: metrics observe and decide nothing. The package imports the Prometheus client and the registry of
+// controller-runtime, and no other room.
 package metrics

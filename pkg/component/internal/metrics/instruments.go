@@ -9,12 +9,12 @@ import (
 
 // Instruments are the series of all reconcilers of a process.
 type Instruments struct {
-	requests *prometheus.CounterVec
-	passes   *prometheus.CounterVec
-	steps    *prometheus.HistogramVec
-	ready    *prometheus.HistogramVec
-	repairs  *prometheus.CounterVec
-	census   *census
+	requests   *prometheus.CounterVec
+	passes     *prometheus.CounterVec
+	steps      *prometheus.HistogramVec
+	ready      *prometheus.HistogramVec
+	repairs    *prometheus.CounterVec
+	components *componentCollector
 }
 
 const labelReconciler = "reconciler"
@@ -22,42 +22,45 @@ const labelReconciler = "reconciler"
 // Shared are the instruments of this process.
 var Shared = NewInstruments()
 
-// Register puts the shared instruments into the registry of controller-runtime, which every manager serves. It may be called again and again.
+// Register adds the shared instruments to the registry of controller-runtime, which every manager serves. It may be
+// called several times.
 var Register = sync.OnceValue(func() error { return Shared.RegisterIn(metrics.Registry) })
 
-// NewInstruments returns instruments that no registry has.
+// NewInstruments returns instruments that are in no registry.
 func NewInstruments() *Instruments {
 	return &Instruments{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_requests_total",
-			Help: "Requests about dependents, each attempt, by verb (create, apply, update, patch, delete, get), type and HTTP status code; <error> where there was no answer.",
+			Help: "Requests about dependents, with each attempt, by verb (create, apply, update, patch, delete, get), " +
+				"type and HTTP status code; <error> if there was no answer.",
 		}, []string{labelReconciler, "verb", "group", "kind", "code"}),
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_passes_total",
-			Help: "Passes over components, by what they came to.",
+			Help: "Passes over components, by outcome.",
 		}, []string{labelReconciler, "outcome"}),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fairlead_pass_step_duration_seconds",
-			Help: "Time that a step of a pass took, each time it was done: inputs, generate, observe, plan, record, execute, status.",
-			// From half a millisecond to two minutes, in steps of four.
+			Help: "Duration of each execution of a step of a pass: inputs, generate, observe, plan, record, execute, status.",
+			// From half a millisecond to two minutes; each bucket is four times the one before it.
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10),
 		}, []string{labelReconciler, "step"}),
 		ready: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "fairlead_time_to_ready_seconds",
-			Help:    "Time from the pass that found new inputs to the one that found the component ready with them; not where the operator was restarted between.",
+			Name: "fairlead_time_to_ready_seconds",
+			Help: "Time from the pass that found new inputs to the pass that found the component ready with them. " +
+				"It is not measured across a restart of the operator.",
 			Buckets: []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
 		}, []string{labelReconciler}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_drift_repaired_total",
-			Help: "Dependents that were put right because somebody changed, deleted or unlabelled them.",
+			Help: "Repairs of dependents that another client changed, deleted or unlabelled.",
 		}, []string{labelReconciler, "group", "kind", "cause"}),
-		census: newCensus(),
+		components: newComponentCollector(),
 	}
 }
 
-// RegisterIn puts the instruments into a registry, which takes them once.
+// RegisterIn adds the instruments to a registry. It returns an error if the registry has them already.
 func (i *Instruments) RegisterIn(registry prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{i.requests, i.passes, i.steps, i.ready, i.repairs, i.census} {
+	for _, c := range []prometheus.Collector{i.requests, i.passes, i.steps, i.ready, i.repairs, i.components} {
 		if err := registry.Register(c); err != nil {
 			return err
 		}

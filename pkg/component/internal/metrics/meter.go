@@ -11,7 +11,7 @@ import (
 // Step is a part of a pass.
 type Step string
 
-// The steps, in the order of a pass; plan, record and execute take turns.
+// The steps in the order of a pass. The steps plan, record and execute alternate.
 const (
 	StepInputs   Step = "inputs"
 	StepGenerate Step = "generate"
@@ -24,7 +24,7 @@ const (
 
 var steps = []Step{StepInputs, StepGenerate, StepObserve, StepPlan, StepRecord, StepExecute, StepStatus}
 
-// Cause says what somebody did to a dependent that had to be repaired.
+// Cause is the change by another client that made a repair necessary.
 type Cause string
 
 // The causes.
@@ -34,12 +34,12 @@ const (
 	CauseUnlabelled Cause = "unlabelled"
 )
 
-// Meter counts the work of one reconciler. Counters are looked up without a lock once they exist. It is safe for concurrent use.
+// Meter counts the work of one reconciler. Counters that exist are found without a lock. It is safe for concurrent use.
 type Meter struct {
 	reconciler string
 	*Instruments
 	stepTimes map[Step]prometheus.Observer
-	// requestCounts holds a prometheus.Counter by requestKey; outcomes one by outcome.
+	// requestCounts holds a prometheus.Counter by requestKey, and outcomes a prometheus.Counter by outcome.
 	requestCounts, outcomes sync.Map
 }
 
@@ -54,10 +54,12 @@ func (i *Instruments) Meter(reconciler string) *Meter {
 
 // Pass counts a pass that ended.
 func (m *Meter) Pass(outcome string) {
-	counter(&m.outcomes, outcome, func() prometheus.Counter { return m.passes.WithLabelValues(m.reconciler, outcome) }).Inc()
+	counter(&m.outcomes, outcome, func() prometheus.Counter {
+		return m.passes.WithLabelValues(m.reconciler, outcome)
+	}).Inc()
 }
 
-// Time begins a step; the returned function ends it.
+// Time starts the clock of a step. The caller must call the returned function at the end of the step.
 func (m *Meter) Time(s Step) (end func()) {
 	began, step := time.Now(), m.stepTimes[s]
 	return func() { step.Observe(time.Since(began).Seconds()) }
@@ -68,13 +70,13 @@ func (m *Meter) Repaired(kind schema.GroupKind, cause Cause) {
 	m.repairs.WithLabelValues(m.reconciler, kind.Group, kind.Kind, string(cause)).Inc()
 }
 
-// BecameReady tells how long it took.
+// BecameReady observes the time from new inputs to a ready component.
 func (m *Meter) BecameReady(after time.Duration) {
 	m.ready.WithLabelValues(m.reconciler).Observe(after.Seconds())
 }
 
-// counter returns the counter of a key, which is made where it is not known yet.
-func counter[K comparable](known *sync.Map, key K, create func() prometheus.Counter) prometheus.Counter {
+// counter returns the counter of a key, and creates it if it does not exist.
+func counter(known *sync.Map, key any, create func() prometheus.Counter) prometheus.Counter {
 	if found, ok := known.Load(key); ok {
 		if c, ok := found.(prometheus.Counter); ok {
 			return c

@@ -24,7 +24,8 @@ const reconciler = "test.fairlead.io"
 
 var configMaps = schema.GroupKind{Kind: "ConfigMap"}
 
-// newMeter returns a meter, and a function that returns its series as "name{labels} value"; of histograms the value is the count.
+// newMeter returns a meter, and a function that returns its series as "name{labels} value". The value of a histogram is
+// its count.
 func newMeter(t *testing.T) (*Meter, func() []string) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -44,8 +45,10 @@ func newMeter(t *testing.T) (*Meter, func() []string) {
 				lines = append(lines, family.GetName()+labelsOf(metric)+" "+fmt.Sprint(valueOf(metric)))
 			}
 		}
-		// Steps have series from the beginning.
-		return slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, "} 0") && strings.Contains(line, "step=") })
+		// Steps have series from the start.
+		return slices.DeleteFunc(lines, func(line string) bool {
+			return strings.HasSuffix(line, "} 0") && strings.Contains(line, "step=")
+		})
 	}
 }
 
@@ -70,7 +73,7 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// answering is a transport that answers with a status, or not at all where that is 0.
+// answering is a transport that answers with a status code, or with an error if it is 0.
 type answering int
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
@@ -110,9 +113,10 @@ func TestRequestsAreCountedByVerbKindAndCode(t *testing.T) {
 	)
 }
 
-func TestRequestsThatConcernNoDependentAreNotCounted(t *testing.T) {
+func TestRequestsWithoutADependentAreNotCounted(t *testing.T) {
 	m, series := newMeter(t)
-	response, err := m.Transport(answering(200)).RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	response, err := m.Transport(answering(200)).RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +124,7 @@ func TestRequestsThatConcernNoDependentAreNotCounted(t *testing.T) {
 	expect(t, series())
 }
 
-func TestWhatAPassDoesIsCounted(t *testing.T) {
+func TestThePartsOfAPassAreCounted(t *testing.T) {
 	m, series := newMeter(t)
 	m.Pass("Ready")
 	m.Pass("Ready")
@@ -135,7 +139,7 @@ func TestWhatAPassDoesIsCounted(t *testing.T) {
 	)
 }
 
-func TestSeriesOfAComponentFollowIt(t *testing.T) {
+func TestSeriesOfAComponentFollowItsState(t *testing.T) {
 	m, series := newMeter(t)
 	p := m.Population([]string{"Ready", "Stalled"}, true)
 	shop, cart := types.NamespacedName{Namespace: "a", Name: "shop"}, types.NamespacedName{Namespace: "a", Name: "cart"}
@@ -168,7 +172,7 @@ func TestSeriesOfAComponentFollowIt(t *testing.T) {
 	expect(t, series())
 }
 
-func TestSingleComponentsCanBeLeftOut(t *testing.T) {
+func TestSeriesPerComponentCanBeTurnedOff(t *testing.T) {
 	m, series := newMeter(t)
 	p := m.Population([]string{"Ready"}, false)
 	m.Join(p)
@@ -176,7 +180,7 @@ func TestSingleComponentsCanBeLeftOut(t *testing.T) {
 	expect(t, series(), "fairlead_components{state=Ready} 1")
 }
 
-func TestAComponentThatTwoReconcilersOfANameServeCountsOnce(t *testing.T) {
+func TestAComponentOfTwoReconcilersWithTheSameNameCountsOnce(t *testing.T) {
 	m, series := newMeter(t)
 	for range 2 {
 		p := m.Population(nil, true)
@@ -212,7 +216,7 @@ func TestMetersCountFromManyGoroutines(t *testing.T) {
 		fmt.Sprintf("fairlead_requests_total{code=201,group=,kind=ConfigMap,verb=create} %d", workers),
 	} {
 		if got := series(); !slices.Contains(got, want) {
-			t.Errorf("%s is missing among %s", want, got)
+			t.Errorf("%s is missing in %s", want, got)
 		}
 	}
 }

@@ -24,11 +24,12 @@ func TestReferenceOfMetrics(t *testing.T) {
 			reference.Prose(strings.TrimSuffix(family.GetHelp(), ".")),
 		})
 	}
-	reference.Check(t, "metrics.md", "# Metrics\n\nOf all operators that are built with the library. [Monitoring](../monitoring.md) explains them.\n\n"+
-		reference.Table([]string{"metric", "type", "labels", "meaning"}, rows))
+	const head = "# Metrics\n\nThe metrics of all operators that are built with the library. " +
+		"[Monitoring](../monitoring.md) explains them.\n\n"
+	reference.Check(t, "metrics.md", head+reference.Table([]string{"metric", "type", "labels", "meaning"}, rows))
 }
 
-// metricsInUse returns all metrics, each with one series, in the order of their names.
+// metricsInUse returns all metrics, each with one series, sorted by name.
 func metricsInUse(t *testing.T) []*dto.MetricFamily {
 	t.Helper()
 	registry, instruments := prometheus.NewPedanticRegistry(), NewInstruments()

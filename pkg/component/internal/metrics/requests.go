@@ -12,7 +12,7 @@ import (
 
 type kindKey struct{}
 
-// WithKind says that the requests of a context are about a dependent of that type.
+// WithKind marks the requests of a context as requests about a dependent of a type.
 func WithKind(ctx context.Context, kind schema.GroupKind) context.Context {
 	return context.WithValue(ctx, kindKey{}, kind)
 }
@@ -24,7 +24,7 @@ type requestKey struct {
 	code int
 }
 
-// Transport counts the requests about dependents that go through it: those whose context is WithKind.
+// Transport returns a transport that counts the requests whose context is from WithKind.
 func (m *Meter) Transport(next http.RoundTripper) http.RoundTripper {
 	return &transport{meter: m, next: next}
 }
@@ -34,7 +34,7 @@ type transport struct {
 	next  http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the transport beneath.
+// WrappedRoundTripper returns the wrapped transport, for client-go.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -54,7 +54,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (m *Meter) request(key requestKey) prometheus.Counter {
 	return counter(&m.requestCounts, key, func() prometheus.Counter {
-		code := "<error>" // as client-go has it
+		code := "<error>" // like the metrics of client-go
 		if key.code != 0 {
 			code = strconv.Itoa(key.code)
 		}
@@ -62,7 +62,7 @@ func (m *Meter) request(key requestKey) prometheus.Counter {
 	})
 }
 
-// verbOf returns the verb of a request as the API server's own metrics name it; a server-side apply is told from other patches.
+// verbOf returns the verb of a request as in the API server's metrics, where a server-side apply is not a patch.
 func verbOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet:

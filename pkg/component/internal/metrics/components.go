@@ -1,0 +1,179 @@
+package metrics
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Component is the exported state of one component.
+type Component struct {
+	State string
+	// Ready and Unready are the numbers of its dependents. Contested is the number of dependents with a repair conflict.
+	Ready, Unready, Contested int
+}
+
+// Population holds the components of one reconciler, as its passes found them. It is safe for concurrent use.
+type Population struct {
+	reconciler string
+	// perComponent exports series for each component.
+	perComponent bool
+	states       []string
+
+	mu         sync.Mutex
+	components map[types.NamespacedName]Component
+}
+
+// Population returns an empty set, which is exported from Join to Leave. The states are exported even if no component
+// is in them. The series for each component are exported only if perComponent is set.
+func (m *Meter) Population(states []string, perComponent bool) *Population {
+	return &Population{
+		reconciler: m.reconciler, perComponent: perComponent, states: states,
+		components: map[types.NamespacedName]Component{},
+	}
+}
+
+// Join starts to export a set.
+func (m *Meter) Join(p *Population) { m.components.add(p) }
+
+// Leave stops to export a set.
+func (m *Meter) Leave(p *Population) { m.components.remove(p) }
+
+// Note sets the state of a component after a pass.
+func (p *Population) Note(name types.NamespacedName, c Component) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.components[name] = c
+}
+
+// Recall sets the state of a component from before the start of the process. It is ignored if a pass has set the state.
+func (p *Population) Recall(name types.NamespacedName, c Component) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.components[name]; !known {
+		p.components[name] = c
+	}
+}
+
+// Forget drops a component that was deleted.
+func (p *Population) Forget(name types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.components, name)
+}
+
+// componentCollector collects the exported sets of a process. It makes the series at each scrape.
+type componentCollector struct {
+	byState, state, dependents, contested *prometheus.Desc
+
+	mu   sync.Mutex
+	sets []*Population
+}
+
+func newComponentCollector() *componentCollector {
+	component := []string{labelReconciler, "namespace", "name"}
+	return &componentCollector{
+		byState: prometheus.NewDesc("fairlead_components",
+			"Number of components by state. States without a component are 0.", []string{labelReconciler, "state"}, nil),
+		state: prometheus.NewDesc("fairlead_component_state",
+			"1 for the current state of a component. Other states have no series.", append(component[:3:3], "state"), nil),
+		dependents: prometheus.NewDesc("fairlead_component_dependents",
+			"Number of recorded dependents of a component by readiness: ready or unready.",
+			append(component[:3:3], "readiness"), nil),
+		contested: prometheus.NewDesc("fairlead_component_contested_dependents",
+			"Number of dependents of a component whose repairs another client reverts again and again.", component, nil),
+	}
+}
+
+func (c *componentCollector) add(p *Population) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sets = append(c.sets, p)
+}
+
+func (c *componentCollector) remove(p *Population) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, q := range c.sets {
+		if p == q {
+			c.sets = append(c.sets[:i:i], c.sets[i+1:]...)
+			return
+		}
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *componentCollector) Describe(into chan<- *prometheus.Desc) {
+	into <- c.byState
+	into <- c.state
+	into <- c.dependents
+	into <- c.contested
+}
+
+// Collect implements prometheus.Collector.
+func (c *componentCollector) Collect(into chan<- prometheus.Metric) {
+	for reconciler, t := range c.totals() {
+		for state, count := range t.states {
+			into <- prometheus.MustNewConstMetric(c.byState, prometheus.GaugeValue, float64(count), reconciler, state)
+		}
+		for name, component := range t.components {
+			labels := []string{reconciler, name.Namespace, name.Name}
+			gauge := func(desc *prometheus.Desc, value int, label ...string) {
+				values := append(labels[:3:3], label...)
+				into <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), values...)
+			}
+			gauge(c.state, 1, component.State)
+			gauge(c.dependents, component.Ready, "ready")
+			gauge(c.dependents, component.Unready, "unready")
+			gauge(c.contested, component.Contested)
+		}
+	}
+}
+
+// totals are the exported numbers of one reconciler.
+type totals struct {
+	// states is the number of components by state.
+	states map[string]int
+	// components are those with series of their own.
+	components map[types.NamespacedName]Component
+}
+
+// totals returns the numbers by reconciler. Two sets of one reconciler, as while a process replaces it, may share
+// components, which count once.
+func (c *componentCollector) totals() map[string]totals {
+	c.mu.Lock()
+	sets := append([]*Population(nil), c.sets...)
+	c.mu.Unlock()
+	all := map[string]map[types.NamespacedName]Component{}
+	byReconciler := map[string]totals{}
+	for _, p := range sets {
+		if all[p.reconciler] == nil {
+			all[p.reconciler] = map[types.NamespacedName]Component{}
+			byReconciler[p.reconciler] = totals{
+				states: map[string]int{}, components: map[types.NamespacedName]Component{},
+			}
+		}
+		p.addTo(all[p.reconciler], byReconciler[p.reconciler])
+	}
+	for reconciler, components := range all {
+		for _, component := range components {
+			byReconciler[reconciler].states[component.State]++
+		}
+	}
+	return byReconciler
+}
+
+func (p *Population) addTo(all map[types.NamespacedName]Component, t totals) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.states {
+		t.states[s] += 0
+	}
+	for name, component := range p.components {
+		all[name] = component
+		if p.perComponent {
+			t.components[name] = component
+		}
+	}
+}
