@@ -10,12 +10,13 @@ import (
 // Component is the exported state of one component.
 type Component struct {
 	State string
-	// Ready and Unready are the numbers of its dependents. Contested is the number of dependents with a repair conflict.
-	Ready, Unready, Contested int
+	// Ready and Unready are the numbers of its dependents. RepairConflicts is the number of dependents with a repair
+	// conflict.
+	Ready, Unready, RepairConflicts int
 }
 
-// Population holds the components of one reconciler, as its passes found them. It is safe for concurrent use.
-type Population struct {
+// ComponentSet holds the components of one reconciler, as its passes found them. It is safe for concurrent use.
+type ComponentSet struct {
 	reconciler string
 	// perComponent exports series for each component.
 	perComponent bool
@@ -25,30 +26,31 @@ type Population struct {
 	components map[types.NamespacedName]Component
 }
 
-// Population returns an empty set, which is exported from Join to Leave. The states are exported even if no component
-// is in them. The series for each component are exported only if perComponent is set.
-func (m *Meter) Population(states []string, perComponent bool) *Population {
-	return &Population{
+// NewComponentSet returns an empty set, which is exported from Export to StopExport. The states are exported even if
+// no component is in them. The series for each component are exported only if perComponent is set.
+func (m *Meter) NewComponentSet(states []string, perComponent bool) *ComponentSet {
+	return &ComponentSet{
 		reconciler: m.reconciler, perComponent: perComponent, states: states,
 		components: map[types.NamespacedName]Component{},
 	}
 }
 
-// Join starts to export a set.
-func (m *Meter) Join(p *Population) { m.components.add(p) }
+// Export starts to export a set.
+func (m *Meter) Export(p *ComponentSet) { m.components.add(p) }
 
-// Leave stops to export a set.
-func (m *Meter) Leave(p *Population) { m.components.remove(p) }
+// StopExport stops to export a set.
+func (m *Meter) StopExport(p *ComponentSet) { m.components.remove(p) }
 
-// Note sets the state of a component after a pass.
-func (p *Population) Note(name types.NamespacedName, c Component) {
+// Set sets the state of a component after a pass.
+func (p *ComponentSet) Set(name types.NamespacedName, c Component) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.components[name] = c
 }
 
-// Recall sets the state of a component from before the start of the process. It is ignored if a pass has set the state.
-func (p *Population) Recall(name types.NamespacedName, c Component) {
+// SetIfUnknown sets the state of a component from before the start of the process. It is ignored if a pass has set
+// the state.
+func (p *ComponentSet) SetIfUnknown(name types.NamespacedName, c Component) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, known := p.components[name]; !known {
@@ -57,7 +59,7 @@ func (p *Population) Recall(name types.NamespacedName, c Component) {
 }
 
 // Forget drops a component that was deleted.
-func (p *Population) Forget(name types.NamespacedName) {
+func (p *ComponentSet) Forget(name types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.components, name)
@@ -68,7 +70,7 @@ type componentCollector struct {
 	byState, state, dependents, contested *prometheus.Desc
 
 	mu   sync.Mutex
-	sets []*Population
+	sets []*ComponentSet
 }
 
 func newComponentCollector() *componentCollector {
@@ -86,13 +88,13 @@ func newComponentCollector() *componentCollector {
 	}
 }
 
-func (c *componentCollector) add(p *Population) {
+func (c *componentCollector) add(p *ComponentSet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sets = append(c.sets, p)
 }
 
-func (c *componentCollector) remove(p *Population) {
+func (c *componentCollector) remove(p *ComponentSet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, q := range c.sets {
@@ -126,7 +128,7 @@ func (c *componentCollector) Collect(into chan<- prometheus.Metric) {
 			gauge(c.state, 1, component.State)
 			gauge(c.dependents, component.Ready, "ready")
 			gauge(c.dependents, component.Unready, "unready")
-			gauge(c.contested, component.Contested)
+			gauge(c.contested, component.RepairConflicts)
 		}
 	}
 }
@@ -143,7 +145,7 @@ type totals struct {
 // components, which count once.
 func (c *componentCollector) totals() map[string]totals {
 	c.mu.Lock()
-	sets := append([]*Population(nil), c.sets...)
+	sets := append([]*ComponentSet(nil), c.sets...)
 	c.mu.Unlock()
 	all := map[string]map[types.NamespacedName]Component{}
 	byReconciler := map[string]totals{}
@@ -164,7 +166,7 @@ func (c *componentCollector) totals() map[string]totals {
 	return byReconciler
 }
 
-func (p *Population) addTo(all map[types.NamespacedName]Component, t totals) {
+func (p *ComponentSet) addTo(all map[types.NamespacedName]Component, t totals) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.states {

@@ -52,26 +52,26 @@ func (i *Instruments) Meter(reconciler string) *Meter {
 	return m
 }
 
-// Pass counts a pass that ended.
-func (m *Meter) Pass(outcome string) {
+// CountPass counts a pass that ended.
+func (m *Meter) CountPass(outcome string) {
 	counter(&m.outcomes, outcome, func() prometheus.Counter {
 		return m.passes.WithLabelValues(m.reconciler, outcome)
 	}).Inc()
 }
 
-// Time starts the clock of a step. The caller must call the returned function at the end of the step.
-func (m *Meter) Time(s Step) (end func()) {
+// StartStep starts the clock of a step. The caller must call the returned function at the end of the step.
+func (m *Meter) StartStep(s Step) (end func()) {
 	began, step := time.Now(), m.stepTimes[s]
 	return func() { step.Observe(time.Since(began).Seconds()) }
 }
 
-// Repaired counts a repair of a dependent.
-func (m *Meter) Repaired(kind schema.GroupKind, cause Cause) {
+// CountRepair counts a repair of a dependent.
+func (m *Meter) CountRepair(kind schema.GroupKind, cause Cause) {
 	m.repairs.WithLabelValues(m.reconciler, kind.Group, kind.Kind, string(cause)).Inc()
 }
 
-// BecameReady observes the time from new inputs to a ready component.
-func (m *Meter) BecameReady(after time.Duration) {
+// ObserveTimeToReady observes the time from new inputs to a ready component.
+func (m *Meter) ObserveTimeToReady(after time.Duration) {
 	m.ready.WithLabelValues(m.reconciler).Observe(after.Seconds())
 }
 

@@ -126,11 +126,11 @@ func TestRequestsWithoutADependentAreNotCounted(t *testing.T) {
 
 func TestThePartsOfAPassAreCounted(t *testing.T) {
 	m, series := newMeter(t)
-	m.Pass("Ready")
-	m.Pass("Ready")
-	m.Time(StepPlan)()
-	m.BecameReady(time.Second)
-	m.Repaired(configMaps, CauseDeleted)
+	m.CountPass("Ready")
+	m.CountPass("Ready")
+	m.StartStep(StepPlan)()
+	m.ObserveTimeToReady(time.Second)
+	m.CountRepair(configMaps, CauseDeleted)
 	expect(t, series(),
 		"fairlead_drift_repaired_total{cause=deleted,group=,kind=ConfigMap} 1",
 		"fairlead_pass_step_duration_seconds{step=plan} 1",
@@ -141,17 +141,17 @@ func TestThePartsOfAPassAreCounted(t *testing.T) {
 
 func TestSeriesOfAComponentFollowItsState(t *testing.T) {
 	m, series := newMeter(t)
-	p := m.Population([]string{"Ready", "Stalled"}, true)
+	p := m.NewComponentSet([]string{"Ready", "Stalled"}, true)
 	shop, cart := types.NamespacedName{Namespace: "a", Name: "shop"}, types.NamespacedName{Namespace: "a", Name: "cart"}
 	expect(t, series())
 
-	m.Join(p)
+	m.Export(p)
 	expect(t, series(), "fairlead_components{state=Ready} 0", "fairlead_components{state=Stalled} 0")
 
-	p.Note(shop, Component{State: "Ready", Ready: 3})
-	p.Recall(cart, Component{State: "Ready", Ready: 2})
-	p.Note(shop, Component{State: "Stalled", Ready: 1, Unready: 2, Contested: 1})
-	p.Recall(shop, Component{State: "Ready", Ready: 9})
+	p.Set(shop, Component{State: "Ready", Ready: 3})
+	p.SetIfUnknown(cart, Component{State: "Ready", Ready: 2})
+	p.Set(shop, Component{State: "Stalled", Ready: 1, Unready: 2, RepairConflicts: 1})
+	p.SetIfUnknown(shop, Component{State: "Ready", Ready: 9})
 	expect(t, series(),
 		"fairlead_component_contested_dependents{name=cart,namespace=a} 0",
 		"fairlead_component_contested_dependents{name=shop,namespace=a} 1",
@@ -168,24 +168,24 @@ func TestSeriesOfAComponentFollowItsState(t *testing.T) {
 	p.Forget(cart)
 	expect(t, series(), "fairlead_components{state=Ready} 0", "fairlead_components{state=Stalled} 0")
 
-	m.Leave(p)
+	m.StopExport(p)
 	expect(t, series())
 }
 
 func TestSeriesPerComponentCanBeTurnedOff(t *testing.T) {
 	m, series := newMeter(t)
-	p := m.Population([]string{"Ready"}, false)
-	m.Join(p)
-	p.Note(types.NamespacedName{Name: "shop"}, Component{State: "Ready", Ready: 3})
+	p := m.NewComponentSet([]string{"Ready"}, false)
+	m.Export(p)
+	p.Set(types.NamespacedName{Name: "shop"}, Component{State: "Ready", Ready: 3})
 	expect(t, series(), "fairlead_components{state=Ready} 1")
 }
 
 func TestAComponentOfTwoReconcilersWithTheSameNameCountsOnce(t *testing.T) {
 	m, series := newMeter(t)
 	for range 2 {
-		p := m.Population(nil, true)
-		m.Join(p)
-		p.Note(types.NamespacedName{Namespace: "a", Name: "shop"}, Component{State: "Ready", Ready: 3})
+		p := m.NewComponentSet(nil, true)
+		m.Export(p)
+		p.Set(types.NamespacedName{Namespace: "a", Name: "shop"}, Component{State: "Ready", Ready: 3})
 	}
 	expect(t, series(),
 		"fairlead_component_contested_dependents{name=shop,namespace=a} 0",
@@ -198,15 +198,15 @@ func TestAComponentOfTwoReconcilersWithTheSameNameCountsOnce(t *testing.T) {
 
 func TestMetersCountFromManyGoroutines(t *testing.T) {
 	m, series := newMeter(t)
-	p := m.Population(nil, true)
-	m.Join(p)
+	p := m.NewComponentSet(nil, true)
+	m.Export(p)
 	const workers = 50
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			m.Pass("Ready")
+			m.CountPass("Ready")
 			m.request(requestKey{kind: configMaps, verb: "create", code: 201}).Inc()
-			p.Note(types.NamespacedName{Name: "shop"}, Component{State: "Ready"})
+			p.Set(types.NamespacedName{Name: "shop"}, Component{State: "Ready"})
 			series()
 		})
 	}

@@ -15,7 +15,7 @@ type Monitor struct {
 }
 
 // Time measures a step of a pass until the returned function is called.
-func (m Monitor) Time(step metrics.Step) func() { return m.Meter.Time(step) }
+func (m Monitor) Time(step metrics.Step) func() { return m.Meter.StartStep(step) }
 
 // Waves returns the trace of the waves of a pass.
 func (m Monitor) Waves() *Waves { return &Waves{tracer: m.Tracer} }
@@ -27,7 +27,7 @@ func (m Monitor) StartAction(ctx context.Context, a plan.Action) (context.Contex
 		span.Result(r)
 		span.End()
 		if cause, repair := causes[a.Reason]; repair && r.Failure == nil && r.Verb == a.Verb && a.Verb.Writes() {
-			m.Meter.Repaired(a.Key.GroupKind(), cause)
+			m.Meter.CountRepair(a.Key.GroupKind(), cause)
 		}
 	}
 }

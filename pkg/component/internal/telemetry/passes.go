@@ -36,7 +36,7 @@ var states = []string{
 type PassMetrics struct {
 	meter      *metrics.Meter
 	tracer     tracing.Tracer
-	population *metrics.Population
+	components *metrics.ComponentSet
 
 	mu sync.Mutex
 	// entered is the time of the new inputs that a component is not ready with yet.
@@ -47,13 +47,13 @@ type PassMetrics struct {
 func NewPassMetrics(reconciler string, tracer tracing.Tracer, perComponent bool) *PassMetrics {
 	meter := metrics.Shared.Meter(reconciler)
 	return &PassMetrics{
-		meter: meter, tracer: tracer, population: meter.Population(states, perComponent),
+		meter: meter, tracer: tracer, components: meter.NewComponentSet(states, perComponent),
 		entered: map[types.NamespacedName]time.Time{},
 	}
 }
 
 // Time measures a step of a pass until the returned function is called.
-func (v *PassMetrics) Time(step metrics.Step) func() { return v.meter.Time(step) }
+func (v *PassMetrics) Time(step metrics.Step) func() { return v.meter.StartStep(step) }
 
 // Span begins the span of a pass.
 func (v *PassMetrics) Span(ctx context.Context, kind string, name types.NamespacedName, generation int64) (context.Context, tracing.Span) {
@@ -65,15 +65,15 @@ func (v *PassMetrics) Start(ctx context.Context) error {
 	if err := metrics.Register(); err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
-	v.meter.Join(v.population)
-	context.AfterFunc(ctx, func() { v.meter.Leave(v.population) })
+	v.meter.Export(v.components)
+	context.AfterFunc(ctx, func() { v.meter.StopExport(v.components) })
 	return nil
 }
 
 // Restore enters the state of a component at the begin of a pass, if this process has not seen the component before.
 func (v *PassMetrics) Restore(name types.NamespacedName, s *metav1alpha1.Status) {
 	if s.State != "" {
-		v.population.Recall(name, counted(s))
+		v.components.SetIfUnknown(name, counted(s))
 	}
 }
 
@@ -96,7 +96,7 @@ func (v *PassMetrics) ready(name types.NamespacedName, now time.Time) {
 	delete(v.entered, name)
 	v.mu.Unlock()
 	if entered {
-		v.meter.BecameReady(now.Sub(since))
+		v.meter.ObserveTimeToReady(now.Sub(since))
 	}
 }
 
@@ -105,12 +105,12 @@ func (v *PassMetrics) Forget(name types.NamespacedName) {
 	v.mu.Lock()
 	delete(v.entered, name)
 	v.mu.Unlock()
-	v.population.Forget(name)
+	v.components.Forget(name)
 }
 
 // Pass counts a pass without a verdict.
 func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
-	v.meter.Pass(result)
+	v.meter.CountPass(result)
 	v.tracer.Outcome(ctx, result, "")
 	if err != nil {
 		v.tracer.Fail(ctx, err.Error())
@@ -123,14 +123,14 @@ func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end Pa
 	if failed && !end.Verdict.NeedsPerson() {
 		result = resultRetrying
 	}
-	v.meter.Pass(result)
+	v.meter.CountPass(result)
 	v.tracer.Outcome(ctx, result, end.Verdict.Reason)
 	if failed || end.Verdict.NeedsPerson() {
 		v.tracer.Fail(ctx, end.Verdict.Message)
 	}
 	known := counted(end.Status)
-	known.Contested = len(end.Outcome.Contested)
-	v.population.Note(name, known)
+	known.RepairConflicts = len(end.Outcome.Contested)
+	v.components.Set(name, known)
 	if end.Verdict.State == metav1alpha1.StateReady {
 		v.ready(name, end.Now)
 	}
