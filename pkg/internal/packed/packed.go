@@ -1,4 +1,3 @@
-// Package packed keeps manifests in little memory.
 package packed
 
 import (
@@ -15,31 +14,32 @@ import (
 	jsonutil "k8s.io/apimachinery/pkg/util/json"
 )
 
-// blockSize is how many bytes of JSON are compressed together. Manifests of a set have much in common, which a compressor only finds where it
-// sees several of them; to get at one, all of its block is decompressed.
+// blockSize is the number of bytes of JSON that are compressed together. Manifests of a set are similar, so that
+// several compress better than each alone. To unpack one manifest, its whole block is decompressed.
 const blockSize = 32 << 10
 
-// Manifest is a manifest as compressed JSON: a fraction of what it takes as a tree. It is read-only, and safe for concurrent use. The zero value
-// holds none.
+// Manifest is a manifest as compressed JSON, which takes a fraction of the memory of a tree. It is read-only and safe
+// for concurrent use. The zero value has no manifest.
 type Manifest struct {
 	block      *block
 	start, end int
 }
 
-// block holds manifests that are compressed together.
+// block has the manifests that are compressed together.
 type block struct {
 	compressed []byte
 
 	mu sync.Mutex
-	// plain is the JSON, for as long as the garbage collector leaves it: who wants one manifest mostly wants its neighbours next.
+	// plain is the JSON until the next garbage collection: after one manifest, the others of the block are often unpacked.
 	plain weak.Pointer[[]byte]
 }
 
-// Encoders and decoders hold tables of a MiB and more, which the garbage collector takes while nothing is packed. Only options that contradict
-// themselves are errors.
+// Encoders and decoders have tables of a MiB and more. The pools let the garbage collector free them while nothing is
+// packed. The constructors fail only for options that contradict each other.
 var (
 	encoders = sync.Pool{New: func() any {
-		encoder, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockSize))
+		encoder, _ := zstd.NewWriter(nil,
+			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockSize))
 		return encoder
 	}}
 	decoders = sync.Pool{New: func() any {
@@ -48,7 +48,7 @@ var (
 	}}
 )
 
-// compress appends a text to a buffer, compressed.
+// compress appends the compressed text to a buffer.
 func compress(text, buffer []byte) []byte {
 	encoder, _ := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(encoder)
@@ -62,7 +62,8 @@ func decompress(compressed []byte) ([]byte, error) {
 	return decoder.DecodeAll(compressed, nil)
 }
 
-// Pack compresses manifests, in the given order. An error names the one that cannot be written as JSON.
+// Pack compresses manifests and returns them in the same order. It returns an error for a manifest that is nil or
+// cannot be written as JSON.
 func Pack(bodies []*unstructured.Unstructured) ([]Manifest, error) {
 	packed := make([]Manifest, 0, len(bodies))
 	current, text, scratch := &block{}, bytes.Buffer{}, []byte(nil)
@@ -81,7 +82,8 @@ func Pack(bodies []*unstructured.Unstructured) ([]Manifest, error) {
 		}
 		start := text.Len()
 		if err := json.NewEncoder(&text).Encode(body.Object); err != nil {
-			return nil, fmt.Errorf("%s %s: the manifest cannot be written as JSON: %w", body.GetKind(), path.Join(body.GetNamespace(), body.GetName()), err)
+			name := path.Join(body.GetNamespace(), body.GetName())
+			return nil, fmt.Errorf("%s %s: the manifest cannot be written as JSON: %w", body.GetKind(), name, err)
 		}
 		packed = append(packed, Manifest{block: current, start: start, end: text.Len()})
 	}
@@ -89,12 +91,12 @@ func Pack(bodies []*unstructured.Unstructured) ([]Manifest, error) {
 	return packed, nil
 }
 
-// Unpack returns the manifest, which is the caller's own.
+// Unpack returns a copy of the manifest.
 func (m Manifest) Unpack() (*unstructured.Unstructured, error) {
 	if m.block == nil {
 		return nil, errors.New("there is no manifest to unpack")
 	}
-	text, err := m.block.open()
+	text, err := m.block.decompressed()
 	if err != nil {
 		return nil, fmt.Errorf("unpack a manifest: %w", err)
 	}
@@ -105,8 +107,8 @@ func (m Manifest) Unpack() (*unstructured.Unstructured, error) {
 	return body, nil
 }
 
-// open returns the JSON of all manifests of the block.
-func (b *block) open() ([]byte, error) {
+// decompressed returns the JSON of all manifests of the block. The caller must not change it.
+func (b *block) decompressed() ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if plain := b.plain.Value(); plain != nil {
@@ -121,7 +123,7 @@ func (b *block) open() ([]byte, error) {
 	return text, nil
 }
 
-// Unpack returns manifests, in the same order.
+// Unpack returns copies of manifests, in the same order.
 func Unpack(packed []Manifest) ([]*unstructured.Unstructured, error) {
 	bodies := make([]*unstructured.Unstructured, 0, len(packed))
 	for _, m := range packed {
@@ -134,7 +136,7 @@ func Unpack(packed []Manifest) ([]*unstructured.Unstructured, error) {
 	return bodies, nil
 }
 
-// Size returns the bytes that manifests, in the order in which Pack returned them, take compressed.
+// Size returns the compressed size of manifests in bytes. They must be in the order in which Pack returned them.
 func Size(packed []Manifest) int {
 	size := 0
 	var last *block

@@ -14,14 +14,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/internal/packed"
 )
 
-// sampleSet returns manifests of some 2 KiB each, as a chart renders them.
+// sampleSet returns manifests of about 2 KiB each, like those of a chart.
 func sampleSet(n int) []*unstructured.Unstructured {
 	set := make([]*unstructured.Unstructured, 0, n)
 	for i := range n {
 		name := fmt.Sprintf("web-%d", i)
 		var variables []any
 		for v := range 30 {
-			variables = append(variables, map[string]any{"name": fmt.Sprintf("SETTING_%d", v), "value": fmt.Sprintf("%s-%d", name, v*i)})
+			variables = append(
+				variables,
+				map[string]any{"name": fmt.Sprintf("SETTING_%d", v), "value": fmt.Sprintf("%s-%d", name, v*i)},
+			)
 		}
 		set = append(set, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "apps/v1", "kind": "Deployment",
@@ -31,7 +34,11 @@ func sampleSet(n int) []*unstructured.Unstructured {
 				"selector": map[string]any{"matchLabels": map[string]any{"app": name}},
 				"template": map[string]any{
 					"metadata": map[string]any{"labels": map[string]any{"app": name}},
-					"spec":     map[string]any{"containers": []any{map[string]any{"name": "app", "image": "registry.example.com/web:1.0", "env": variables}}},
+					"spec": map[string]any{
+						"containers": []any{
+							map[string]any{"name": "app", "image": "registry.example.com/web:1.0", "env": variables},
+						},
+					},
 				},
 			},
 		}})
@@ -39,19 +46,20 @@ func sampleSet(n int) []*unstructured.Unstructured {
 	return set
 }
 
-func TestPackedManifestsComeBackAsTheyWere(t *testing.T) {
+func TestUnpackReturnsThePackedManifests(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		bodies []*unstructured.Unstructured
 	}{
 		{"none", nil},
 		{"one", sampleSet(1)},
-		{"as many as fill several blocks", sampleSet(100)},
-		{"one that is larger than a block, and its neighbour", append([]*unstructured.Unstructured{
+		{"several blocks", sampleSet(100)},
+		{"a manifest that is larger than a block, and another", append([]*unstructured.Unstructured{
 			{Object: map[string]any{"data": map[string]any{"text": strings.Repeat("large ", 100_000)}}},
 		}, sampleSet(1)...)},
 		{"values of all types, and letters of other scripts", []*unstructured.Unstructured{{Object: map[string]any{
-			"integer": int64(math.MaxInt64), "float": 0.5, "true": true, "nothing": nil, "list": []any{int64(1), "two", map[string]any{}}, "text": "<a> & \u2028 ü\n",
+			"integer": int64(math.MaxInt64), "float": 0.5, "true": true, "nothing": nil,
+			"list": []any{int64(1), "two", map[string]any{}}, "text": "<a> & \u2028 ü\n",
 		}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,7 +72,7 @@ func TestPackedManifestsComeBackAsTheyWere(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(got) != len(c.bodies) {
-				t.Fatalf("%d came back of %d", len(got), len(c.bodies))
+				t.Fatalf("%d of %d manifests were unpacked", len(got), len(c.bodies))
 			}
 			for i := range got {
 				if diff := cmp.Diff(c.bodies[i].Object, got[i].Object); diff != "" {
@@ -75,14 +83,16 @@ func TestPackedManifestsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestPackRefuses(t *testing.T) {
-	bad := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "bad"}, "data": math.NaN()}}
+func TestPackRefusesInvalidManifests(t *testing.T) {
+	bad := &unstructured.Unstructured{
+		Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "bad"}, "data": math.NaN()},
+	}
 	for _, c := range []struct {
 		name string
 		body *unstructured.Unstructured
 		want string
 	}{
-		{"what is no JSON", bad, "ConfigMap bad: the manifest cannot be written as JSON"},
+		{"a value that is not valid JSON", bad, "ConfigMap bad: the manifest cannot be written as JSON"},
 		{"nil", nil, "manifest 2 is nil"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,7 +104,7 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-func TestPackedManifestsAreTheCallersOwn(t *testing.T) {
+func TestUnpackReturnsACopy(t *testing.T) {
 	light, err := packed.Pack(sampleSet(2))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +120,7 @@ func TestPackedManifestsAreTheCallersOwn(t *testing.T) {
 	}
 }
 
-func TestPackedManifestsCanBeUnpackedByManyAtOnce(t *testing.T) {
+func TestUnpackIsSafeForConcurrentUse(t *testing.T) {
 	light, err := packed.Pack(sampleSet(200))
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +130,7 @@ func TestPackedManifestsCanBeUnpackedByManyAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for i := range light {
 				if i%50 == 0 {
-					runtime.GC() // what is decompressed already may go at any time
+					runtime.GC() // frees decompressed blocks
 				}
 				if body, err := light[i].Unpack(); err != nil || body.GetName() != fmt.Sprintf("web-%d", i) {
 					t.Errorf("manifest %d: %v, %v", i, body, err)
@@ -131,13 +141,13 @@ func TestPackedManifestsCanBeUnpackedByManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestTheZeroValueHoldsNoManifest(t *testing.T) {
+func TestUnpackOfTheZeroValueFails(t *testing.T) {
 	if body, err := (packed.Manifest{}).Unpack(); err == nil {
 		t.Errorf("got %v", body)
 	}
 }
 
-func TestPackedManifestsOfAChartTakeATenth(t *testing.T) {
+func TestPackReducesAChartToATenth(t *testing.T) {
 	set := sampleSet(1000)
 	plain := 0
 	for _, body := range set {

@@ -14,14 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Field is a place in a manifest. It never holds a value.
+// Field identifies a field of a manifest. It has no value.
 type Field struct {
 	Object manifests.Key
-	// Path leads to it: keys of maps, and indices of lists.
+	// Path has the keys of maps and the indices of lists, from the root of the manifest.
 	Path []any
 }
 
-// String names the object and the field, as in "Secret shop/db: data.password".
+// String returns the object and the field, for example "Secret shop/db: data.password".
 func (f Field) String() string { return f.Object.String() + ": " + pathText(f.Path) }
 
 func pathText(path []any) string {
@@ -44,19 +44,19 @@ func pathText(path []any) string {
 	return b.String()
 }
 
-// Difference is how two renderings differ.
+// Difference is the difference of two renderings.
 type Difference struct {
-	// Shape says what is more than other values: other objects, other fields, lists of other lengths. Each text names the object and the
-	// field, and no value.
+	// Shape describes the differences that are not only other values: other objects, other fields, and lists of other
+	// lengths. Each text has the object and the field, and no value.
 	Shape []string
 	// Values are the fields with other values.
 	Values []Field
 }
 
-// Empty says that there is no difference.
+// Empty reports whether the renderings are equal.
 func (d Difference) Empty() bool { return len(d.Shape) == 0 && len(d.Values) == 0 }
 
-// Within says that there is nothing in the difference which is not in the other one.
+// Within reports whether the other difference contains this one.
 func (d Difference) Within(other Difference) bool {
 	texts := func(d Difference) map[string]bool {
 		all := map[string]bool{}
@@ -77,7 +77,8 @@ func (d Difference) Within(other Difference) bool {
 	return true
 }
 
-// Plain returns copies of manifests that consist of plain JSON values: an author may build them of any types, and share them.
+// Plain returns copies of manifests that consist of plain JSON values. The manifests of a generator may have values of
+// any type and may share them. It returns an error for a manifest that is not valid JSON.
 func Plain(set []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	plain := make([]*unstructured.Unstructured, 0, len(set))
 	for _, o := range set {
@@ -94,14 +95,15 @@ func Plain(set []*unstructured.Unstructured) ([]*unstructured.Unstructured, erro
 	return plain, nil
 }
 
-// Compare says how two renderings differ, whatever the order of their objects. Both consist of plain values.
+// Compare returns the difference of two renderings, which must consist of plain values. The order of objects does not
+// matter.
 func Compare(a, b []*unstructured.Unstructured) Difference {
 	var d Difference
 	first, second := index(a), index(b)
 	for _, id := range sortedIDs(first, second) {
 		one, two := first[id], second[id]
 		if one == nil || two == nil {
-			d.Shape = append(d.Shape, fmt.Sprintf("%s is rendered only one time", id.key))
+			d.Shape = append(d.Shape, fmt.Sprintf("%s is in one rendering only", id.key))
 			continue
 		}
 		w := walk{key: id.key, difference: &d}
@@ -110,19 +112,20 @@ func Compare(a, b []*unstructured.Unstructured) Difference {
 	return d
 }
 
-// objectID tells the objects of a set apart, also where one is rendered more than once.
+// objectID identifies an object of a rendering. The copy distinguishes objects with the same key.
 type objectID struct {
-	key   manifests.Key
-	again int
+	key  manifests.Key
+	copy int
 }
 
 func index(set []*unstructured.Unstructured) map[objectID]*unstructured.Unstructured {
 	found := make(map[objectID]*unstructured.Unstructured, len(set))
 	for _, o := range set {
 		gk := o.GroupVersionKind().GroupKind()
-		id := objectID{key: manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}}
+		key := manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+		id := objectID{key: key}
 		for found[id] != nil {
-			id.again++
+			id.copy++
 		}
 		found[id] = o
 	}
@@ -140,11 +143,11 @@ func sortedIDs(sets ...map[objectID]*unstructured.Unstructured) []objectID {
 		if order := a.key.Compare(b.key); order != 0 {
 			return order
 		}
-		return a.again - b.again
+		return a.copy - b.copy
 	})
 }
 
-// walk goes through two manifests of an object.
+// walk compares two manifests of an object, from the root to the scalars.
 type walk struct {
 	key        manifests.Key
 	difference *Difference
@@ -168,7 +171,7 @@ func (w walk) compare(path []any, a, b any) {
 	case isScalar(a) && isScalar(b):
 		w.difference.Values = append(w.difference.Values, Field{Object: w.key, Path: slices.Clone(path)})
 	default:
-		w.shape(path, "is of another kind")
+		w.shape(path, "has a different type")
 	}
 }
 
@@ -185,7 +188,7 @@ func (w walk) compareMaps(path []any, a, b map[string]any) {
 		two, inTwo := b[key]
 		deeper := append(slices.Clip(path), key)
 		if inOne != inTwo {
-			w.shape(deeper, "is rendered only one time")
+			w.shape(deeper, "is in one rendering only")
 			continue
 		}
 		w.compare(deeper, one, two)
@@ -194,7 +197,7 @@ func (w walk) compareMaps(path []any, a, b map[string]any) {
 
 func (w walk) compareLists(path []any, a, b []any) {
 	if len(a) != len(b) {
-		w.shape(path, "has another number of elements")
+		w.shape(path, "has a different number of elements")
 		return
 	}
 	for i := range a {

@@ -33,7 +33,7 @@ func describe(d determinism.Difference) string {
 	return strings.Join(append(names, d.Shape...), "; ")
 }
 
-func TestHowRenderingsDiffer(t *testing.T) {
+func TestRenderingsDiffer(t *testing.T) {
 	for _, c := range []struct{ name, a, b, want string }{
 		{"not at all", secretA + "data: {k: YQ==}", secretA + "data: {k: YQ==}", ""},
 		{"not by the order of their objects", secretA + mapB, mapB + "---\n" + secretA, ""},
@@ -43,14 +43,23 @@ func TestHowRenderingsDiffer(t *testing.T) {
 			`Secret shop/db: x[0]["a.b/c"]; Secret shop/db: x[1]`,
 		},
 		{"by a null", secretA + "x: null", secretA + "x: 1", "Secret shop/db: x"},
-		{"by a text in the place of a number", secretA + "x: 1", secretA + `x: "1"`, "Secret shop/db: x"},
-		{"by an object", secretA, secretA + mapB, "ConfigMap shop/b is rendered only one time"},
-		{"by an object more than once", secretA + "---\n" + secretA, secretA, "Secret shop/db is rendered only one time"},
-		{"by a name", secretA, strings.Replace(secretA, "db", "dc", 1), "Secret shop/db is rendered only one time; Secret shop/dc is rendered only one time"},
-		{"by a field", secretA + "data: {k: YQ==}", secretA + "data: {l: YQ==}", "Secret shop/db: data.k is rendered only one time; Secret shop/db: data.l is rendered only one time"},
-		{"by the length of a list", secretA + "x: [1]", secretA + "x: [1, 2]", "Secret shop/db: x has another number of elements"},
-		{"by a map in the place of a text", secretA + "x: {}", secretA + "x: a", "Secret shop/db: x is of another kind"},
-		{"by a list in the place of a map", secretA + "x: {}", secretA + "x: []", "Secret shop/db: x is of another kind"},
+		{"by a text instead of a number", secretA + "x: 1", secretA + `x: "1"`, "Secret shop/db: x"},
+		{"by an object", secretA, secretA + mapB, "ConfigMap shop/b is in one rendering only"},
+		{"by a repeated object", secretA + "---\n" + secretA, secretA, "Secret shop/db is in one rendering only"},
+		{
+			"by a name", secretA, strings.Replace(secretA, "db", "dc", 1),
+			"Secret shop/db is in one rendering only; Secret shop/dc is in one rendering only",
+		},
+		{
+			"by a field", secretA + "data: {k: YQ==}", secretA + "data: {l: YQ==}",
+			"Secret shop/db: data.k is in one rendering only; Secret shop/db: data.l is in one rendering only",
+		},
+		{
+			"by the length of a list", secretA + "x: [1]", secretA + "x: [1, 2]",
+			"Secret shop/db: x has a different number of elements",
+		},
+		{"by a map instead of a text", secretA + "x: {}", secretA + "x: a", "Secret shop/db: x has a different type"},
+		{"by a list instead of a map", secretA + "x: {}", secretA + "x: []", "Secret shop/db: x has a different type"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := describe(determinism.Compare(decode(t, c.a), decode(t, c.b))); got != c.want {
@@ -60,36 +69,45 @@ func TestHowRenderingsDiffer(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfAnEarlierRendering(t *testing.T) {
+func TestMergeRestoresAnEarlierRendering(t *testing.T) {
 	field := func(path ...any) determinism.Field {
 		return determinism.Field{Object: manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"}, Path: path}
 	}
 	for _, c := range []struct {
-		name, kept, rendered string
-		fields               []determinism.Field
-		want, unknown        string
+		name, earlier, rendered string
+		fields                  []determinism.Field
+		want, unknown           string
 	}{
 		{
-			"the values of the fields, and nothing else", secretA + "data: {k: b2xk, l: b2xk}", secretA + "data: {k: bmV3, l: bmV3, m: bmV3}",
+			"in the given fields only", secretA + "data: {k: b2xk, l: b2xk}", secretA + "data: {k: bmV3, l: bmV3, m: bmV3}",
 			[]determinism.Field{field("data", "k")},
 			secretA + "data: {k: b2xk, l: bmV3, m: bmV3}", "",
 		},
 		{
-			"values in lists of the same length", secretA + "x: [{v: 1}, 2]", secretA + "x: [{v: 3}, 4]",
+			"in lists of the same length", secretA + "x: [{v: 1}, 2]", secretA + "x: [{v: 3}, 4]",
 			[]determinism.Field{field("x", 0, "v"), field("x", 1)},
 			secretA + "x: [{v: 1}, 2]", "",
 		},
 		{
-			"nothing where a list has grown", secretA + "x: [{v: 1}]", secretA + "x: [{v: 2}, {v: 3}]",
+			"not in a list with another length", secretA + "x: [{v: 1}]", secretA + "x: [{v: 2}, {v: 3}]",
 			[]determinism.Field{field("x", 0, "v")},
 			"", "Secret shop/db: x[0].v",
 		},
-		{"nothing where the field is new", secretA, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k"},
-		{"nothing where the object is new", mapB, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k"},
-		{"nothing where it was no scalar", secretA + "data: {k: {a: b}}", secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k"},
+		{
+			"not in a new field", secretA, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "",
+			"Secret shop/db: data.k",
+		},
+		{
+			"not in a new object", mapB, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "",
+			"Secret shop/db: data.k",
+		},
+		{
+			"not in a field that was no scalar", secretA + "data: {k: {a: b}}", secretA + "data: {k: bmV3}",
+			[]determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			merged, unknown := determinism.Merge(decode(t, c.kept), decode(t, c.rendered), c.fields)
+			merged, unknown := determinism.Merge(decode(t, c.earlier), decode(t, c.rendered), c.fields)
 			names, _ := determinism.Names(unknown, 10)
 			if got := strings.Join(names, "; "); got != c.unknown {
 				t.Errorf("unknown: %q, want %q", got, c.unknown)
@@ -104,10 +122,15 @@ func TestWhatIsKeptOfAnEarlierRendering(t *testing.T) {
 	}
 }
 
-func TestADifferenceWithinAnother(t *testing.T) {
+func TestADifferenceContainsAnother(t *testing.T) {
 	one := determinism.Compare(decode(t, secretA+"x: 1\ny: 1"), decode(t, secretA+"x: 2\ny: 1"))
 	both := determinism.Compare(decode(t, secretA+"x: 1\ny: 1"), decode(t, secretA+"x: 2\ny: 2"))
 	if !one.Within(both) || both.Within(one) || !one.Within(one) {
-		t.Errorf("one within both: %t, both within one: %t, one within itself: %t", one.Within(both), both.Within(one), one.Within(one))
+		t.Errorf(
+			"one within both: %t, both within one: %t, one within itself: %t",
+			one.Within(both),
+			both.Within(one),
+			one.Within(one),
+		)
 	}
 }

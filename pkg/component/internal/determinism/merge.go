@@ -6,11 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Merge returns a rendering in which some fields have the values that were kept of an earlier one. Where there is a field of which no value
-// was kept, as in an object that is new, it returns these fields, and no set: a value of one rendering beside values of another could
-// contradict them, as a certificate contradicts the key of another. The sets themselves are not changed.
-func Merge(kept, rendered []*unstructured.Unstructured, fields []Field) (merged []*unstructured.Unstructured, unknown []Field) {
-	was := index(kept)
+// Merge returns a copy of a rendering in which some fields have the values of an earlier rendering. If the earlier
+// rendering has no value for a field, for example in a new object, it returns those fields and no rendering: values of
+// different renderings may not fit together, such as a certificate and the key of another. The arguments are not
+// changed.
+func Merge(
+	earlier, rendered []*unstructured.Unstructured, fields []Field,
+) (merged []*unstructured.Unstructured, unknown []Field) {
+	was := index(earlier)
 	merged = make([]*unstructured.Unstructured, 0, len(rendered))
 	for _, o := range rendered {
 		merged = append(merged, o.DeepCopy())
@@ -28,8 +31,8 @@ func Merge(kept, rendered []*unstructured.Unstructured, fields []Field) (merged 
 	return merged, nil
 }
 
-// restore copies the scalar at a path. It does not where the path is another one by now: in a list that has grown or shrunk nobody knows
-// which element was which.
+// restore copies the scalar at a path, and reports whether it could. It copies nothing if a list on the path has a
+// different length, because its elements may be others.
 func restore(from, to any, path []any) bool {
 	for i, step := range path {
 		was, is, replace := child(from, to, step)
@@ -45,7 +48,8 @@ func restore(from, to any, path []any) bool {
 	return false
 }
 
-// child goes a step down, and returns both values, and what replaces the second one; nil where there is no such step in both.
+// child returns both values at a step, and a function that replaces the second one. The function is nil if one of the
+// values does not have the step.
 func child(from, to, step any) (was, is any, replace func(any)) {
 	switch step := step.(type) {
 	case string:
@@ -64,7 +68,7 @@ func child(from, to, step any) (was, is any, replace func(any)) {
 	return nil, nil, nil
 }
 
-// Names returns the fields as texts, each once, the first of them at the most.
+// Names returns fields as texts without duplicates: at most a given number, and the number of the others.
 func Names(fields []Field, most int) (names []string, more int) {
 	for _, f := range fields {
 		if name := f.String(); !slices.Contains(names, name) {

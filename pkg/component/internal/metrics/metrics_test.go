@@ -63,7 +63,9 @@ func labelsOf(metric *dto.Metric) string {
 }
 
 func valueOf(metric *dto.Metric) float64 {
-	return metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+	return metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(
+		metric.GetHistogram().GetSampleCount(),
+	)
 }
 
 func expect(t *testing.T, got []string, want ...string) {

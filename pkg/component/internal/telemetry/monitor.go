@@ -22,9 +22,9 @@ func (m Monitor) Waves() *Waves { return &Waves{tracer: m.Tracer} }
 
 // StartAction implements execute.Monitor.
 func (m Monitor) StartAction(ctx context.Context, a plan.Action) (context.Context, func(plan.Result)) {
-	ctx, span := m.Tracer.Action(metrics.WithKind(ctx, a.Key.GroupKind()), a)
+	ctx, span := m.Tracer.StartAction(metrics.WithKind(ctx, a.Key.GroupKind()), a)
 	return ctx, func(r plan.Result) {
-		span.Result(r)
+		span.RecordResult(r)
 		span.End()
 		if cause, repair := causes[a.Reason]; repair && r.Failure == nil && r.Verb == a.Verb && a.Verb.Writes() {
 			m.Meter.CountRepair(a.Key.GroupKind(), cause)
@@ -55,7 +55,7 @@ func (t *Waves) Enter(ctx context.Context, actions []plan.Action) context.Contex
 	if !t.entered || t.wave != wave || t.removes != removes {
 		t.span.End()
 		t.entered, t.wave, t.removes = true, wave, removes
-		t.ctx, t.span = t.tracer.Wave(ctx, wave, removes)
+		t.ctx, t.span = t.tracer.StartWave(ctx, wave, removes)
 	}
 	return t.ctx
 }

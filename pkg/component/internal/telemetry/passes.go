@@ -57,7 +57,7 @@ func (v *PassMetrics) Time(step metrics.Step) func() { return v.meter.StartStep(
 
 // Span begins the span of a pass.
 func (v *PassMetrics) Span(ctx context.Context, kind string, name types.NamespacedName, generation int64) (context.Context, tracing.Span) {
-	return v.tracer.Pass(ctx, kind, name, generation)
+	return v.tracer.StartPass(ctx, kind, name, generation)
 }
 
 // Start exports the components until ctx ends.
@@ -111,9 +111,9 @@ func (v *PassMetrics) Forget(name types.NamespacedName) {
 // Pass counts a pass without a verdict.
 func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
 	v.meter.CountPass(result)
-	v.tracer.Outcome(ctx, result, "")
+	v.tracer.RecordOutcome(ctx, result, "")
 	if err != nil {
-		v.tracer.Fail(ctx, err.Error())
+		v.tracer.RecordFailure(ctx, err.Error())
 	}
 }
 
@@ -124,9 +124,9 @@ func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end Pa
 		result = resultRetrying
 	}
 	v.meter.CountPass(result)
-	v.tracer.Outcome(ctx, result, end.Verdict.Reason)
+	v.tracer.RecordOutcome(ctx, result, end.Verdict.Reason)
 	if failed || end.Verdict.NeedsPerson() {
-		v.tracer.Fail(ctx, end.Verdict.Message)
+		v.tracer.RecordFailure(ctx, end.Verdict.Message)
 	}
 	known := counted(end.Status)
 	known.RepairConflicts = len(end.Outcome.Contested)

@@ -1,2 +1,9 @@
-// Package tracing starts the OpenTelemetry spans of passes, waves and writes. What is in Secrets is in none of them.
+// Package tracing starts the OpenTelemetry spans of one reconciler.
+//
+// A pass over a component has a span. Its children are the waves of the pass, and their children are the actions on
+// dependents, such as writes. Attributes name the component, the wave, the dependent, the verb, the reason and the
+// outcome. Without a provider the zero Tracer starts no span and allocates nothing, so callers need no condition.
+//
+// The rule: no span contains values of manifests, and so none of Secrets. The package imports the OpenTelemetry API and
+// plan's data types, and no other room.
 package tracing

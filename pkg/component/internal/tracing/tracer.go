@@ -29,13 +29,13 @@ const (
 	attributeDependent  = attribute.Key("fairlead.dependent")
 )
 
-// Tracer starts the spans of one reconciler. The zero Tracer starts none, and costs nothing.
+// Tracer starts the spans of one reconciler. The zero Tracer starts none.
 type Tracer struct {
 	tracer     trace.Tracer
 	reconciler string
 }
 
-// New returns the tracer of a reconciler; without a provider it is the zero Tracer.
+// New returns the tracer of a reconciler. Without a provider it returns the zero Tracer.
 func New(provider trace.TracerProvider, reconciler string) Tracer {
 	if provider == nil {
 		return Tracer{}
@@ -43,7 +43,7 @@ func New(provider trace.TracerProvider, reconciler string) Tracer {
 	return Tracer{tracer: provider.Tracer(scope), reconciler: reconciler}
 }
 
-// Span is one that was started; the zero Span is none.
+// Span is a started span. The methods of the zero Span do nothing.
 type Span struct{ span trace.Span }
 
 // End ends the span.
@@ -53,34 +53,38 @@ func (s Span) End() {
 	}
 }
 
-// Pass starts the span of a pass over a component.
-func (t Tracer) Pass(ctx context.Context, kind string, name types.NamespacedName, generation int64) (context.Context, Span) {
+// StartPass starts the span of a pass over a component. The caller must end it.
+func (t Tracer) StartPass(
+	ctx context.Context, kind string, name types.NamespacedName, generation int64,
+) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}
 	}
 	ctx, span := t.tracer.Start(ctx, "pass", trace.WithAttributes(
-		attributeReconciler.String(t.reconciler), attributeKind.String(kind), attributeNamespace.String(name.Namespace),
-		attributeName.String(name.Name), attributeGeneration.Int64(generation),
+		attributeReconciler.String(t.reconciler), attributeKind.String(kind),
+		attributeNamespace.String(name.Namespace), attributeName.String(name.Name),
+		attributeGeneration.Int64(generation),
 	))
 	return ctx, Span{span}
 }
 
-// Outcome enters into the span of a pass what it came to.
-func (t Tracer) Outcome(ctx context.Context, outcome, reason string) {
+// RecordOutcome sets the outcome of a pass and its reason. The span is that of the context.
+func (t Tracer) RecordOutcome(ctx context.Context, outcome, reason string) {
 	if t.tracer != nil {
 		trace.SpanFromContext(ctx).SetAttributes(attributeOutcome.String(outcome), attributeReason.String(reason))
 	}
 }
 
-// Fail enters into the span of a pass that it failed, and why.
-func (t Tracer) Fail(ctx context.Context, message string) {
+// RecordFailure marks a pass as failed. The span is that of the context.
+func (t Tracer) RecordFailure(ctx context.Context, message string) {
 	if t.tracer != nil {
 		trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
 	}
 }
 
-// Wave starts the span of a wave. Removes says that dependents go in it.
-func (t Tracer) Wave(ctx context.Context, wave int, removes bool) (context.Context, Span) {
+// StartWave starts the span of a wave. The argument removes reports whether the wave removes dependents. The caller
+// must end the span.
+func (t Tracer) StartWave(ctx context.Context, wave int, removes bool) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}
 	}
@@ -90,20 +94,22 @@ func (t Tracer) Wave(ctx context.Context, wave int, removes bool) (context.Conte
 	return ctx, Span{span}
 }
 
-// Action starts the span of an action on a dependent, such as a write.
-func (t Tracer) Action(ctx context.Context, a plan.Action) (context.Context, Span) {
+// StartAction starts the span of an action on a dependent, such as a write. The caller must end it.
+func (t Tracer) StartAction(ctx context.Context, a plan.Action) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}
 	}
-	ctx, span := t.tracer.Start(ctx, string(a.Verb)+" "+a.Key.Kind, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+	attributes := trace.WithAttributes(
 		attributeReconciler.String(t.reconciler), attributeWave.Int(a.Wave), attributeVerb.String(string(a.Verb)),
 		attributeDependent.String(a.Key.String()), attributeReason.String(string(a.Reason)),
-	))
+	)
+	name := string(a.Verb) + " " + a.Key.Kind
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), attributes)
 	return ctx, Span{span}
 }
 
-// Result enters into the span of an action what it came to: another verb where a conflict was read, and why it failed.
-func (s Span) Result(r plan.Result) {
+// RecordResult sets the result of an action: the verb, which differs after a conflict, and the failure if there is one.
+func (s Span) RecordResult(r plan.Result) {
 	if s.span == nil {
 		return
 	}
