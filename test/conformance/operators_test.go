@@ -46,6 +46,8 @@ type operatorOptions struct {
 	user *rest.Config
 	// newCache makes the manager's cache; it is cache.New by default.
 	newCache cache.NewCacheFunc
+	// noUserAgent leaves the user agent of the operator's configuration empty.
+	noUserAgent bool
 }
 
 // userAgent tells the operator's requests from those of the specs.
@@ -76,7 +78,9 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 	if o.user != nil {
 		config = rest.CopyConfig(o.user)
 	}
-	config.UserAgent = userAgent(name)
+	if !o.noUserAgent {
+		config.UserAgent = userAgent(name)
+	}
 	if o.transport != nil {
 		config.Wrap(o.transport)
 	}

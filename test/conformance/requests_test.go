@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -46,6 +47,17 @@ var _ = Describe("An operator asks the API server", func() {
 			expectReady(ctx, g)
 		}
 		Expect(requestsSince(ctx, mark, operator).Resource("namespaces").Verb("get")).To(HaveLen(1))
+	})
+
+	It("as client-go does where its configuration has no user agent", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		mark := markAudit(ctx)
+		runOperator(operator, operatorOptions{noUserAgent: true})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
+		expectReady(ctx, g)
+		requests := inNamespace(auditEvents(ctx)[mark:], namespace)
+		Expect(requests.UserAgent(rest.DefaultKubernetesUserAgent()).Resource("configmaps").Writes()).NotTo(BeEmpty())
+		Expect(requests.UserAgent("Go-http-client")).To(BeEmpty())
 	})
 
 	It("nothing about what it has just applied, although a controller writes its status at once", func(ctx SpecContext) {

@@ -1,0 +1,71 @@
+package component_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestRequestsAboutDependentsHaveAUserAgent(t *testing.T) {
+	for name, test := range map[string]struct{ configured, want string }{
+		"the default of client-go where none is configured": {"", rest.DefaultKubernetesUserAgent()},
+		"the configured user agent":                         {"operator/v1", "operator/v1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := &rest.Config{UserAgent: test.configured}
+			if got := userAgentOf(t, config); got != test.want {
+				t.Errorf("want %q, got %q", test.want, got)
+			}
+			if config.UserAgent != test.configured {
+				t.Errorf("the caller's configuration changed: %q", config.UserAgent)
+			}
+		})
+	}
+}
+
+// userAgentOf returns the user agent of the first request that an engine sends about a dependent.
+func userAgentOf(t *testing.T, config *rest.Config) string {
+	t.Helper()
+	agents := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case agents <- r.UserAgent():
+		default:
+		}
+		http.Error(w, "", http.StatusServiceUnavailable)
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(func() {
+		cancel()
+		server.Close()
+	})
+	config.Host = server.URL
+	const name = "shops.test.fairlead.io"
+	engine, err := component.NewEngine(ctx, name, config, component.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := component.Pass{
+		Owner:     manifests.Owner{Cluster: "c", Reconciler: name, Kind: "Shop", Namespace: "shop", Name: "shop"},
+		Inventory: []metav1alpha1.InventoryEntry{{Kind: "ConfigMap", Version: "v1", Namespace: "shop", Name: "settings"}},
+		Wake:      func() {},
+		Now:       time.Now(),
+	}
+	// Whether the pass ends with an error does not matter: the server answers no request.
+	go func() { _, _ = engine.Apply(ctx, pass) }()
+	select {
+	case agent := <-agents:
+		return agent
+	case <-ctx.Done():
+		t.Fatal("the engine sent no request")
+		return ""
+	}
+}
