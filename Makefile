@@ -100,6 +100,13 @@ bench: cluster build ## Measure the operator against its budgets: 20 minutes, on
 bench-quick: cluster build ## Measure small sizes, in under 3 minutes
 	go run ./test/bench -quick -json bin/bench-quick.json $(BENCH_FLAGS)
 
+# More flags: make house HOUSE_FLAGS='-coverage -top 10'; HOUSE_FLAGS='-C DIR' measures another checkout.
+HOUSE_FLAGS ?=
+
+.PHONY: house
+house: ## Print measures of the code's layout, such as the largest package, type and function; fails for no value
+	@go run ./test/house $(HOUSE_FLAGS)
+
 # Charts and kustomizations of anybody: a folder, or folder//path for one that refers to what is next to it.
 CHARTS ?=
 

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "renew the golden file")
+
+// The comments in the module say what counts, and why.
+func TestMeasuresOfAModule(t *testing.T) {
+	measures, err := measureAll(t.Context(), filepath.Join("testdata", "module"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	writeTable(&out, measures, 3)
+	golden := filepath.Join("testdata", "table.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(out.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFolderWithoutModuleIsAnError(t *testing.T) {
+	if _, err := measureAll(t.Context(), t.TempDir(), false); err == nil {
+		t.Error("an empty folder was measured")
+	}
+}
+
+func TestLargestCycle(t *testing.T) {
+	for name, test := range map[string]struct {
+		edges string
+		want  int
+	}{
+		"nothing":                     {"", 0},
+		"a chain has none":            {"a>b b>c", 1},
+		"a diamond has none":          {"a>b a>c b>d c>d", 1},
+		"a file may depend on itself": {"a>a", 1},
+		"two":                         {"a>b b>a", 2},
+		"the larger of two cycles":    {"a>b b>a b>c c>d d>e e>c", 3},
+		"cycles that share a node":    {"a>b b>a b>c c>b", 3},
+		"a way out, and none back":    {"a>b b>c c>a c>d d>e", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := graph{}
+			for edge := range strings.FieldsSeq(test.edges) {
+				from, to, _ := strings.Cut(edge, ">")
+				if g[from] == nil {
+					g[from] = map[string]bool{}
+				}
+				g[from][to] = true
+			}
+			if got := g.largestCycle(); got != test.want {
+				t.Errorf("want %d, got %d", test.want, got)
+			}
+		})
+	}
+}
+
+func TestWideLinesOfMarkdown(t *testing.T) {
+	wide := strings.Repeat("wide ", 30)
+	for name, test := range map[string]struct {
+		page string
+		want int
+	}{
+		"prose counts":                          {wide, 1},
+		"umlauts count once":                    {strings.Repeat("ü", columns), 0},
+		"a table does not":                      {"| " + wide + " |", 0},
+		"nor a block of code":                   {"```sh\n" + wide + "\n```", 0},
+		"nor one in a list":                     {"- a\n\n  ```sh\n  " + wide + "\n  ```", 0},
+		"prose behind a block does":             {"```sh\n```\n" + wide, 1},
+		"a comment of several lines does not":   {"<!-- sh\n" + wide + "\n-->", 0},
+		"prose behind a short comment does":     {"<!-- norun: reason -->\n" + wide, 1},
+		"a line of links does not":              {"- [" + wide + "](a.md), [b](b.md).", 0},
+		"a line with a link and words does":     {"see [" + wide + "](a.md)", 1},
+		"the address of a link does not":        {"[a]: https://example.com/" + strings.Repeat("a", columns), 0},
+		"a generated page does not":             {"<!-- Made from the code by make generate. -->\n" + wide, 0},
+		"a page that names generated ones does": {"Pages are generated.\n" + wide, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := wideInMarkdown(test.page); got != test.want {
+				t.Errorf("want %d, got %d", test.want, got)
+			}
+		})
+	}
+}
+
+func TestCoverageIsReadFromTheOutputOfGoTest(t *testing.T) {
+	out := strings.Join([]string{
+		"ok  \texample.com/m/pkg/component/internal/plan\t1.234s\tcoverage: 93.4% of statements",
+		"ok  \texample.com/m/pkg/component/internal/ready\t(cached)\tcoverage: 69.9% of statements",
+		"\texample.com/m/pkg/component/internal/observe\t\tcoverage: 0.0% of statements",
+		"?   \texample.com/m/pkg/component/internal/doc\t[no test files]",
+		"ok  \texample.com/m/pkg/component/internal/data\t0.1s\tcoverage: [no statements]",
+		"--- FAIL: TestX (0.00s)",
+		"FAIL\texample.com/m/pkg/component/internal/execute\t0.003s",
+		"FAIL\texample.com/m/pkg/component/internal/broken [build failed]",
+		"FAIL",
+	}, "\n")
+	var got []string
+	for _, row := range readCoverage(out).rows(1) {
+		got = append(got, strings.TrimSpace(row[1]+" "+row[2]))
+	}
+	want := []string{
+		"4 of 5 rooms under 70 % 0 % internal/broken, its tests fail", "0 % internal/execute, its tests fail",
+		"0 % internal/observe", "69 % internal/ready", "93 % internal/plan",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// measure is a row of the table.
+type measure struct {
+	name string
+	// summary is the value of the row; empty if that is the value of the worst place.
+	summary string
+	places  []place
+	goal    string
+	// lowest says that low values are worse than high ones.
+	lowest bool
+	// every says that all places are named.
+	every bool
+}
+
+// place is where a value was measured.
+type place struct {
+	value int
+	where string
+}
+
+func (p place) String() string { return fmt.Sprintf("%d %s", p.value, p.where) }
+
+// worst returns the places, the worst first.
+func (m measure) worst() []place {
+	return slices.SortedFunc(slices.Values(m.places), func(a, b place) int {
+		order := cmp.Compare(b.value, a.value)
+		if m.lowest {
+			order = -order
+		}
+		return cmp.Or(order, cmp.Compare(a.where, b.where))
+	})
+}
+
+// rows returns the cells of a measure, in a row for each of its worst places.
+func (m measure) rows(top int) [][]string {
+	places := m.worst()
+	if !m.every {
+		places = places[:min(max(top, 1), len(places))]
+	}
+	if len(places) == 0 {
+		return [][]string{{m.name, cmp.Or(m.summary, "0"), "", m.goal}}
+	}
+	first := []string{m.name, m.summary, places[0].where, m.goal}
+	if m.summary == "" {
+		first[1] = fmt.Sprint(places[0].value)
+	} else {
+		first[2] = places[0].String()
+	}
+	rows := [][]string{first}
+	for _, p := range places[1:] {
+		if m.summary == "" {
+			rows = append(rows, []string{"", fmt.Sprint(p.value), p.where, ""})
+			continue
+		}
+		rows = append(rows, []string{"", "", p.String(), ""})
+	}
+	return rows
+}
+
+// writeTable prints measures as a Markdown table that is readable as it is.
+func writeTable(out io.Writer, measures []measure, top int) {
+	rows := [][]string{{"measure", "value", "where", "goal"}}
+	for _, m := range measures {
+		rows = append(rows, m.rows(top)...)
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for i, row := range rows {
+		for j, cell := range row {
+			_, _ = fmt.Fprintf(out, "| %s%s ", cell, strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)))
+		}
+		_, _ = fmt.Fprintln(out, "|")
+		if i > 0 {
+			continue
+		}
+		for _, width := range widths {
+			_, _ = fmt.Fprintf(out, "|%s", strings.Repeat("-", width+2))
+		}
+		_, _ = fmt.Fprintln(out, "|")
+	}
+}
