@@ -55,9 +55,19 @@ cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 
 ##@ Check
 
+# Packages that need more programs than the dev cluster, or take long. make test runs their tests that need neither.
+EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/faults ./test/soak
+# What specs run besides the dev cluster. Where others of a package do not, the specs have the build tag programs.
+PROGRAMS := bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql
+
 .PHONY: test
-test: cluster bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql ## Run all tests, most of them against a dev cluster
-	go test -p 2 -timeout 20m $(TEST_FLAGS) ./...
+test: cluster ## Run the tests that need no program but the dev cluster; test-all runs the others, too
+	go test -short -p 2 $(TEST_FLAGS) $(EXTENDED)
+	go test -p 2 -timeout 20m $(TEST_FLAGS) $$(go list ./... | grep -vxF "$$(go list $(EXTENDED))")
+
+.PHONY: test-all
+test-all: cluster $(PROGRAMS) ## Run all tests, also of scaffolded projects, docs, chart, faults, soak and other modules
+	go test -p 2 -timeout 20m -tags programs $(TEST_FLAGS) ./...
 	cd test/devcluster && go test -p 2 -timeout 5m $(TEST_FLAGS) ./...
 	cd test/promql && go test $(TEST_FLAGS) ./...
 	cd build/image && go test -timeout 10m $(TEST_FLAGS) ./...
@@ -67,8 +77,8 @@ test-unit: ## Run the tests that need no cluster
 	go test -short $(TEST_FLAGS) ./...
 
 .PHONY: test-long
-test-long: cluster bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql ## Run all tests and those that take long: load, restarts, budgets
-	go test -p 1 -timeout 60m -tags long $(TEST_FLAGS) ./...
+test-long: cluster $(PROGRAMS) ## Run all tests and those that take long: load, restarts, budgets
+	go test -p 1 -timeout 60m -tags long,programs $(TEST_FLAGS) ./...
 
 # How many seeds, and the first of them: make faults SEEDS=1 SEED=123 repeats the run with seed 123.
 SEEDS ?= 300

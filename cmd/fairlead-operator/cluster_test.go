@@ -112,6 +112,9 @@ func restartOperator(ctx context.Context, args ...string) {
 	}
 }
 
+// monitored is a dependent that needs no values.
+const monitored = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: one}}"
+
 // expectWork waits until the operator works.
 func expectWork(ctx context.Context) {
 	GinkgoHelper()

@@ -1,13 +1,9 @@
 package conformance_test
 
 import (
-	"context"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,31 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// helmProgram is Helm's own command line, from the version of the library.
-const helmProgram = "../../bin/helm"
-
 // hookChart has hooks for all events, and two objects of its own. Its only value is manifests, as in a gadget.
 func hookChart() fs.FS { return os.DirFS("testdata/hooks") }
-
-// runHelm runs Helm as an administrator, on the fixture, in a namespace.
-func runHelm(ctx context.Context, namespace, command string, arguments ...string) {
-	GinkgoHelper()
-	if _, err := os.Stat(helmProgram); err != nil && os.Getenv("CI") == "" {
-		Skip("needs Helm: run make bin/helm")
-	}
-	chart, err := filepath.Abs("testdata/hooks")
-	Expect(err).NotTo(HaveOccurred())
-	program, err := filepath.Abs(helmProgram)
-	Expect(err).NotTo(HaveOccurred())
-	line := append([]string{command, "demo", "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig(), "--wait", "--timeout", "60s"}, arguments...)
-	if command != "uninstall" {
-		line = append(line, chart)
-	}
-	run := exec.CommandContext(ctx, program, line...)
-	run.Env = append(os.Environ(), "HELM_CACHE_HOME="+GinkgoT().TempDir(), "HELM_CONFIG_HOME="+GinkgoT().TempDir(), "HELM_DATA_HOME="+GinkgoT().TempDir())
-	output, err := run.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(output))
-}
 
 // tale returns what requests did to objects in a namespace, but for Secrets, in which Helm and we keep records.
 func tale(events testcluster.Events, namespace string) []string {
@@ -64,59 +37,7 @@ func tale(events testcluster.Events, namespace string) []string {
 	return told
 }
 
-// besides returns what is in ours and not in theirs, which must be in ours in the same order.
-func besides(ours, theirs []string) []string {
-	GinkgoHelper()
-	var more []string
-	rest := theirs
-	for _, step := range ours {
-		if len(rest) > 0 && rest[0] == step {
-			rest = rest[1:]
-			continue
-		}
-		more = append(more, step)
-	}
-	Expect(rest).To(BeEmpty(), "ours:\n%s\nHelm's:\n%s", strings.Join(ours, "\n"), strings.Join(theirs, "\n"))
-	return more
-}
-
 var _ = Describe("The hooks of a chart", func() {
-	It("run in Helm's order at install, upgrade and uninstall", func(ctx SpecContext) {
-		theirs, ours, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
-		charts, err := helm.New(hookChart(), helm.Options{AnnotationPrefix: operator})
-		Expect(err).NotTo(HaveOccurred())
-		runOperator(operator, operatorOptions{generate: charts})
-		helmSince := func(mark auditMark) []string {
-			return tale(auditEvents(ctx)[mark:].Where(func(e testcluster.Event) bool { return strings.HasPrefix(e.UserAgent, "Helm/") }), theirs)
-		}
-		oursSince := func(mark auditMark) []string { return tale(requestsSince(ctx, mark, operator), ours) }
-
-		mark := markAudit(ctx)
-		runHelm(ctx, theirs, "install", "--set", "manifests=one")
-		g := newGadget(ctx, ours, "demo", "one", servedBy(operator))
-		expectReady(ctx, g)
-		Expect(helmSince(mark)).To(ContainElements("create jobs/a-before", "delete jobs/b-before", "create deployments/web", "create jobs/z-after"))
-		Expect(besides(oursSince(mark), helmSince(mark))).To(BeEmpty())
-
-		By("upgrading")
-		mark = markAudit(ctx)
-		runHelm(ctx, theirs, "upgrade", "--set", "manifests=two")
-		changeManifests(ctx, g, "two")
-		expectReady(ctx, g)
-		Expect(helmSince(mark)).To(ContainElements("delete jobs/a-before", "create jobs/a-before", "update configmaps/settings", "create jobs/z-after"))
-		Expect(besides(oursSince(mark), helmSince(mark))).To(ConsistOf("delete jobs/installed"), "what was for the installation only")
-
-		By("uninstalling")
-		mark = markAudit(ctx)
-		runHelm(ctx, theirs, "uninstall")
-		remove(ctx, g)
-		expectGone(ctx, g)
-		Expect(helmSince(mark)).To(ContainElements("create jobs/farewell", "delete deployments/web", "create jobs/last"))
-		more := besides(oursSince(mark), helmSince(mark))
-		Expect(more).To(And(Not(BeEmpty()), HaveEach(HavePrefix("delete "))), "hooks go with their component")
-		Expect(slices.Compact(slices.Sorted(slices.Values(more)))).To(HaveLen(len(more)))
-	})
-
 	It("run once at each revision, and never to repair what is gone after it completed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(hookChart(), helm.Options{AnnotationPrefix: operator})

@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 	"testing/fstest"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -142,20 +140,6 @@ var _ = Describe("scaffold", func() {
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(strings.Split(r.Out, "\n")).To(ContainElements("internal/generator/chart/Chart.yaml", "internal/generator/chart/templates/page.yaml"))
 	})
-
-	It("writes over what is there where it is told to, and says what it did", func(ctx SpecContext) {
-		if testing.Short() {
-			Skip("needs the tools of a project")
-		}
-		dir := folder("main.go", "mine", "notes.txt", "mine")
-		r := scaffoldShop(ctx, dir, "--force", "--chart", chartWith(`data: {a: {{ required "say what" .Values.what }}}`))
-		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(r.Out).To(And(ContainSubstring("go.mod replaces Fairlead by the checkout in "), HaveSuffix("next: cd "+dir+" && make test\n")))
-		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring("complete config/samples/shop.yaml"), ContainSubstring("say what")))
-		Expect(os.ReadFile(filepath.Join(dir, "main.go"))).To(ContainSubstring("package main"))
-		Expect(os.ReadFile(filepath.Join(dir, "notes.txt"))).To(BeEquivalentTo("mine"))
-		Expect(filepath.Join(dir, "api/v1alpha1/zz_generated.deepcopy.go")).To(BeARegularFile())
-	}, SpecTimeout(3*time.Minute))
 })
 
 var _ = Describe("scaffold update", func() {

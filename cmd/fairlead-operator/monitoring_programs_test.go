@@ -1,3 +1,5 @@
+//go:build programs
+
 package main
 
 import (
@@ -28,11 +30,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// promqlProgram reads queries; "make test" builds it.
+// promqlProgram reads queries; "make test-all" builds it.
 const promqlProgram = "../../bin/promql"
-
-// monitored is a dependent that needs no values.
-const monitored = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: one}}"
 
 // ofTarget are labels that a scrape adds.
 var ofTarget = []string{"job", "instance", "pod", "container", "endpoint"}
