@@ -100,6 +100,7 @@ soak: cluster build ## Let components come and go amid trouble, for DURATION: 30
 	go run ./test/soak -duration $(DURATION) $(if $(SEED),-seed $(SEED))
 
 # More flags: make bench BENCH_FLAGS='-scenario 1,3 -profiles bin/profiles'; go run ./test/bench -help lists them.
+# Operators side by side: make bench BENCH_FLAGS='-operator bin/old -operator bin/fairlead-operator'.
 BENCH_FLAGS ?=
 
 .PHONY: bench

@@ -21,6 +21,8 @@ type settings struct {
 	quick    bool
 	profiles string
 	out      io.Writer
+	// operators are the programs that are compared; empty where the one that make builds is measured alone.
+	operators []string
 }
 
 // bench runs scenarios, one at a time, on the main thread.
@@ -31,6 +33,12 @@ type bench struct {
 	stageName    string
 	lifecycles   map[int]lifecycle
 	applications applications
+	// program is the operator that is measured.
+	program string
+	// label begins each line of progress where several operators are compared.
+	label string
+	// turn, where it is set, returns when this bench is to go on, after the benches of other operators had their turns.
+	turn func()
 	// kubernetes is the version of the clusters.
 	kubernetes string
 }
@@ -42,6 +50,7 @@ func (b *bench) run(ctx context.Context) (results []result, err error) {
 		if len(b.numbers) > 0 && !slices.Contains(b.numbers, s.number) {
 			continue
 		}
+		b.awaitTurn()
 		r := b.runOne(ctx, s)
 		if ctx.Err() != nil {
 			return results, context.Cause(ctx)
@@ -51,9 +60,18 @@ func (b *bench) run(ctx context.Context) (results []result, err error) {
 	return results, nil
 }
 
+// awaitTurn lets the benches of other operators make the same step. The steps are scenarios, and within them rounds.
+func (b *bench) awaitTurn() {
+	if b.turn != nil {
+		b.turn()
+	}
+}
+
 func (b *bench) runOne(ctx context.Context, s scenario) result {
 	b.say("%d. %s", s.number, s.title)
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
+	// The other operators' turns are part of the time.
+	limit := patience * time.Duration(max(len(b.operators), 1))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
 	defer cancel()
 	of := b.sizeOf(s.number)
 	o, err := s.run(ctx, b, s.number, of)
@@ -92,7 +110,7 @@ func (b *bench) onStage(ctx context.Context, name string) (*stage, error) {
 	if err := b.leaveStage(); err != nil {
 		return nil, err
 	}
-	s, err := newStage(ctx, b.profiles)
+	s, err := newStage(ctx, stageOptions{program: b.program, profiles: b.profiles, anyStatus: len(b.operators) > 0})
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +133,9 @@ func (b *bench) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !strings.Contains(text[:min(4, len(text))], ". ") {
 		text = "    " + text
+	}
+	if b.label != "" {
+		text = "[" + b.label + "] " + text
 	}
 	_, _ = fmt.Fprintln(b.out, text)
 }

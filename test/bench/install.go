@@ -45,6 +45,7 @@ func (b *bench) lifecycleOf(ctx context.Context, number int, s size) (lifecycle,
 		return l, err
 	}
 	for range s.rounds {
+		b.awaitTurn()
 		if err := l.round(ctx, b, stage, number, s); err != nil {
 			return l, err
 		}

@@ -4,6 +4,8 @@
 //	go run ./test/bench                    everything, about 20 minutes
 //	go run ./test/bench -quick             everything in a small size
 //	go run ./test/bench -scenario 1,2      some of it
+//	go run ./test/bench -operator PATH -operator PATH
+//	                                       the scenarios 1 to 4, 6, 8 and 9 with several operators, which take turns
 //
 // It is run from the project's root, after "make cluster build"; "make bench" does that. Its exit code is 0 also where a budget is missed,
 // unless -strict is given.
@@ -42,8 +44,13 @@ func run() int {
 	list := flag.Bool("list", false, "print the scenarios and their budgets, and run none")
 	profiles := flag.String("profiles", "", "folder for CPU and heap profiles of the operator; taking them costs time")
 	jsonFile := flag.String("json", "", "file for everything that was measured")
+	var operators paths
+	flag.Var(&operators, "operator", "executable of an operator to compare; can be given several times")
 	flag.Parse()
 	numbers, err := parseNumbers(*scenario)
+	if err == nil && len(operators) > 0 {
+		numbers, err = comparedNumbers(numbers)
+	}
 	if err != nil || flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "bench: %v; want no arguments but flags, -help lists them\n", errors.Join(err, unexpected(flag.Args())))
 		return program.ExitBadUsage
@@ -55,13 +62,9 @@ func run() int {
 	ctrl.SetLogger(logr.Discard()) // What its client libraries log is nothing for people.
 	ctx, cancel := program.Interruptible(context.Background())
 	defer cancel(nil)
-	b := &bench{
-		settings:   settings{numbers: numbers, quick: *quick, profiles: *profiles, out: os.Stderr},
-		scenarios:  scenarios,
-		lifecycles: map[int]lifecycle{},
-	}
-	r, err := b.report(ctx)
-	if len(r.Results) > 0 {
+	s := settings{numbers: numbers, quick: *quick, profiles: *profiles, out: os.Stderr, operators: operators}
+	r, err := s.report(ctx)
+	if !r.empty() {
 		err = errors.Join(err, r.write(os.Stdout))
 		if *jsonFile != "" {
 			err = errors.Join(err, writeFile(*jsonFile, r.writeJSON))
@@ -74,7 +77,7 @@ func exitCode(r report, err error, strict bool) int {
 	if err != nil {
 		return program.ExitCode("bench", err)
 	}
-	for _, result := range r.Results {
+	for _, result := range r.all() {
 		if strict && !result.met() {
 			return program.ExitFailed
 		}
@@ -83,23 +86,40 @@ func exitCode(r report, err error, strict bool) int {
 }
 
 // report runs, and returns what there is, also where it was interrupted.
-func (b *bench) report(ctx context.Context) (report, error) {
-	if _, err := os.Stat(program.OperatorBinary); err != nil {
-		return report{}, fmt.Errorf("%w; run 'make build', and this from the project's root", err)
-	}
+func (s settings) report(ctx context.Context) (report, error) {
 	// Scenarios need the controllers of the dev cluster, and figures are those of its version.
 	if err := os.Unsetenv("KUBEBUILDER_ASSETS"); err != nil {
 		return report{}, err
 	}
-	r := report{Time: time.Now(), Quick: b.quick, Machine: machine{CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version()}}
-	version, err := exec.CommandContext(ctx, program.OperatorBinary, "--version").Output()
-	if err != nil {
+	here := machine{CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version()}
+	r := report{Time: time.Now(), Quick: s.quick, Machine: here}
+	if len(s.operators) > 0 {
+		return r, s.compare(ctx, &r)
+	}
+	if _, err := os.Stat(program.OperatorBinary); err != nil {
+		return report{}, fmt.Errorf("%w; run 'make build', and this from the project's root", err)
+	}
+	var err error
+	if r.Machine.Operator, err = versionOf(ctx, program.OperatorBinary); err != nil {
 		return r, err
 	}
-	r.Machine.Operator = strings.TrimSpace(string(version))
+	b := s.newBench(program.OperatorBinary)
 	r.Results, err = b.run(ctx)
 	r.Machine.Kubernetes = b.kubernetes
 	return r, err
+}
+
+func (s settings) newBench(executable string) *bench {
+	return &bench{settings: s, program: executable, scenarios: scenarios, lifecycles: map[int]lifecycle{}}
+}
+
+// versionOf asks an operator's executable.
+func versionOf(ctx context.Context, executable string) (string, error) {
+	version, err := exec.CommandContext(ctx, executable, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", executable, err)
+	}
+	return strings.TrimSpace(string(version)), nil
 }
 
 // serverVersion asks the cluster.

@@ -26,7 +26,7 @@ type operator struct {
 	died chan error
 }
 
-func launch(kubeconfig, log string) (*operator, error) {
+func launch(executable, kubeconfig, log string) (*operator, error) {
 	metrics, err := program.FreeAddress()
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func launch(kubeconfig, log string) (*operator, error) {
 		return nil, err
 	}
 	o := &operator{metrics: metrics, profile: profile, died: make(chan error, 1)}
-	o.process, err = program.StartOperator(log, []string{
+	o.process, err = program.StartProgram(executable, log, []string{
 		"--kubeconfig=" + kubeconfig, "--leader-elect", "--leader-election-namespace=" + program.OperatorNamespace,
 		"--metrics-bind-address=" + metrics, "--metrics-secure=false", "--pprof-bind-address=" + profile, "--health-probe-bind-address=0",
 	}, func(cause error) {

@@ -33,6 +33,7 @@ func repair(ctx context.Context, b *bench, number int, s size) (outcome, error) 
 	random := rand.New(rand.NewPCG(repairSeed, 0))
 	var all []repaired
 	for range s.rounds {
+		b.awaitTurn()
 		floor, _, err := stage.floor(ctx, floorOf(size{components: 1, dependents: s.edits}))
 		if err != nil {
 			return outcome{}, err

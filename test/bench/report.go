@@ -20,8 +20,21 @@ type report struct {
 	Machine machine   `json:"machine"`
 	// Quick says that the sizes were those of the quick run.
 	Quick   bool     `json:"quick"`
-	Results []result `json:"results"`
+	Results []result `json:"results,omitempty"`
+	// Compared is there instead of Results where several operators took turns.
+	Compared []compared `json:"compared,omitempty"`
 }
+
+// all returns the results of all operators.
+func (r report) all() []result {
+	all := r.Results
+	for _, c := range r.Compared {
+		all = slices.Concat(all, c.Results)
+	}
+	return all
+}
+
+func (r report) empty() bool { return len(r.all()) == 0 }
 
 // machine is what figures depend on.
 type machine struct {
@@ -29,11 +42,15 @@ type machine struct {
 	Cores      int    `json:"cores"`
 	Go         string `json:"go"`
 	Kubernetes string `json:"kubernetes"`
-	Operator   string `json:"operator"`
+	Operator   string `json:"operator,omitempty"` // Where one is measured.
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("%d × %s; %s, Kubernetes %s, operator %s", m.Cores, m.CPU, m.Go, m.Kubernetes, m.Operator)
+	text := fmt.Sprintf("%d × %s; %s, Kubernetes %s", m.Cores, m.CPU, m.Go, m.Kubernetes)
+	if m.Operator != "" {
+		text += ", operator " + m.Operator
+	}
+	return text
 }
 
 // result is a scenario with what became of its budget.
@@ -79,6 +96,10 @@ func (r report) write(out io.Writer) error {
 		_, _ = fmt.Fprintln(w, "A quick run: sizes are smaller than the scenarios say, and budgets of requests with them.")
 	}
 	_, _ = fmt.Fprintln(w)
+	if len(r.Compared) > 0 {
+		writeComparison(w, r.Compared)
+		return w.Flush()
+	}
 	writeTable(w, r.rows())
 	_, _ = fmt.Fprintln(w)
 	for _, result := range r.Results {

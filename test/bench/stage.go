@@ -24,7 +24,8 @@ const (
 	foreignAgent = "bench-foreign"
 )
 
-// stage is a cluster of its own with an operator. It is used by one goroutine, that of the main thread.
+// stage is a cluster of its own with an operator. It is used by one goroutine, whose thread lasts longer than the
+// stage: that of the main thread, or one of a comparison.
 type stage struct {
 	cluster    *testcluster.Cluster
 	admin      client.Client
@@ -34,18 +35,27 @@ type stage struct {
 	operator   *operator
 	kubeconfig string
 	log        string
-	// profiles is the folder for profiles, empty where none are wanted.
-	profiles   string
 	namespaces int
+	stageOptions
+}
+
+// stageOptions say how a stage differs from that of another run.
+type stageOptions struct {
+	// program is the operator's executable.
+	program string
+	// profiles is the folder for profiles, empty where none are wanted.
+	profiles string
+	// anyStatus lets operators of other versions write a status that the definition of this version does not describe.
+	anyStatus bool
 }
 
 // newStage boots a cluster and starts the operator. The context ends with the stage. Its caller stops it.
-func newStage(ctx context.Context, profiles string) (*stage, error) {
+func newStage(ctx context.Context, o stageOptions) (*stage, error) {
 	cluster, err := testcluster.Start(ctx, testcluster.Options{Audit: true})
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{cluster: cluster, profiles: profiles, log: filepath.Join(filepath.Dir(cluster.Kubeconfig()), "operator.log")}
+	s := &stage{cluster: cluster, stageOptions: o, log: filepath.Join(filepath.Dir(cluster.Kubeconfig()), "operator.log")}
 	if err := s.furnish(ctx); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
@@ -58,6 +68,11 @@ func (s *stage) furnish(ctx context.Context) error {
 		return err
 	}
 	s.admin, s.kubeconfig = admin, identity.Kubeconfig
+	if s.anyStatus {
+		if err := allowAnyStatus(ctx, admin); err != nil {
+			return err
+		}
+	}
 	if s.foreign, err = dynamic.NewForConfig(s.as(foreignAgent)); err != nil {
 		return err
 	}
@@ -82,7 +97,7 @@ func (s *stage) as(agent string) *rest.Config {
 
 // startOperator returns when the operator holds the Lease.
 func (s *stage) startOperator(ctx context.Context) error {
-	o, err := launch(s.kubeconfig, s.log)
+	o, err := launch(s.program, s.kubeconfig, s.log)
 	if err != nil {
 		return err
 	}

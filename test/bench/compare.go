@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// comparedScenarios are those whose figures are compared between operators. The others measure how something grows, or
+// that nothing happens.
+var comparedScenarios = []int{1, 2, 3, 4, 6, 8, 9}
+
+// paths is a flag that may be given several times.
+type paths []string
+
+// String implements flag.Value.
+func (p *paths) String() string { return strings.Join(*p, ", ") }
+
+// Set implements flag.Value.
+func (p *paths) Set(path string) error {
+	if path == "" {
+		return errors.New("the path is empty")
+	}
+	*p = append(*p, path)
+	return nil
+}
+
+// comparedNumbers returns the scenarios to compare: the chosen ones, all by default. It is an error to choose another.
+func comparedNumbers(chosen []int) ([]int, error) {
+	for _, number := range chosen {
+		if !slices.Contains(comparedScenarios, number) {
+			return nil, fmt.Errorf("scenario %d does not compare operators; those that do are %s",
+				number, strings.Trim(strings.ReplaceAll(fmt.Sprint(comparedScenarios), " ", ", "), "[]"))
+		}
+	}
+	if len(chosen) == 0 {
+		return comparedScenarios, nil
+	}
+	return chosen, nil
+}
+
+// labels returns a short name for each path: the file's name where that is unique, otherwise the path, with a number
+// where a path comes again.
+func labels(operators []string) []string {
+	files, seen := map[string]int{}, map[string]int{}
+	for _, path := range operators {
+		files[filepath.Base(path)]++
+	}
+	names := make([]string, 0, len(operators))
+	for _, path := range operators {
+		name := filepath.Base(path)
+		if files[name] > 1 {
+			name = path
+		}
+		if seen[path]++; seen[path] > 1 {
+			name = fmt.Sprintf("%s (%d)", name, seen[path])
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// compare measures each operator on clusters of its own. One operator is measured at a time: they take turns with each
+// round, so that whatever else changes on the machine changes for all of them.
+func (s settings) compare(ctx context.Context, r *report) (err error) {
+	folder, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	names := labels(s.operators)
+	r.Compared = make([]compared, len(s.operators))
+	benches := make([]*bench, len(s.operators))
+	for i, executable := range s.operators {
+		version, err := versionOf(ctx, executable)
+		if err != nil {
+			return err
+		}
+		r.Compared[i] = compared{Operator: names[i], Path: executable, Version: version}
+		own := filepath.Join(folder, fmt.Sprintf("operator-%d", i+1))
+		if err := copyProgram(own, executable); err != nil {
+			return err
+		}
+		benches[i] = s.newBench(own)
+		benches[i].label = names[i]
+		if s.profiles != "" {
+			benches[i].profiles = filepath.Join(s.profiles, fmt.Sprintf("operator-%d", i+1))
+		}
+	}
+	failures := make([]error, len(benches))
+	takeTurns(len(benches), func(i int, turn func()) {
+		benches[i].turn = turn
+		r.Compared[i].Results, failures[i] = benches[i].run(ctx)
+	})
+	for i, b := range benches {
+		r.Machine.Kubernetes = b.kubernetes
+		if failures[i] != nil {
+			failures[i] = fmt.Errorf("%s: %w", names[i], failures[i])
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// copyProgram copies an executable. How a file was written decides how much of it is in the resident set: that of a
+// copy of a program was 10 MiB smaller than that of the program as the linker wrote it.
+func copyProgram(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// takeTurns runs work n times at once, of which one goes on at any time; it returns when all have ended. Work calls
+// turn to let the others go on until they call it, too. The order is reversed each time, so that none always comes
+// after the same other. Each has a thread of its own, which lasts until its work ends.
+func takeTurns(n int, work func(i int, turn func())) {
+	begin, ended := make([]chan struct{}, n), make(chan bool)
+	var order []int
+	for i := range n {
+		begin[i] = make(chan struct{})
+		order = append(order, i)
+		go func() {
+			runtime.LockOSThread() // It ends with the goroutine.
+			<-begin[i]
+			work(i, func() {
+				ended <- false
+				<-begin[i]
+			})
+			ended <- true
+		}()
+	}
+	for len(order) > 0 {
+		var next []int
+		for _, i := range order {
+			begin[i] <- struct{}{}
+			if over := <-ended; !over {
+				next = append(next, i)
+			}
+		}
+		slices.Reverse(next)
+		order = next
+	}
+}
+
+// anyStatus is a patch of the definition of components, whose only version is the first one.
+const anyStatus = `[{
+	"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/status",
+	"value": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+}]`
+
+// allowAnyStatus removes the schema of the components' status. The API server would drop fields of another version's
+// status.
+func allowAnyStatus(ctx context.Context, admin client.Client) error {
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	definition.SetName("components." + v1alpha1.GroupVersion.Group)
+	return admin.Patch(ctx, definition, client.RawPatch(types.JSONPatchType, []byte(anyStatus)))
+}
