@@ -88,7 +88,7 @@ func (o EngineOptions) newApplier(name string) (*applier.Applier, error) {
 	}
 	return applier.New(applier.Options{
 		Reconciler: name, Policies: o.Policies.Or(defaultPolicies),
-		PreviousManagers: slices.Concat(plan.Predecessors, o.Predecessors), Incidental: incidental, Monitor: o.monitor(name),
+		PreviousManagers: slices.Concat(plan.PreviousManagers, o.Predecessors), Incidental: incidental, Monitor: o.monitor(name),
 	}), nil
 }
 

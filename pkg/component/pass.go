@@ -126,7 +126,7 @@ type Change struct {
 }
 
 // ReportContested is the reason of a report on a dependent with a repair conflict.
-const ReportContested = string(plan.WaitContested)
+const ReportContested = string(plan.WaitRepairConflict)
 
 // publicOutcome returns an outcome as callers of an Engine get it.
 func publicOutcome(o outcome.Outcome) Outcome {

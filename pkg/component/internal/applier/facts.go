@@ -24,15 +24,15 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 		additional = r.Managed
 	}
 	protector := a.Protector(client)
-	managed := protector.Types(ctx, plan.Victims(inventory, r.Desired), additional)
+	managed := protector.Types(ctx, plan.Removals(inventory, r.Desired), additional)
 	client.Observer.Watch(ownerID, client.Reader, watchedResources(client, r, inventory), r.Wake)
 	client.Observer.WatchInstances(ownerID, managed.Kinds())
 	if !client.Observer.Synced(ownerID) {
 		return plan.Facts{}, false
 	}
 	facts = plan.Facts{
-		Owner: ownerID, Component: r.Owner.Component(), Elsewhere: client.Elsewhere, Managed: r.Managed,
-		Predecessors: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
+		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.Elsewhere, Managed: r.Managed,
+		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
 		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired,
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
 		Guard:   a.memory.guardOf(ownerID, a.options.Reconciler),

@@ -32,9 +32,9 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 			Terminal: w.Failure != nil && w.Failure.Class == plan.Terminal,
 		})
 	}
-	for _, c := range p.Contested {
+	for _, c := range p.RepairConflicts {
 		o.Contested = append(o.Contested, metav1alpha1.DependentReport{
-			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: string(plan.WaitContested), Message: c.Message,
+			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: string(plan.WaitRepairConflict), Message: c.Message,
 		})
 	}
 	for _, b := range p.Blocked {

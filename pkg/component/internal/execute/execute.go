@@ -160,7 +160,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		return result
 	}
 	done(trackedAnswer(observed, a))
-	if err != nil && a.NameRivals {
+	if err != nil && a.FindConflictingManagers {
 		return plan.Result{Verb: a.Verb}
 	}
 	if err != nil {

@@ -74,7 +74,7 @@ func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler 
 		return err
 	}
 	others := slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Subresource == "" && (e.Manager == reconciler || a.HandsOver(e.Manager) == plan.HandoverForgotten)
+		return e.Subresource == "" && (e.Manager == reconciler || a.TransferOf(e.Manager) == plan.TransferToNobody)
 	})
 	if others, err = removeFields(others, a, fields); err != nil {
 		return err
@@ -116,17 +116,17 @@ func splitEntries(
 ) (ours *fieldpath.Set, rest []metav1.ManagedFieldsEntry, err error) {
 	ours = fieldpath.NewSet()
 	for _, entry := range entries {
-		handover := a.HandsOver(entry.Manager)
+		handover := a.TransferOf(entry.Manager)
 		switch {
 		case entry.Subresource != "":
 			rest = append(rest, entry)
-		case entry.Manager == reconciler, handover == plan.HandoverAll:
+		case entry.Manager == reconciler, handover == plan.TransferAll:
 			fields, err := fieldsIn(entry)
 			if err != nil {
 				return nil, nil, err
 			}
 			ours = ours.Union(fields)
-		case handover != plan.HandoverForgotten:
+		case handover != plan.TransferToNobody:
 			rest = append(rest, entry)
 		}
 	}
@@ -139,7 +139,7 @@ func removeFields(
 ) ([]metav1.ManagedFieldsEntry, error) {
 	var rest []metav1.ManagedFieldsEntry
 	for _, entry := range entries {
-		if entry.Subresource != "" || a.HandsOver(entry.Manager) != plan.HandoverOurs {
+		if entry.Subresource != "" || a.TransferOf(entry.Manager) != plan.TransferShared {
 			rest = append(rest, entry)
 			continue
 		}

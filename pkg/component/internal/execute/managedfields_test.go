@@ -106,8 +106,8 @@ func TestFieldsAreHandedOverToOneApplyEntry(t *testing.T) {
 			}
 			a := plan.Action{
 				Object:       &manifests.Object{Body: manifest},
-				Predecessors: plan.Predecessors,
-				TakeOver:     c.takeOver,
+				PreviousManagers: plan.PreviousManagers,
+				TakeAllFields:     c.takeOver,
 			}
 			got, err := handOverFields(a, reconciler)(c.entries)
 			if err != nil {

@@ -251,7 +251,7 @@ data: {a: x, fresh: z}
 	updated.SetManagedFields(append(updated.GetManagedFields(), applied, status, before))
 	theirs := inspect.Entry(updated.GetManagedFields(), "somebody", metav1.ManagedFieldsOperationUpdate)
 
-	a := plan.Action{Object: &manifests.Object{Body: manifest}, Predecessors: []string{"kubectl-create"}}
+	a := plan.Action{Object: &manifests.Object{Body: manifest}, PreviousManagers: []string{"kubectl-create"}}
 	if err := recordUpdate(updated, a, reconciler); err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,8 @@ func (w *writer) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Ob
 	if a.Object != nil {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)
 	}
-	if a.NameRivals {
-		o.Rivals = inspect.Rivals(obj, *a.Object, a.Policy, w.reconciler)
+	if a.FindConflictingManagers {
+		o.ConflictingManagers = inspect.ConflictingManagers(obj, *a.Object, a.Policy, w.reconciler)
 	}
 	return &o
 }

@@ -21,7 +21,7 @@ func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 	o := Metadata(obj, reconciler)
 	o.Readiness = ready.Of(obj, Hints(obj, reconciler))
 	o.Finished = manifests.IsEphemeral(obj) && isComplete(obj)
-	o.Kept = kept(obj, reconciler)
+	o.Retained = retained(obj, reconciler)
 	return o
 }
 

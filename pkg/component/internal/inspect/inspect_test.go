@@ -261,13 +261,13 @@ func TestManagersAndKept(t *testing.T) {
 		}
 	})
 	t.Run("an address of a Service that we set is kept", func(t *testing.T) {
-		if diff := cmp.Diff([]string{"spec.clusterIP"}, got.Kept); diff != "" {
+		if diff := cmp.Diff([]string{"spec.clusterIP"}, got.Retained); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("not one that others set", func(t *testing.T) {
-		if kept := Object(service, "other.example.com").Kept; kept != nil {
-			t.Errorf("got %v", kept)
+		if retained := Object(service, "other.example.com").Retained; retained != nil {
+			t.Errorf("got %v", retained)
 		}
 	})
 }

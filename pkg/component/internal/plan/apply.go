@@ -14,8 +14,8 @@ func ForApply(f Facts) Plan {
 	if p.Inventory == nil {
 		p.Inventory = Inventory{}
 	}
-	p.forgetGuard(f)
-	if p.unguardDesired(f); len(p.Actions) > 0 {
+	p.clearGuarded(f)
+	if p.removeGuardOfDesired(f); len(p.Actions) > 0 {
 		p.Repairs = f.Repairs
 		return p
 	}
@@ -31,7 +31,7 @@ func ForApply(f Facts) Plan {
 	if g.passed() {
 		p.purge(f, purges, manifests.MaxOrder)
 	}
-	p.renew()
+	p.resetCompleted()
 	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
 		p = planPrune(f, p)
 	}
@@ -66,37 +66,37 @@ func (p *Plan) note(c candidate, d decision) {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded {
 			p.Record = true
 			p.Inventory[c.object.Key] = c.newEntry()
-			p.suspectGuard(c, c.live.Presence == Present)
+			p.recordPossibleGuard(c, c.live.Presence == Present)
 		}
-		p.suspectGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
+		p.recordPossibleGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
 	}
 	if d.entry != nil {
 		p.Inventory[c.object.Key] = *d.entry
 	}
-	p.follow(c, d.action == nil && (d.waiting == nil || d.applied))
-	contested := p.remember(c, d)
+	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied))
+	inConflict := p.recordRepairs(c, d)
 	switch {
 	case d.action != nil:
 		p.Applied = false
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
 		p.Applied = p.Applied && d.applied
-	case !contested:
+	case !inConflict:
 		p.Ready++
 	}
 }
 
 // follow enters into the record of a desired object what needs no write to it: what becomes of it when it is no longer wanted, and, where
 // it is in sync, the revision and its other settings.
-func (p *Plan) follow(c candidate, inSync bool) {
+func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {
 		return
 	}
 	e.DeletePolicy = c.deletion
 	if inSync {
-		e = c.settled(e)
-		p.due(c, e)
+		e = c.inSyncEntry(e)
+		p.scheduleReapply(c, e)
 	}
 	p.Inventory[c.object.Key] = e
 }

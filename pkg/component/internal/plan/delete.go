@@ -18,24 +18,24 @@ func ForDelete(f Facts) Plan {
 	if p.Inventory == nil {
 		p.Inventory = Inventory{}
 	}
-	p.forgetGuard(f)
+	p.clearGuarded(f)
 	p.skipped()
 	switch {
-	case p.refuse(f, p.living(ordinary), ReasonDeleted):
+	case p.mustWait(f, p.existing(notPostDelete), ReasonDeleted):
 	case p.removeAll(f, p.formerDependents(f), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePreDelete, f.PreDelete):
-	case p.removeAll(f, p.living(ordinary), ReasonDeleted):
+	case p.removeAll(f, p.existing(notPostDelete), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePostDelete, f.PostDelete):
-	case p.removeAll(f, p.living(anyPhase), ReasonDeleted):
+	case p.removeAll(f, p.existing(inAnyPhase), ReasonDeleted):
 	}
 	return p
 }
 
 // planPrune deletes what is recorded and no longer desired.
 func planPrune(f Facts, p Plan) Plan {
-	victims := Victims(p.Inventory, f.Desired)
-	if !p.refuse(f, victims, ReasonPruned) {
-		p.removeAll(f, victims, ReasonPruned)
+	removals := Removals(p.Inventory, f.Desired)
+	if !p.mustWait(f, removals, ReasonPruned) {
+		p.removeAll(f, removals, ReasonPruned)
 	}
 	return p
 }
@@ -53,19 +53,19 @@ func ManagedTypes(entries []metav1alpha1.InventoryEntry) []manifests.ManagedType
 	return types
 }
 
-// Victims returns the recorded dependents that are not desired.
-func Victims(inv Inventory, desired []manifests.Object) []metav1alpha1.InventoryEntry {
+// Removals returns the recorded dependents that are not desired.
+func Removals(inv Inventory, desired []manifests.Object) []metav1alpha1.InventoryEntry {
 	keep := make(map[manifests.Key]bool, len(desired))
 	for _, o := range desired {
 		keep[o.Key] = true
 	}
-	var victims []metav1alpha1.InventoryEntry
+	var removals []metav1alpha1.InventoryEntry
 	for key, e := range inv {
 		if !keep[key] {
-			victims = append(victims, e)
+			removals = append(removals, e)
 		}
 	}
-	return victims
+	return removals
 }
 
 // IsNamespace says that everything goes with the object that is in the namespace of its name.
@@ -73,18 +73,18 @@ func IsNamespace(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "Namespace"}
 }
 
-// refuse says whether victims must not be touched now, or that it is to be found out first.
-func (p *Plan) refuse(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) bool {
-	if p.Actions = confirmations(f, victims, reason); len(p.Actions) > 0 {
+// refuse says whether removals must not be touched now, or that it is to be found out first.
+func (p *Plan) mustWait(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
+	if p.Actions = confirmations(f, removals, reason); len(p.Actions) > 0 {
 		return true
 	}
-	blocked := blockers(f, victims, reason)
-	if making := inTheMaking(f, victims, reason); len(blocked) > 0 && len(making) > 0 {
+	blocked := blockers(f, removals, reason)
+	if making := guardPending(f, removals, reason); len(blocked) > 0 && len(making) > 0 {
 		p.guard(f, making)
 		return true
 	}
-	if len(blocked) > 0 && guarded(victims) || idle(f, victims, reason) {
-		p.lift(f, ReasonUnguard)
+	if len(blocked) > 0 && guarded(removals) || guardUnneeded(f, removals, reason) {
+		p.removeGuard(f, ReasonUnguard)
 	}
 	if len(p.Actions) > 0 {
 		return true
@@ -93,17 +93,17 @@ func (p *Plan) refuse(f Facts, victims []metav1alpha1.InventoryEntry, reason Rea
 	return len(p.Blocked) > 0 || len(p.Waiting) > 0
 }
 
-// removeAll deletes victims stage by stage; the next stage begins when this one is gone. It says whether there is anything left to do, or to
+// removeAll deletes removals stage by stage; the next stage begins when this one is gone. It says whether there is anything left to do, or to
 // wait for.
-func (p *Plan) removeAll(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) bool {
-	if len(victims) == 0 {
+func (p *Plan) removeAll(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
+	if len(removals) == 0 {
 		return false
 	}
 	types := append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...)
-	for _, step := range deleteSteps(victims, manifests.NewTypeSet(types)) {
-		var unprotected []victim
+	for _, step := range deleteSteps(removals, manifests.NewTypeSet(types)) {
+		var unprotected []removal
 		for _, e := range step {
-			if v := newVictim(f, e, reason); p.remove(v) {
+			if v := newRemoval(f, e, reason); p.remove(v) {
 				unprotected = append(unprotected, v)
 			}
 		}
@@ -117,12 +117,12 @@ func (p *Plan) removeAll(f Facts, victims []metav1alpha1.InventoryEntry, reason 
 
 // blockers returns the types whose foreign instances would go with their definition, or would lose what serves them. A definition that is
 // gone, or not ours any more, takes nothing along; nor does one that is released.
-func blockers(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []Blocker {
+func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Blocker {
 	var found []Blocker
-	for _, v := range defining(f, victims, reason) {
+	for _, v := range defining(f, removals, reason) {
 		found = append(found, v.blockers(f)...)
 	}
-	if slices.ContainsFunc(victims, func(e metav1alpha1.InventoryEntry) bool { return !Releases(e, reason) }) {
+	if slices.ContainsFunc(removals, func(e metav1alpha1.InventoryEntry) bool { return !Orphans(e, reason) }) {
 		found = append(found, blocking(f, f.Managed)...)
 	}
 	sortBlockers(found)
@@ -131,9 +131,9 @@ func blockers(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []B
 
 // confirmations reads the definitions that would block, although a watch does not show them: one that is gone, or that somebody else
 // created under that name, does not.
-func confirmations(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []Action {
+func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Action {
 	var reads []Action
-	for _, v := range defining(f, victims, reason) {
+	for _, v := range defining(f, removals, reason) {
 		untold := (v.live.Presence == Absent || v.live.unwatched()) && v.result.Failure == nil && v.result.Attempts < maxAttempts
 		if untold && len(v.blockers(f)) > 0 {
 			reads = append(reads, *v.act(VerbRead, ReasonConfirm).action)
@@ -143,19 +143,19 @@ func confirmations(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason
 	return reads
 }
 
-// defining returns the victims that define types, that may exist and be ours, and that are to be deleted.
-func defining(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []victim {
-	var found []victim
-	for _, e := range victims {
-		if v := newVictim(f, e, reason); len(e.Types) > 0 && !Releases(e, reason) && !v.gone() && !v.lost() {
+// defining returns the removals that define types, that may exist and be ours, and that are to be deleted.
+func defining(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
+	var found []removal
+	for _, e := range removals {
+		if v := newRemoval(f, e, reason); len(e.Types) > 0 && !Orphans(e, reason) && !v.gone() && !v.notOurs() {
 			found = append(found, v)
 		}
 	}
 	return found
 }
 
-// blockers returns the types that the victim defines and that have foreign instances.
-func (v victim) blockers(f Facts) []Blocker {
+// blockers returns the types that the removal defines and that have foreign instances.
+func (v removal) blockers(f Facts) []Blocker {
 	return blocking(f, ManagedTypes([]metav1alpha1.InventoryEntry{v.entry}))
 }
 

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,13 +16,13 @@ import (
 type Facts struct {
 	// Owner is the owner id of the component.
 	Owner string
-	// Component is the key of the component itself. Elsewhere says that it lives in another cluster, where that key is another object's.
-	Component manifests.Key
-	Elsewhere bool
+	// Component is the key of the component itself. RemoteTarget says that it lives in another cluster, where that key is another object's.
+	Component    manifests.Key
+	RemoteTarget bool
 	// Managed are the additional managed types, which no dependent defines.
 	Managed []manifests.ManagedType
-	// Predecessors are the managers that leave their fields to us; see Predecessors.
-	Predecessors []string
+	// PreviousManagers are the managers that leave their fields to us; see PreviousManagers.
+	PreviousManagers []string
 	// Defaults are the policies of dependents that name none.
 	Defaults Policies
 	// PreDelete and PostDelete are what a deletion applies before it touches anything, and after all else is gone, each in its order.
@@ -106,10 +108,10 @@ type Observed struct {
 	Applied, Updated string
 	// Managers are the other managers that own fields, but for those that write subresources alone.
 	Managers []string
-	// Rivals are those who own fields of the manifest that we do not own; they are told where an action asks to name them.
-	Rivals []Rival
-	// Kept are fields of ours that the API server keeps, although they cannot change, when they are left out: the removal of one is lost.
-	Kept []string
+	// ConflictingManagers are those who own fields of the manifest that we do not own; they are told where an action asks to name them.
+	ConflictingManagers []ConflictingManager
+	// Retained are fields of ours that the API server keeps, although they cannot change, when they are left out: the removal of one is lost.
+	Retained []string
 	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the values of the manifest's fields.
 	Coverage Coverage
 	Values   string
@@ -222,4 +224,35 @@ func NewInventory(entries []metav1alpha1.InventoryEntry) Inventory {
 		inv[KeyOf(e)] = e
 	}
 	return inv
+}
+
+// Snapshot is the state of the live objects at one moment, by key. Nobody changes the objects that it refers to. The zero value has no
+// objects.
+type Snapshot map[manifests.Key]*Observed
+
+// Of returns the state of an object. The state of an object that is not in the snapshot is Unknown, so nothing is decided about it.
+func (s Snapshot) Of(key manifests.Key) Observed {
+	if o := s[key]; o != nil {
+		return *o
+	}
+	return NotObserved()
+}
+
+// NotObserved is the state of an object whose type is not watched yet.
+func NotObserved() Observed {
+	return Observed{Presence: Unknown, Reason: WaitObserving, Message: "its type is not watched yet"}
+}
+
+// Keys returns the keys of the objects that a plan looks at: the recorded objects, the apply set, and the objects of the phases of a
+// deletion. Facts.Live needs an entry for each.
+func (f Facts) Keys() []manifests.Key {
+	keys := slices.AppendSeq(make([]manifests.Key, 0, max(len(f.Inventory), len(f.Desired))), maps.Keys(f.Inventory))
+	for _, objects := range [][]manifests.Object{f.Desired, f.PreDelete, f.PostDelete} {
+		for i := range objects {
+			if _, recorded := f.Inventory[objects[i].Key]; !recorded {
+				keys = append(keys, objects[i].Key)
+			}
+		}
+	}
+	return keys
 }

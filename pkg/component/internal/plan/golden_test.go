@@ -114,9 +114,9 @@ var stories = []story{
 		c.world.objects[controller.Key].state = ready.InProgress
 		c.world.drift(c.world.objects[settings.Key])
 		delete(c.world.objects, front.Key)
-		lost := c.world.objects[hook.Key]
-		lost.owner, lost.labelled = "", false
-		c.world.touch(lost)
+		notOurs := c.world.objects[hook.Key]
+		notOurs.owner, notOurs.labelled = "", false
+		c.world.touch(notOurs)
 	}},
 	{"conflict", "Somebody else owns the configuration: the stages and waves behind it wait, and nothing is pruned.", func(c *component) {
 		c.desired = shop
@@ -188,9 +188,9 @@ var stories = []story{
 	}},
 	{"deletion-phases-shared", "One Job is an ordinary dependent, prepares the deletion, and follows it.", func(c *component) {
 		inPre, inPost := phased(manifests.PhasePreDelete, "job"), phased(manifests.PhasePostDelete, "job")
-		ordinary := phased(manifests.PhaseApply, "job")
+		notPostDelete := phased(manifests.PhaseApply, "job")
 		c.applied(settings)
-		c.purged(ordinary)
+		c.purged(notPostDelete)
 		c.deleting, c.preDelete, c.postDelete = true, []manifests.Object{inPre}, []manifests.Object{inPost}
 	}},
 	{"deletion-phases-after-a-crash", "The Job that prepares the deletion was created, but the answer was not recorded; the one that follows it was deleted.", func(c *component) {

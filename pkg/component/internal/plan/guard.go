@@ -27,12 +27,12 @@ type Guard struct {
 }
 
 const (
-	// guardPause lies between two probes.
-	guardPause = 200 * time.Millisecond
-	// guardSettle is how long a guard must have held: a create that was admitted before it is written by then.
-	guardSettle = 200 * time.Millisecond
-	// guardPatience is how long instances may come and go before the guard holds. It takes effect within a second or so.
-	guardPatience = 5 * time.Second
+	// probeInterval lies between two probes.
+	probeInterval = 200 * time.Millisecond
+	// guardHoldTime is how long a guard must have held: a create that was admitted before it is written by then.
+	guardHoldTime = 200 * time.Millisecond
+	// guardTimeout is how long instances may come and go before the guard holds. It takes effect within a second or so.
+	guardTimeout = 5 * time.Second
 )
 
 // Key is the key of the guard's policy.
@@ -48,7 +48,7 @@ func (g Guard) After(a Action, r Result, now time.Time) Guard {
 	case a.Verb == VerbProbe:
 		return g.probed(r, now)
 	case r.Failure != nil:
-		g.Unavailable = g.Unavailable || a.Verb == VerbGuard && r.Failure.hopeless()
+		g.Unavailable = g.Unavailable || a.Verb == VerbGuard && r.Failure.permanent()
 		return g
 	}
 	g = Guard{Name: g.Name}
@@ -64,7 +64,7 @@ func (g Guard) After(a Action, r Result, now time.Time) Guard {
 func (g Guard) probed(r Result, now time.Time) Guard {
 	holds := r.Observed != nil && r.Observed.Presence == Present
 	switch {
-	case r.Failure != nil && r.Failure.hopeless():
+	case r.Failure != nil && r.Failure.permanent():
 		g.Unavailable = true
 		return g
 	case !holds:
@@ -77,16 +77,16 @@ func (g Guard) probed(r Result, now time.Time) Guard {
 }
 
 // hopeless says that the same would be answered next time.
-func (f Failure) hopeless() bool { return f.Class == Terminal || f.Reason == WaitNotServed }
+func (f Failure) permanent() bool { return f.Class == Terminal || f.Reason == WaitNotServed }
 
 // protects says that a definition may be deleted.
 func (g Guard) protects(name string, now time.Time) bool {
-	return g.Unavailable || slices.Contains(g.Definitions, name) && !g.Held.IsZero() && !now.Before(g.Held.Add(guardSettle))
+	return g.Unavailable || slices.Contains(g.Definitions, name) && !g.Held.IsZero() && !now.Before(g.Held.Add(guardHoldTime))
 }
 
 // lapsed says that the guard should hold by now, and does not: somebody removed it, perhaps.
 func (g Guard) lapsed(now time.Time) bool {
-	return !g.SetUp.IsZero() && g.Held.IsZero() && !now.Before(g.SetUp.Add(guardPatience))
+	return !g.SetUp.IsZero() && g.Held.IsZero() && !now.Before(g.SetUp.Add(guardTimeout))
 }
 
 // Definition is a definition that a guard is for.
@@ -100,8 +100,8 @@ func IsDefinition(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
 
-// forgetGuard takes the marks of a guard off the record that was removed in this pass.
-func (p *Plan) forgetGuard(f Facts) {
+// clearGuarded takes the marks of a guard off the record that was removed in this pass.
+func (p *Plan) clearGuarded(f Facts) {
 	if r := f.Results[f.Guard.Key()]; r.Verb != VerbUnguard || r.Failure != nil {
 		return
 	}
@@ -117,7 +117,7 @@ func guarded(entries []metav1alpha1.InventoryEntry) bool {
 }
 
 // lift plans to remove the guard, or reports why that failed.
-func (p *Plan) lift(f Facts, reason Reason) {
+func (p *Plan) removeGuard(f Facts, reason Reason) {
 	key := f.Guard.Key()
 	if r := f.Results[key]; r.Verb == VerbUnguard && r.Failure != nil {
 		p.Waiting = append(p.Waiting, Waiting{Key: key, Reason: r.Failure.Reason, Message: r.Failure.Message, Failure: r.Failure})
@@ -126,16 +126,16 @@ func (p *Plan) lift(f Facts, reason Reason) {
 	p.Actions = append(p.Actions, Action{Verb: VerbUnguard, Key: key, Reason: reason, Owner: f.Owner})
 }
 
-// unguardDesired removes a guard that keeps instances of a desired definition from being created: a deletion was called off.
-func (p *Plan) unguardDesired(f Facts) {
+// removeGuardOfDesired removes a guard that keeps instances of a desired definition from being created: a deletion was called off.
+func (p *Plan) removeGuardOfDesired(f Facts) {
 	if slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return p.Inventory[o.Key].Guarded }) {
-		p.lift(f, ReasonUnguard)
+		p.removeGuard(f, ReasonUnguard)
 	}
 }
 
-// suspectGuard notes of a definition that was there before its record that a guard may be left: the component was there before, too, and
+// recordPossibleGuard notes of a definition that was there before its record that a guard may be left: the component was there before, too, and
 // somebody forced it away in the middle of a deletion.
-func (p *Plan) suspectGuard(c candidate, found bool) {
+func (p *Plan) recordPossibleGuard(c candidate, found bool) {
 	if e := p.Inventory[c.object.Key]; found && IsDefinition(c.object.Key) {
 		e.Guarded = true
 		p.Inventory[c.object.Key] = e
@@ -143,23 +143,23 @@ func (p *Plan) suspectGuard(c candidate, found bool) {
 }
 
 // idle says that the guard protects nothing any more: what it was for is gone, or not to be deleted.
-func idle(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) bool {
-	return guarded(victims) && !slices.ContainsFunc(defining(f, victims, reason), func(v victim) bool { return v.entry.Guarded })
+func guardUnneeded(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
+	return guarded(removals) && !slices.ContainsFunc(defining(f, removals, reason), func(v removal) bool { return v.entry.Guarded })
 }
 
-// inTheMaking returns the definitions whose guard was just set up and does not hold yet. Instances that come meanwhile may go meanwhile,
+// guardPending returns the definitions whose guard was just set up and does not hold yet. Instances that come meanwhile may go meanwhile,
 // too: where many do all the time, there is a moment without any only under the guard.
-func inTheMaking(f Facts, victims []metav1alpha1.InventoryEntry, reason Reason) []victim {
-	if f.Guard.SetUp.IsZero() || f.Now.After(f.Guard.SetUp.Add(guardPatience)) {
+func guardPending(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
+	if f.Guard.SetUp.IsZero() || f.Now.After(f.Guard.SetUp.Add(guardTimeout)) {
 		return nil
 	}
-	return slices.DeleteFunc(defining(f, victims, reason), func(v victim) bool {
+	return slices.DeleteFunc(defining(f, removals, reason), func(v removal) bool {
 		return !v.entry.Guarded || v.protected || v.live.Presence != Present || v.live.Terminating
 	})
 }
 
 // guard plans what a stage needs whose definitions are not protected yet.
-func (p *Plan) guard(f Facts, unprotected []victim) {
+func (p *Plan) guard(f Facts, unprotected []removal) {
 	if len(unprotected) == 0 {
 		return
 	}
@@ -168,14 +168,14 @@ func (p *Plan) guard(f Facts, unprotected []victim) {
 	for _, v := range unprotected {
 		action.Definitions = append(action.Definitions, Definition{Name: v.key.Name, UID: v.live.UID})
 	}
-	covered := !g.lapsed(f.Now) && !slices.ContainsFunc(unprotected, func(v victim) bool { return !slices.Contains(g.Definitions, v.key.Name) })
+	covered := !g.lapsed(f.Now) && !slices.ContainsFunc(unprotected, func(v removal) bool { return !slices.Contains(g.Definitions, v.key.Name) })
 	switch {
 	case r.Failure != nil && r.Verb != VerbUnguard:
 		p.waitForGuard(unprotected, "it cannot be told whether new instances are refused: "+r.Failure.Message, r.Failure)
 	case !covered:
 		action.Verb = VerbGuard
 		p.Actions = append(p.Actions, action)
-		p.mark(unprotected)
+		p.recordGuarded(unprotected)
 	case g.Held.IsZero() && !g.Probed.Equal(f.Now):
 		action.Verb = VerbProbe
 		action.Definitions = nil
@@ -185,18 +185,18 @@ func (p *Plan) guard(f Facts, unprotected []victim) {
 		p.Actions = append(p.Actions, action)
 	default:
 		p.waitForGuard(unprotected, "new instances are not refused yet", nil)
-		p.dueAt(f.Now.Add(guardPause))
+		p.planAgainAt(f.Now.Add(probeInterval))
 	}
 }
 
-func (p *Plan) waitForGuard(unprotected []victim, message string, failure *Failure) {
+func (p *Plan) waitForGuard(unprotected []removal, message string, failure *Failure) {
 	for _, v := range unprotected {
 		p.Waiting = append(p.Waiting, *v.wait(WaitUnguarded, message, failure).waiting)
 	}
 }
 
 // mark records, before a guard is written, that there may be one: whoever comes after a crash removes it.
-func (p *Plan) mark(unprotected []victim) {
+func (p *Plan) recordGuarded(unprotected []removal) {
 	for _, v := range unprotected {
 		e := p.Inventory[v.key]
 		p.Record = p.Record || !e.Guarded

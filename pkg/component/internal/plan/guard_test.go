@@ -63,7 +63,7 @@ func TestGuard(t *testing.T) {
 		var due time.Time
 		expectSteps(t, c.steps(func(f Facts, p Plan) {
 			if len(p.Actions) == 0 {
-				due = p.NextDue.Add(-guardPause)
+				due = p.NextDue.Add(-probeInterval)
 				if !due.Equal(f.Now) {
 					t.Errorf("due at %s, now is %s", p.NextDue, f.Now)
 				}
@@ -103,13 +103,13 @@ func TestGuard(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.foreign[widgets] = ForeignInstances{Count: 1}
-		c.clock += int(guardPatience / time.Second)
+		c.clock += int(guardTimeout / time.Second)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
 	t.Run("it is set up again where it does not hold in time: somebody may have removed it", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
-		c.clock += int(guardPatience / time.Second)
+		c.clock += int(guardTimeout / time.Second)
 		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
 	})
 	t.Run("one that may be left of a former life of the component is removed", func(t *testing.T) {

@@ -25,10 +25,10 @@ func (p *Plan) formerDependents(f Facts) []metav1alpha1.InventoryEntry {
 // runPhase applies the objects of a phase, wave by wave, until all of them are ready. It says whether there is anything left to do, or to
 // wait for. That it is over is recorded before anything else happens.
 func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Object) bool {
-	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !over(p.Inventory[o.Key], phase) }) {
+	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !phaseOver(p.Inventory[o.Key], phase) }) {
 		return false
 	}
-	p.leavePhase(phase, objects)
+	p.dropFormerPhase(phase, objects)
 	p.Phase, p.Desired = phase, len(objects)
 	// What runs once is neither applied again nor left alone half done, whatever the component says of its dependents.
 	f.Defaults.Reconcile, f.Defaults.Reapply = metav1alpha1.ReconcileOnObjectChange, 0
@@ -53,15 +53,15 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 }
 
 // over says of a recorded object that a phase is over for it. An object may have a place in both.
-func over(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
+func phaseOver(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
 	if phase == manifests.PhasePreDelete && manifests.Phase(e.Phase) == manifests.PhasePostDelete {
 		return true
 	}
 	return e.Completed && e.Phase == string(phase)
 }
 
-// leavePhase forgets of the objects of a phase what they did in the one before, after which they were deleted.
-func (p *Plan) leavePhase(phase manifests.Phase, objects []manifests.Object) {
+// dropFormerPhase forgets of the objects of a phase what they did in the one before, after which they were deleted.
+func (p *Plan) dropFormerPhase(phase manifests.Phase, objects []manifests.Object) {
 	for _, o := range objects {
 		if e := p.Inventory[o.Key]; e.Phase != string(phase) && isGone(e) {
 			delete(p.Inventory, o.Key)
@@ -102,7 +102,7 @@ func (p *Plan) skipped() {
 }
 
 // forget drops the record of what is gone. That of an object of a phase stays, so that it is not applied again.
-func (p *Plan) forget(e metav1alpha1.InventoryEntry) {
+func (p *Plan) forgetEntry(e metav1alpha1.InventoryEntry) {
 	if e.Phase == "" {
 		delete(p.Inventory, KeyOf(e))
 		return
@@ -115,7 +115,7 @@ func (p *Plan) forget(e metav1alpha1.InventoryEntry) {
 func isGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
 
 // living returns the recorded objects of some phases that may exist.
-func (p *Plan) living(of func(manifests.Phase) bool) []metav1alpha1.InventoryEntry {
+func (p *Plan) existing(of func(manifests.Phase) bool) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, e := range p.Inventory {
 		if !isGone(e) && of(manifests.Phase(e.Phase)) {
@@ -125,7 +125,7 @@ func (p *Plan) living(of func(manifests.Phase) bool) []metav1alpha1.InventoryEnt
 	return found
 }
 
-func anyPhase(manifests.Phase) bool { return true }
+func inAnyPhase(manifests.Phase) bool { return true }
 
 // ordinary dependents, and objects that were applied to prepare the deletion, go together.
-func ordinary(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }
+func notPostDelete(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }

@@ -30,9 +30,9 @@ type Plan struct {
 	Applied bool
 	// Ready and Desired count dependents; what is contested is not ready.
 	Ready, Desired int
-	// Contested are the dependents whose repairs somebody undoes again and again. It is complete where there are no Actions. They hold up
+	// RepairConflicts are the dependents whose repairs somebody undoes again and again. It is complete where there are no Actions. They hold up
 	// others only as far as they are not ready, or not there.
-	Contested []Contest
+	RepairConflicts []RepairConflict
 	// Repairs are what is to be remembered of repairs, for the next plan.
 	Repairs map[manifests.Key]Repairs
 	// NextDue is when to plan again although nothing happens: a dependent is to be applied again although it looks in sync, a guard to be probed,
@@ -87,9 +87,9 @@ type Action struct {
 	// Object is the manifest; nil for deletions and for reads that confirm one.
 	Object *manifests.Object
 	// Migrate says of a server-side apply that the managed fields are put in order before: fields of ours may be listed under regular
-	// updates, which an earlier policy made, or under Predecessors. TakeOver says that all fields of those become ours.
-	Migrate, TakeOver bool
-	Predecessors      []string
+	// updates, which an earlier policy made, or under PreviousManagers. TakeAllFields says that all fields of those become ours.
+	Migrate, TakeAllFields bool
+	PreviousManagers       []string
 	// Advice says what to do where the object has a field that cannot change.
 	Advice string
 	// Policy is the update policy that decides how an object is created and compared.
@@ -100,8 +100,8 @@ type Action struct {
 	Preconditions Preconditions
 	// Forced says that the object is written although nothing of it may differ.
 	Forced bool
-	// NameRivals says of a read that it tells who owns the fields of the manifest that we do not own. It is a courtesy: that it fails is no failure.
-	NameRivals bool
+	// FindConflictingManagers says of a read that it tells who owns the fields of the manifest that we do not own. It is a courtesy: that it fails is no failure.
+	FindConflictingManagers bool
 	// Repairs is what is to be remembered once the action is done; see Remembered.
 	Repairs *Repairs
 	// Definitions are those that a guard is for.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"hash/fnv"
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -33,11 +34,11 @@ func ruleTriggered(c candidate) (decision, bool) {
 	if !c.triggered() || c.renderedAgain() {
 		return decision{}, false
 	}
-	return c.again(ReasonTriggered), true
+	return c.applyAgain(ReasonTriggered), true
 }
 
 // again applies in place what looks in sync, and records it once that is done.
-func (c candidate) again(reason Reason) decision {
+func (c candidate) applyAgain(reason Reason) decision {
 	if !c.written() {
 		d := c.update(reason)
 		d.repair = false
@@ -68,7 +69,7 @@ func (c candidate) followed() string {
 func (c candidate) triggered() bool { return c.followed() != "" && c.followed() != c.entry.Trigger }
 
 // renewed says that what was applied would be applied again by its reconcile policy.
-func (c candidate) renewed() bool {
+func (c candidate) appliesAgain() bool {
 	switch {
 	case c.entry.Digest == "", c.reconcile == metav1alpha1.ReconcileOnce:
 		return false
@@ -78,8 +79,8 @@ func (c candidate) renewed() bool {
 	return c.triggered()
 }
 
-// renewal is the reason why what did its work is created again.
-func (c candidate) renewal() Reason {
+// reasonToApplyAgain is the reason why what did its work is created again.
+func (c candidate) reasonToApplyAgain() Reason {
 	if manifests.SameContent(c.entry.Digest, c.object.Digest) && c.triggered() {
 		return ReasonTriggered
 	}
@@ -98,9 +99,9 @@ func (c candidate) stamp() int64 {
 	return c.now.Add(time.Second - 1).Unix()
 }
 
-// settled returns the record of an object that is applied, with the settings that count from now on: a change of those need not be written
+// inSyncEntry returns the record of an object that is applied, with the settings that count from now on: a change of those need not be written
 // to the object.
-func (c candidate) settled(e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
+func (c candidate) inSyncEntry(e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
 	e.Revision, e.Rendition = c.revision, c.rendition
 	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
 	switch stamp := c.stamp(); {
@@ -115,9 +116,59 @@ func (c candidate) settled(e metav1alpha1.InventoryEntry) metav1alpha1.Inventory
 	return e
 }
 
-// dueAt notes when to plan again.
-func (p *Plan) dueAt(at time.Time) {
+// planAgainAt notes when to plan again.
+func (p *Plan) planAgainAt(at time.Time) {
 	if p.NextDue.IsZero() || at.Before(p.NextDue) {
 		p.NextDue = at
 	}
+}
+
+// ruleReapply applies what is due.
+func ruleReapply(c candidate) (decision, bool) {
+	due := c.reapplyDue(c.entry)
+	if due.IsZero() || c.now.Before(due) || c.renderedAgain() {
+		return decision{}, false
+	}
+	d := c.applyAgain(ReasonReapply)
+	d.repair = d.action != nil
+	return d, true
+}
+
+// due notes when an object is to be applied again.
+func (p *Plan) scheduleReapply(c candidate, e metav1alpha1.InventoryEntry) {
+	at := c.reapplyDue(e)
+	if !at.After(c.now) || c.reconcile == metav1alpha1.ReconcileOnce || e.Completed {
+		return
+	}
+	p.planAgainAt(at)
+}
+
+// reapplyDue is when an object is to be applied again: at the end of its interval, and a spread later. What was due before anybody looked is not
+// due at once, but only after the spread: an operator that did not run for long would apply everything in one second. Zero means never.
+func (c candidate) reapplyDue(e metav1alpha1.InventoryEntry) time.Time {
+	if c.reapply <= 0 || e.AppliedAt == 0 {
+		return time.Time{}
+	}
+	due := time.Unix(e.AppliedAt, 0).Add(c.reapply)
+	if due.Before(c.started) {
+		due = c.started
+	}
+	return due.Add(spread(c.owner, c.object.Key, c.reapply))
+}
+
+// spreadGroups is how many groups a component's dependents are applied again in, each in a pass of its own, with a write of the status.
+const spreadGroups = 8
+
+// spread is by how much later than its interval an object is applied again: by less than a tenth. The key chooses the group, and the owner the
+// time in the group's share: so components are applied at different times, and each in few passes.
+func spread(owner string, key manifests.Key, interval time.Duration) time.Duration {
+	const parts = 1024
+	share := interval / 10 / spreadGroups
+	return share*time.Duration(hashOf(key.String())%spreadGroups) + share/parts*time.Duration(hashOf(owner)%parts)
+}
+
+func hashOf(text string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return h.Sum32()
 }

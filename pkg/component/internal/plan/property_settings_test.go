@@ -77,14 +77,14 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 			continue
 		}
 		e := f.Inventory[a.Key]
-		for _, other := range Victims(f.Inventory, f.Desired) {
+		for _, other := range Removals(f.Inventory, f.Desired) {
 			if !stands(other, f) {
 				continue
 			}
 			if goesBefore(f, other, e) {
 				return fmt.Sprintf("%s %s overtakes %s", a.Verb, a.Key, KeyOf(other))
 			}
-			if len(other.Types) > 0 && f.Foreign[widgets].Count > 0 && !Releases(other, a.Reason) {
+			if len(other.Types) > 0 && f.Foreign[widgets].Count > 0 && !Orphans(other, a.Reason) {
 				return fmt.Sprintf("%s %s, although others have instances of what %s defines", a.Verb, a.Key, KeyOf(other))
 			}
 		}

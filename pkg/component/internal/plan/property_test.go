@@ -41,7 +41,7 @@ type randomRun struct {
 	*component
 	random *rand.Rand
 	// hopeless are the desired objects that can never be applied.
-	hopeless map[manifests.Key]bool
+	permanent map[manifests.Key]bool
 	// quiet ends the writes of somebody else.
 	quiet bool
 	log   string
@@ -50,7 +50,7 @@ type randomRun struct {
 func (r *randomRun) chance(percent int) bool { return r.random.IntN(100) < percent }
 
 func randomComponent(random *rand.Rand) *randomRun {
-	r := &randomRun{component: &component{world: newWorld(), inventory: Inventory{}, guards: random.IntN(100) < 50}, random: random, hopeless: map[manifests.Key]bool{}}
+	r := &randomRun{component: &component{world: newWorld(), inventory: Inventory{}, guards: random.IntN(100) < 50}, random: random, permanent: map[manifests.Key]bool{}}
 	for order := range 3 {
 		for stage := manifests.StageNamespaces; stage <= manifests.StageInstances; stage++ {
 			for n := range random.IntN(3) {
@@ -106,7 +106,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 		x.owner, x.labelled = "", false
 		if r.chance(50) {
 			x.uid = "recreated"
-			r.hopeless[key] = wanted && o.Settings.AdoptionPolicy == metav1alpha1.AdoptNever
+			r.permanent[key] = wanted && o.Settings.AdoptionPolicy == metav1alpha1.AdoptNever
 		}
 		r.world.touch(x)
 	case 7: // Somebody else owns it.
@@ -118,7 +118,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 			r.applied(before)
 			r.world.objects[key] = x
 		}
-		r.hopeless[key] = wanted && (taken || o.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways)
+		r.permanent[key] = wanted && (taken || o.Settings.AdoptionPolicy != metav1alpha1.AdoptAlways)
 	case 8:
 		r.applied(before).terminating = true
 	case 9: // It was purged, or is about to be.
@@ -226,7 +226,7 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, without a guard that holds", a.Verb, a.Key)
 		case a.Verb == VerbDelete && (a.Preconditions.UID == "" || a.Preconditions.ResourceVersion == "" || !a.Preconditions.Exact):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
-		case a.Verb == VerbDelete && a.Reason != ReasonChanged && Releases(entry, a.Reason):
+		case a.Verb == VerbDelete && a.Reason != ReasonChanged && Orphans(entry, a.Reason):
 			return fmt.Sprintf("%s %s, which its policy releases", a.Verb, a.Key)
 		case a.Verb == VerbDelete && r.wants(a.Key):
 			if broken := r.checkPurge(f, p, a); broken != "" {
@@ -288,12 +288,12 @@ func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) 
 			continue
 		}
 		live, completed := f.Live.Of(earlier.Key), purges(&earlier) && f.Inventory[earlier.Key].Completed
-		lost := live.Presence != Present || live.Owner != us
+		notOurs := live.Presence != Present || live.Owner != us
 		gone := purges(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
 		switch current := live.Digest == earlier.Digest || r.same; {
-		case gone && (!completed || !lost):
+		case gone && (!completed || !notOurs):
 			return earlier.Key, true
-		case !completed && (lost || !current || live.Terminating || live.Readiness.State != ready.Ready):
+		case !completed && (notOurs || !current || live.Terminating || live.Readiness.State != ready.Ready):
 			return earlier.Key, true
 		}
 	}
@@ -313,7 +313,7 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 			return fmt.Sprintf("%s is forgotten, although nothing is known of it", key)
 		case live.Presence == Absent && !live.Confirmed && (!entry.Completed || entry.UID != ""):
 			return fmt.Sprintf("%s is forgotten, although it may exist without its label", key)
-		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID && !live.released():
+		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID && !live.orphaned():
 			return fmt.Sprintf("%s is forgotten, although it exists and is ours", key)
 		}
 	}
@@ -322,11 +322,11 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 
 // converged says that nothing is left to do, except for what never can be: what others own, and what renders differently each time.
 func (r *randomRun) converged(p Plan) bool {
-	if r.deleting || len(r.hopeless) == 0 && !r.same {
+	if r.deleting || len(r.permanent) == 0 && !r.same {
 		return p.Done()
 	}
 	for _, w := range p.Waiting {
-		if !r.hopeless[w.Key] && w.Reason != WaitNotDeterministic {
+		if !r.permanent[w.Key] && w.Reason != WaitNotDeterministic {
 			return false
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // rulePurged leaves alone what is recorded as purged, whether it is gone already or not: creating it again would run it again. It lasts until
 // the reconcile policy would apply the object again.
 func rulePurged(c candidate) (decision, bool) {
-	return decision{}, purges(c.object) && c.entry.Completed && !c.renewed()
+	return decision{}, purges(c.object) && c.entry.Completed && !c.appliesAgain()
 }
 
 // purges says that an object is deleted again at the end of a wave. What holds other objects is not: its purge order is refused before.
@@ -56,7 +56,7 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 		if e.Completed && e.UID == "" {
 			continue
 		}
-		v := newVictim(f, e, ReasonPurged)
+		v := newRemoval(f, e, ReasonPurged)
 		v.wave = *o.Settings.PurgeOrder
 		d := decide(deleteRules, v)
 		done = done && d.action == nil && d.waiting == nil
@@ -78,7 +78,7 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 }
 
 // renew takes back that an object did its work before it is created again: from then on it may exist.
-func (p *Plan) renew() {
+func (p *Plan) resetCompleted() {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {
 			e.Completed, e.Digest = false, ""

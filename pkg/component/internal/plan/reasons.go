@@ -11,27 +11,27 @@ type Reason string
 
 // The reasons of actions.
 const (
-	ReasonNew        Reason = "it is new"
-	ReasonMissing    Reason = "somebody deleted it"
-	ReasonChanged    Reason = "its manifest changed"
-	ReasonDrifted    Reason = "it drifted"
-	ReasonUnlabelled Reason = "somebody removed its owner label"
-	ReasonAdopted    Reason = "it exists and nobody owns it"
-	ReasonTakenOver  Reason = "it exists, and its adoption policy is always"
-	ReasonSettings   Reason = "its settings changed"
-	ReasonTriggered  Reason = "the component changed"
-	ReasonReapply    Reason = "its reapply interval is over"
-	ReasonUnverified Reason = "it is not known whether it drifted since it was applied"
-	ReasonUnwatched  Reason = "its type cannot be watched"
-	ReasonConfirm    Reason = "it must be confirmed that it is gone"
-	ReasonPruned     Reason = "it is no longer rendered"
-	ReasonPurged     Reason = "its purge wave is ready"
-	ReasonDeleted    Reason = "the component is being deleted"
-	ReasonKept       Reason = "claims are deleted only where their delete policy says so"
-	ReasonOrphaned   Reason = "its delete policy releases it"
-	ReasonGuard      Reason = "definitions are about to be deleted"
-	ReasonUnguard    Reason = "no definition is about to be deleted any more"
-	ReasonContested  Reason = "somebody undoes its repairs, and it is not known who"
+	ReasonNew            Reason = "it is new"
+	ReasonMissing        Reason = "somebody deleted it"
+	ReasonChanged        Reason = "its manifest changed"
+	ReasonDrifted        Reason = "it drifted"
+	ReasonUnlabelled     Reason = "somebody removed its owner label"
+	ReasonAdopted        Reason = "it exists and nobody owns it"
+	ReasonTakenOver      Reason = "it exists, and its adoption policy is always"
+	ReasonSettings       Reason = "its settings changed"
+	ReasonTriggered      Reason = "the component changed"
+	ReasonReapply        Reason = "its reapply interval is over"
+	ReasonUnverified     Reason = "it is not known whether it drifted since it was applied"
+	ReasonUnwatched      Reason = "its type cannot be watched"
+	ReasonConfirm        Reason = "it must be confirmed that it is gone"
+	ReasonPruned         Reason = "it is no longer rendered"
+	ReasonPurged         Reason = "its purge wave is ready"
+	ReasonDeleted        Reason = "the component is being deleted"
+	ReasonClaimOrphaned  Reason = "claims are deleted only where their delete policy says so"
+	ReasonOrphaned       Reason = "its delete policy releases it"
+	ReasonGuard          Reason = "definitions are about to be deleted"
+	ReasonUnguard        Reason = "no definition is about to be deleted any more"
+	ReasonRepairConflict Reason = "somebody undoes its repairs, and it is not known who"
 	// ReasonNamespace is the reason for the creation of a namespace that is no dependent.
 	ReasonNamespace Reason = "dependents are to be in it, and it does not exist"
 )
@@ -68,8 +68,8 @@ const (
 	WaitTerminating WaitReason = "Terminating"
 	WaitNotGone     WaitReason = "NotGone"
 	WaitUnguarded   WaitReason = "NotGuarded"
-	// WaitContested: somebody deletes the object, or takes it from us, again and again, and its repair is put off.
-	WaitContested WaitReason = "Contested"
+	// WaitRepairConflict: somebody deletes the object, or takes it from us, again and again, and its repair is put off.
+	WaitRepairConflict WaitReason = "Contested"
 )
 
 // The reasons of failures that are decided here.

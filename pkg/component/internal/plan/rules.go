@@ -3,6 +3,9 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -47,7 +50,7 @@ func ruleUnknown(c candidate) (decision, bool) {
 // ruleCompleted leaves a Job alone that Kubernetes removed after it had finished: creating it again would run it again.
 func ruleCompleted(c candidate) (decision, bool) {
 	gone := c.live.Presence == Absent || c.live.Terminating
-	if !gone || !c.object.Ephemeral || c.renewed() {
+	if !gone || !c.object.Ephemeral || c.appliesAgain() {
 		return decision{}, false
 	}
 	if c.entry.Completed {
@@ -69,7 +72,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 	switch {
 	case c.entry.Completed:
 		// It runs once more; that is no repair, and waits for its wave.
-		d := c.act(VerbCreate, c.renewal())
+		d := c.act(VerbCreate, c.reasonToApplyAgain())
 		d.repair = false
 		return d, true
 	case c.entry.UID == "":
@@ -77,7 +80,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 	case !c.applied():
 		return c.act(VerbCreate, ReasonChanged), true
 	}
-	return c.paced(c.act(VerbCreate, ReasonMissing)), true
+	return c.withBackoff(c.act(VerbCreate, ReasonMissing)), true
 }
 
 func ruleTerminating(c candidate) (decision, bool) {
@@ -96,7 +99,7 @@ func ruleUnlabelled(c candidate) (decision, bool) {
 	if c.live.Owner != "" || c.entry.UID == "" || c.entry.UID != c.live.UID {
 		return decision{}, false
 	}
-	return c.paced(c.update(ReasonUnlabelled)), true
+	return c.withBackoff(c.update(ReasonUnlabelled)), true
 }
 
 func ruleUnowned(c candidate) (decision, bool) {
@@ -122,7 +125,7 @@ func ruleChanged(c candidate) (decision, bool) {
 	case !c.changed():
 		return decision{}, false
 	case c.entry.Digest == c.object.Digest:
-		return c.paced(c.update(ReasonDrifted)), true
+		return c.withBackoff(c.update(ReasonDrifted)), true
 	case manifests.SameContent(c.live.Digest, c.object.Digest):
 		return c.update(ReasonSettings), true
 	}
@@ -144,7 +147,7 @@ func ruleUnverified(c candidate) (decision, bool) {
 	case CoverageFull:
 		if !c.written() && c.triggered() {
 			// Nobody knows for which state of the component it was applied.
-			return c.again(ReasonTriggered), true
+			return c.applyAgain(ReasonTriggered), true
 		}
 	}
 	d, _ := ruleInSync(c)
@@ -172,7 +175,7 @@ func (c candidate) record() metav1alpha1.InventoryEntry {
 func ruleDrifted(c candidate) (decision, bool) {
 	switch {
 	case c.entry.Values != "" && c.live.Values == "" && c.waitsForRepair():
-		return c.putOff(c.repairs), true
+		return c.deferRepair(c.repairs), true
 	case c.entry.Values != "" && c.live.Values == "":
 		return c.act(VerbRead, ReasonUnverified), true
 	case c.entry.Values != "" && c.live.Values == c.entry.Values:
@@ -185,7 +188,7 @@ func ruleDrifted(c candidate) (decision, bool) {
 		d.entry = new(c.record())
 		return d, true
 	}
-	return c.paced(c.update(ReasonDrifted)), true
+	return c.withBackoff(c.update(ReasonDrifted)), true
 }
 
 // completed notes of an object that may go now that it had done its work.
@@ -212,4 +215,37 @@ func ruleInSync(c candidate) (decision, bool) {
 	d := c.wait(WaitReason(r.State), r.Message)
 	d.applied = true
 	return d, true
+}
+
+// advice says what to do about a field that cannot change, where the object is updated in place.
+func (c candidate) advice() string {
+	if c.holdsOthers() || c.policy == metav1alpha1.UpdateRecreate {
+		return "keep it, or delete the object first"
+	}
+	return "keep it, set the update policy recreate, or delete the object first"
+}
+
+// ruleRetained handles the removal of a value that cannot change. The API server answers with success, and keeps it: a headless Service stays
+// headless, and nobody would be told.
+func ruleRetained(c candidate) (decision, bool) {
+	if !c.changed() || c.policy == metav1alpha1.UpdateRecreate || len(c.live.Retained) == 0 {
+		return decision{}, false
+	}
+	whole, err := c.object.Whole()
+	if err != nil {
+		return c.fail(Failure{Class: Transient, Reason: WaitUnreadable, Message: err.Error()}), true
+	}
+	if kind, _, _ := unstructured.NestedString(whole.Body.Object, "spec", "type"); kind == "ExternalName" {
+		// Such a Service has no address, and loses the one that it had.
+		return decision{}, false
+	}
+	for _, field := range c.live.Retained {
+		if _, named, _ := unstructured.NestedFieldNoCopy(whole.Body.Object, strings.Split(field, ".")...); !named {
+			return c.fail(Failure{
+				Class: Terminal, Reason: WaitImmutable,
+				Message: fmt.Sprintf("%s is dropped from the manifest, but the API server would keep it: the field cannot change (%s)", field, c.advice()),
+			}), true
+		}
+	}
+	return decision{}, false
 }

@@ -97,12 +97,12 @@ func (s scene) revision() int64 {
 
 func (s scene) candidate() candidate { return newCandidate(s.facts(), &s.object) }
 
-func (s scene) victim() victim {
+func (s scene) removal() removal {
 	e := metav1alpha1.InventoryEntry{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	if s.entry != nil {
 		e = *s.entry
 	}
-	return newVictim(s.facts(), e, s.reason)
+	return newRemoval(s.facts(), e, s.reason)
 }
 
 // sceneTime is the time of a scene, in seconds since 1970.
@@ -155,7 +155,7 @@ func always(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptAlw
 func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
 
 // released is what an object is like that we took our marks off.
-func released(s *scene) {
+func orphaned(s *scene) {
 	unowned(s)
 	s.live.Digest, s.live.Applied, s.live.Updated = "", "", ""
 }
@@ -228,7 +228,7 @@ func purged(s *scene) {
 }
 
 // keeps is an object with a field of ours that the API server keeps.
-func keeps(s *scene) { s.live.Kept = []string{"spec.clusterIP"} }
+func keeps(s *scene) { s.live.Retained = []string{"spec.clusterIP"} }
 
 // body is the manifest's content.
 func body(text string) func(*scene) {

@@ -91,7 +91,7 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	var names []string
 	for _, i := range instances {
 		entry, recorded := f.Inventory[i.Key]
-		itself := !f.Elsewhere && i.Key == f.Component
+		itself := !f.RemoteTarget && i.Key == f.Component
 		if !itself && (!recorded || entry.UID != i.UID && !isOurs(f.Live.Of(i.Key), f.Owner, i.UID)) {
 			names = append(names, i.Key.String())
 		}
@@ -123,8 +123,8 @@ func unchecked(p plan.Plan, checked map[manifests.Key]bool) []metav1alpha1.Inven
 
 // going returns the entries of the dependents that are deleted: neither desired nor orphaned.
 func going(f plan.Facts) plan.Inventory {
-	removals := plan.Victims(f.Inventory, f.Desired)
+	removals := plan.Removals(f.Inventory, f.Desired)
 	return plan.NewInventory(slices.DeleteFunc(removals, func(e metav1alpha1.InventoryEntry) bool {
-		return plan.Releases(e, f.Reason)
+		return plan.Orphans(e, f.Reason)
 	}))
 }

@@ -40,7 +40,7 @@ func changesApplied(req Request, set Set) (bool, error) {
 		return phases != req.Status.PhaseRecord || set.DiffersFrom(req.Inventory), nil
 	}
 	lost := phases == "" && req.Status.PhaseRecord != ""
-	return lost || len(plan.Victims(plan.NewInventory(req.Inventory), set.Desired())) > 0, nil
+	return lost || len(plan.Removals(plan.NewInventory(req.Inventory), set.Desired())) > 0, nil
 }
 
 // DiffersFrom reports whether the apply set has other dependents than an inventory, or another manifest of one of them.

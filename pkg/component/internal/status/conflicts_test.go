@@ -17,9 +17,9 @@ func report(dependent, reason string) metav1alpha1.DependentReport {
 }
 
 func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
-	missing := outcome.Waiting{DependentReport: report("a", string(plan.WaitContested))}
+	missing := outcome.Waiting{DependentReport: report("a", string(plan.WaitRepairConflict))}
 	slow := outcome.Waiting{DependentReport: report("b", string(plan.WaitInProgress))}
-	contested := []metav1alpha1.DependentReport{report("a", string(plan.WaitContested))}
+	contested := []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))}
 	for _, c := range []struct {
 		name    string
 		outcome outcome.Outcome
@@ -47,10 +47,10 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 
 func TestReportsNameEachDependentOnce(t *testing.T) {
 	o := outcome.Outcome{
-		Waiting:   []outcome.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitContested))}},
-		Contested: []metav1alpha1.DependentReport{report("a", string(plan.WaitContested)), report("c", string(plan.WaitContested))},
+		Waiting:   []outcome.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitRepairConflict))}},
+		Contested: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))},
 	}
-	want := []metav1alpha1.DependentReport{report("b", string(plan.WaitInProgress)), report("a", string(plan.WaitContested)), report("c", string(plan.WaitContested))}
+	want := []metav1alpha1.DependentReport{report("b", string(plan.WaitInProgress)), report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))}
 	if diff := cmp.Diff(want, o.Reports()); diff != "" {
 		t.Error(diff)
 	}
@@ -60,7 +60,7 @@ func TestTheConditionContestedLastsAsLongAsThereIsOne(t *testing.T) {
 	var status metav1alpha1.Status
 	is := func() bool { return meta.IsStatusConditionTrue(status.Conditions, metav1alpha1.ConditionContested) }
 	now := time.Unix(1000, 0)
-	contested := outcome.Outcome{Contested: []metav1alpha1.DependentReport{report("a", string(plan.WaitContested))}}
+	contested := outcome.Outcome{Contested: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))}}
 	if setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now}); !is() {
 		t.Error("it is missing")
 	}

@@ -203,7 +203,7 @@ func DescribeSkipped(skipped []manifests.Key) string {
 // onlyRepairConflicts reports whether nothing is waited for but dependents that another client deletes again and again.
 func onlyRepairConflicts(o outcome.Outcome) bool {
 	return len(o.Contested) > 0 &&
-		!slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return plan.WaitReason(w.Reason) != plan.WaitContested })
+		!slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return plan.WaitReason(w.Reason) != plan.WaitRepairConflict })
 }
 
 func describeRepairConflicts(o outcome.Outcome) string {

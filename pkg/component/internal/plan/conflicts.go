@@ -13,18 +13,18 @@ const maxNamed = 3
 func (r Repairs) describe() string {
 	const meanwhile = "; meanwhile it is repaired less and less often"
 	switch {
-	case len(r.Rivals) > 0:
-		return describeRivals(r.Rivals) + meanwhile
+	case len(r.ConflictingManagers) > 0:
+		return describeManagers(r.ConflictingManagers) + meanwhile
 	case slices.Contains(r.Losses, lostObject):
 		return "it is deleted again and again, by whom is not known; stop whoever deletes it, or take it out of the manifests" + meanwhile
 	}
 	return "fields of its manifest are changed again and again, by whom is not known; leave them out of the manifest, or stop who changes them" + meanwhile
 }
 
-// describeRivals names each manager with its fields, and then what to do about them.
-func describeRivals(rivals []Rival) string {
+// describeManagers names each manager with its fields, and then what to do about them.
+func describeManagers(managers []ConflictingManager) string {
 	var causes, remedies []string
-	groups := byManager(rivals)
+	groups := byManager(managers)
 	for _, group := range groups[:min(len(groups), maxNamed)] {
 		causes = append(causes, cause(group))
 		if advice := remedy(group); !slices.Contains(remedies, advice) {
@@ -39,12 +39,12 @@ func describeRivals(rivals []Rival) string {
 }
 
 // byManager groups rivals that differ in their fields only, in their order.
-func byManager(rivals []Rival) [][]Rival {
-	var groups [][]Rival
-	for _, r := range rivals {
-		i := slices.IndexFunc(groups, func(g []Rival) bool { return g[0].sameManager(r) })
+func byManager(managers []ConflictingManager) [][]ConflictingManager {
+	var groups [][]ConflictingManager
+	for _, r := range managers {
+		i := slices.IndexFunc(groups, func(g []ConflictingManager) bool { return g[0].sameManager(r) })
 		if i < 0 {
-			groups = append(groups, []Rival{r})
+			groups = append(groups, []ConflictingManager{r})
 			continue
 		}
 		groups[i] = append(groups[i], r)
@@ -52,12 +52,12 @@ func byManager(rivals []Rival) [][]Rival {
 	return groups
 }
 
-func (r Rival) sameManager(other Rival) bool {
+func (r ConflictingManager) sameManager(other ConflictingManager) bool {
 	return r.Manager == other.Manager && r.Operation == other.Operation && r.Subresource == other.Subresource && r.Mark == other.Mark
 }
 
 // cause says who does what.
-func cause(group []Rival) string {
+func cause(group []ConflictingManager) string {
 	r := group[0]
 	if r.Manager == "" {
 		return fmt.Sprintf("%s removed again and again, by whom is not known", fieldsText(group, " is", " are"))
@@ -70,7 +70,7 @@ func cause(group []Rival) string {
 }
 
 // remedy says what to do.
-func remedy(group []Rival) string {
+func remedy(group []ConflictingManager) string {
 	r, fields := group[0], fieldsText(group, "", "")
 	switch {
 	case r.Mark:
@@ -85,12 +85,12 @@ func remedy(group []Rival) string {
 
 // autoscales says that a field was changed by the HorizontalPodAutoscalers of Kubernetes: nothing else in the controller manager scales by way
 // of the subresource.
-func (r Rival) autoscales() bool {
+func (r ConflictingManager) autoscales() bool {
 	return r.Manager == "kube-controller-manager" && r.Subresource == "scale"
 }
 
 // fieldsText names the first fields of a group, with what follows one, or many.
-func fieldsText(group []Rival, one, many string) string {
+func fieldsText(group []ConflictingManager, one, many string) string {
 	var fields []string
 	for _, r := range group[:min(len(group), maxNamed)] {
 		fields = append(fields, r.Field)

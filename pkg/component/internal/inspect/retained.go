@@ -10,7 +10,7 @@ import (
 
 // kept returns the fields of ours that the API server keeps when they are left out, although they cannot change. Only Services have such a
 // field: clusterIP is copied from the old object.
-func kept(obj *unstructured.Unstructured, reconciler string) []string {
+func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
 	}

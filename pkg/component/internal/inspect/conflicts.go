@@ -18,46 +18,46 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Rivals returns who owns the fields of a manifest that are no longer ours, ordered by manager and field. Where that is nobody, fields were
+// ConflictingManagers returns who owns the fields of a manifest that are no longer ours, ordered by manager and field. Where that is nobody, fields were
 // removed, and of these nothing tells by whom.
-func Rivals(obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string) []plan.Rival {
+func ConflictingManagers(obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string) []plan.ConflictingManager {
 	entries := obj.GetManagedFields()
 	ours := fieldSet(Entry(entries, reconciler, Operation(policy)))
 	lost := fieldSet(FieldsOf(manifest.Body.Object, Shape(entries))).Difference(ours).Leaves()
-	var others, sameName []plan.Rival
+	var others, sameName []plan.ConflictingManager
 	for _, e := range entries {
 		switch {
 		case e.FieldsV1 == nil:
 		case e.Manager != reconciler:
-			others = append(others, rivalsIn(e, lost, reconciler)...)
+			others = append(others, conflictsIn(e, lost, reconciler)...)
 		case e.Operation != Operation(policy) || e.Subresource != "":
 			// It writes under our name, or is what admission made of our own writes: named where nobody else is.
-			sameName = append(sameName, rivalsIn(e, lost, reconciler)...)
+			sameName = append(sameName, conflictsIn(e, lost, reconciler)...)
 		}
 	}
-	rivals := others
-	if len(rivals) == 0 {
-		rivals = sameName
+	found := others
+	if len(found) == 0 {
+		found = sameName
 	}
-	if len(rivals) == 0 {
-		rivals = removed(obj.Object, manifest.Body.Object, reconciler)
+	if len(found) == 0 {
+		found = removed(obj.Object, manifest.Body.Object, reconciler)
 	}
-	slices.SortFunc(rivals, func(a, b plan.Rival) int {
+	slices.SortFunc(found, func(a, b plan.ConflictingManager) int {
 		return cmp.Or(strings.Compare(a.Manager, b.Manager), strings.Compare(a.Operation, b.Operation),
 			strings.Compare(a.Subresource, b.Subresource), strings.Compare(a.Field, b.Field))
 	})
-	return rivals
+	return found
 }
 
 // rivalsIn returns the lost fields that an entry has.
-func rivalsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler string) []plan.Rival {
-	var rivals []plan.Rival
+func conflictsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler string) []plan.ConflictingManager {
+	var found []plan.ConflictingManager
 	for path := range lost.Intersection(fieldSet(fieldset.Decode(e.FieldsV1))).All() {
-		rivals = append(rivals, plan.Rival{
+		found = append(found, plan.ConflictingManager{
 			Field: pathText(path), Manager: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource, Mark: isMark(path, reconciler),
 		})
 	}
-	return rivals
+	return found
 }
 
 // fieldSet reads fields in the form of FieldsV1. What cannot be read is none.
@@ -80,23 +80,23 @@ func isMark(path fieldpath.Path, reconciler string) bool {
 }
 
 // removed returns the fields of a manifest, outside of lists, that an object has not.
-func removed(live, manifest map[string]any, reconciler string) []plan.Rival {
-	var rivals []plan.Rival
+func removed(live, manifest map[string]any, reconciler string) []plan.ConflictingManager {
+	var found []plan.ConflictingManager
 	var walk func(live, manifest map[string]any, path fieldpath.Path)
 	walk = func(live, manifest map[string]any, path fieldpath.Path) {
 		for _, name := range slices.Sorted(maps.Keys(manifest)) {
 			at := append(slices.Clone(path), fieldpath.FieldNameElement(name))
-			value, found := live[name]
+			value, exists := live[name]
 			below, isMap := manifest[name].(map[string]any)
 			switch inner, _ := value.(map[string]any); {
 			case isEmpty(manifest[name]):
 			case isMap:
 				walk(inner, below, at)
-			case !found:
-				rivals = append(rivals, plan.Rival{Field: pathText(at), Mark: isMark(at, reconciler)})
+			case !exists:
+				found = append(found, plan.ConflictingManager{Field: pathText(at), Mark: isMark(at, reconciler)})
 			}
 		}
 	}
 	walk(live, manifest, nil)
-	return rivals
+	return found
 }

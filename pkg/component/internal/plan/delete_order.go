@@ -52,15 +52,15 @@ func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 	return stepWorkloads
 }
 
-// place is when a victim is deleted.
-type place struct {
+// place is when a removal is deleted.
+type removalOrder struct {
 	// rest says that it is no instance of a managed type.
 	rest bool
 	wave int
 	step deleteStep
 }
 
-func (p place) compare(other place) int {
+func (p removalOrder) compare(other removalOrder) int {
 	return cmp.Or(compareFalseFirst(p.rest, other.rest), cmp.Compare(p.wave, other.wave), cmp.Compare(p.step, other.step))
 }
 
@@ -74,19 +74,19 @@ func compareFalseFirst(a, b bool) int {
 	return 1
 }
 
-// deleteSteps groups victims as they are deleted: the next group goes when one is gone.
-func deleteSteps(victims []metav1alpha1.InventoryEntry, types manifests.TypeSet) [][]metav1alpha1.InventoryEntry {
-	groups := map[place][]metav1alpha1.InventoryEntry{}
-	for _, e := range victims {
+// deleteSteps groups removals as they are deleted: the next group goes when one is gone.
+func deleteSteps(removals []metav1alpha1.InventoryEntry, types manifests.TypeSet) [][]metav1alpha1.InventoryEntry {
+	groups := map[removalOrder][]metav1alpha1.InventoryEntry{}
+	for _, e := range removals {
 		step := deleteStepOf(KeyOf(e).GroupKind(), types)
-		at := place{rest: step != stepInstances, wave: e.EffectiveDeleteOrder(), step: step}
+		at := removalOrder{rest: step != stepInstances, wave: e.EffectiveDeleteOrder(), step: step}
 		groups[at] = append(groups[at], e)
 	}
-	places := make([]place, 0, len(groups))
+	places := make([]removalOrder, 0, len(groups))
 	for at := range groups {
 		places = append(places, at)
 	}
-	slices.SortFunc(places, place.compare)
+	slices.SortFunc(places, removalOrder.compare)
 	steps := make([][]metav1alpha1.InventoryEntry, 0, len(places))
 	for _, at := range places {
 		slices.SortFunc(groups[at], func(a, b metav1alpha1.InventoryEntry) int { return KeyOf(a).Compare(KeyOf(b)) })

@@ -13,17 +13,17 @@ type candidate struct {
 	owner string
 	// component is the key of the component itself.
 	component manifests.Key
-	// predecessors are the managers that leave their fields to us.
-	predecessors []string
-	revision     int64
-	rendition    int64
-	trigger      string
-	now, started time.Time
-	sameInputs   bool
-	object       *manifests.Object
-	reconcile    metav1alpha1.ReconcilePolicy
-	policy       metav1alpha1.UpdatePolicy
-	adoption     metav1alpha1.AdoptionPolicy
+	// previousManagers are the managers that leave their fields to us.
+	previousManagers []string
+	revision         int64
+	rendition        int64
+	trigger          string
+	now, started     time.Time
+	sameInputs       bool
+	object           *manifests.Object
+	reconcile        metav1alpha1.ReconcilePolicy
+	policy           metav1alpha1.UpdatePolicy
+	adoption         metav1alpha1.AdoptionPolicy
 	// deletion is the delete policy as it is recorded.
 	deletion metav1alpha1.DeletePolicy
 	reapply  time.Duration
@@ -38,7 +38,7 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, component: f.Component, predecessors: f.Predecessors, revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
+		owner: f.Owner, component: f.Component, previousManagers: f.PreviousManagers, revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),
 		policy:    o.Settings.UpdatePolicy, adoption: o.Settings.AdoptionPolicy, reapply: f.Defaults.Reapply,
 		deletion: RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
@@ -76,7 +76,7 @@ func (c candidate) isSameInputs() bool {
 }
 
 // decision is what a rule says of an object: an action, or waiting, or neither. Neither means of a candidate that it is in sync and ready,
-// and of a victim that its entry is forgotten.
+// and of a removal that its entry is forgotten.
 type decision struct {
 	action *Action
 	// repair says of an action that it restores what was applied already, so that it need not wait for its wave.
@@ -88,11 +88,11 @@ type decision struct {
 	repairs *Repairs
 	// entry replaces the record.
 	entry *metav1alpha1.InventoryEntry
-	// guard says of a victim that it is not deleted before a guard holds.
+	// guard says of a removal that it is not deleted before a guard holds.
 	guard bool
 }
 
-// rule decides on a candidate or a victim, or leaves it to the next rule.
+// rule decides on a candidate or a removal, or leaves it to the next rule.
 type rule[S any] struct {
 	name   string
 	decide func(S) (decision, bool)
@@ -125,7 +125,7 @@ var applyRules = []rule[candidate]{
 	{"an object that somebody else owns is a conflict", ruleOwned},
 	{"an object of ours without its label is labelled again", ruleUnlabelled},
 	{"an object that nobody owns is adopted by policy", ruleUnowned},
-	{"an object whose manifest drops what the API server would keep is a failure", ruleKept},
+	{"an object whose manifest drops what the API server would keep is a failure", ruleRetained},
 	{"an object that lives in the cluster with another manifest is updated", ruleChanged},
 	{"an object whose record is incomplete is verified", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
@@ -160,7 +160,7 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 		repair: c.applied(),
 		action: &Action{
 			Verb: verb, Key: c.object.Key, Reason: reason, Wave: c.object.Settings.Order, Version: c.object.Version,
-			Object: c.object, Policy: c.policy, Owner: c.owner, Predecessors: c.predecessors, Advice: c.advice(),
+			Object: c.object, Policy: c.policy, Owner: c.owner, PreviousManagers: c.previousManagers, Advice: c.advice(),
 			Preconditions: Preconditions{
 				UID: c.live.UID, ResourceVersion: c.live.ResourceVersion, Owner: c.owner,
 				Exact: verb == VerbDelete || reason == ReasonAdopted || reason == ReasonUnlabelled,
@@ -181,16 +181,16 @@ func (c candidate) update(reason Reason) decision {
 		})
 	case c.policy == metav1alpha1.UpdateReplace:
 		return c.act(VerbReplace, reason)
-	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !c.holder():
+	case c.policy == metav1alpha1.UpdateRecreate && reason == ReasonChanged && !c.holdsOthers():
 		return c.act(VerbDelete, reason)
 	}
 	d := c.act(VerbApply, reason)
-	d.action.TakeOver = c.policy == metav1alpha1.UpdateSSAOverride && c.preceded()
-	d.action.Migrate = d.action.TakeOver || c.live.Updated != "" || c.unsorted() || reason.Adopts() && c.preceded()
+	d.action.TakeAllFields = c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
+	d.action.Migrate = d.action.TakeAllFields || c.live.Updated != "" || c.listedBeforeFirstApply() || reason.Adopts() && c.hasPreviousManagers()
 	return d
 }
 
 // holder says that the object holds others, or data, which would go with it.
-func (c candidate) holder() bool {
+func (c candidate) holdsOthers() bool {
 	return len(c.object.Types) > 0 || c.object.Stage == manifests.StageNamespaces || IsClaim(c.object.Key) && c.deletion != metav1alpha1.DeleteDelete
 }

@@ -33,9 +33,9 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(c.scene)
 			facts := s.facts()
-			facts.Predecessors = append([]string{"argocd-controller"}, Predecessors...)
+			facts.PreviousManagers = append([]string{"argocd-controller"}, PreviousManagers...)
 			a := decide(applyRules, newCandidate(facts, &s.object)).action
-			if a == nil || a.Verb != VerbApply || a.Migrate != c.migrate || a.TakeOver != c.takeOver {
+			if a == nil || a.Verb != VerbApply || a.Migrate != c.migrate || a.TakeAllFields != c.takeOver {
 				t.Errorf("got %+v", a)
 			}
 		})
@@ -43,22 +43,22 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 }
 
 func TestHandsOver(t *testing.T) {
-	merge := Action{Predecessors: Predecessors}
-	override := Action{Predecessors: Predecessors, TakeOver: true}
+	merge := Action{PreviousManagers: PreviousManagers}
+	override := Action{PreviousManagers: PreviousManagers, TakeAllFields: true}
 	for _, c := range []struct {
 		manager         string
-		merge, override Handover
+		merge, override FieldTransfer
 	}{
-		{"kubectl-client-side-apply", HandoverOurs, HandoverAll},
-		{"helm", HandoverOurs, HandoverAll},
-		{"somebody", HandoverNone, HandoverNone},
-		{"kubectl-rollout", HandoverNone, HandoverNone},
-		{"kubectl-label", HandoverNone, HandoverNone},
-		{"kube-controller-manager", HandoverNone, HandoverNone},
-		{"before-first-apply", HandoverForgotten, HandoverForgotten},
+		{"kubectl-client-side-apply", TransferShared, TransferAll},
+		{"helm", TransferShared, TransferAll},
+		{"somebody", TransferNone, TransferNone},
+		{"kubectl-rollout", TransferNone, TransferNone},
+		{"kubectl-label", TransferNone, TransferNone},
+		{"kube-controller-manager", TransferNone, TransferNone},
+		{"before-first-apply", TransferToNobody, TransferToNobody},
 	} {
 		t.Run(c.manager, func(t *testing.T) {
-			if m, o := merge.HandsOver(c.manager), override.HandsOver(c.manager); m != c.merge || o != c.override {
+			if m, o := merge.TransferOf(c.manager), override.TransferOf(c.manager); m != c.merge || o != c.override {
 				t.Errorf("got %s, %s", m, o)
 			}
 		})

@@ -19,10 +19,10 @@ type arena struct {
 	// undo says how long after the nth repair what is lost; that it is never lost again ends the fight.
 	undo func(n int) (after time.Duration, loss func(*scene), ends bool)
 	// repairs, reads and contests are what happened, in seconds; a contest that is on is open.
-	repairs, reads []time.Duration
-	contests       []string
-	contested      bool
-	messages       []string
+	repairs, reads  []time.Duration
+	repairConflicts []string
+	inConflict      bool
+	messages        []string
 }
 
 // regularly undoes so many repairs, each after the same time, and always the same.
@@ -87,8 +87,8 @@ func (a *arena) perform(action Action) Result {
 		a.reads = append(a.reads, a.now.Round(time.Second))
 		o := a.live
 		o.Coverage, o.Values = CoveragePartial, "v2"
-		if action.NameRivals {
-			o.Rivals = []Rival{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}}
+		if action.FindConflictingManagers {
+			o.ConflictingManagers = []ConflictingManager{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}}
 		}
 		return Result{Verb: VerbRead, Observed: &o}
 	}
@@ -109,18 +109,18 @@ func (a *arena) dueOf(p Plan) time.Duration {
 }
 
 func (a *arena) note(p Plan) {
-	for _, c := range p.Contested {
+	for _, c := range p.RepairConflicts {
 		if !slices.Contains(a.messages, c.Message) {
 			a.messages = append(a.messages, c.Message)
 		}
 	}
-	if on := len(p.Contested) > 0; on != a.contested {
-		a.contested = on
+	if on := len(p.RepairConflicts) > 0; on != a.inConflict {
+		a.inConflict = on
 		text := fmt.Sprint("until ", a.now.Round(time.Second))
 		if on {
 			text = fmt.Sprint("from ", a.now.Round(time.Second))
 		}
-		a.contests = append(a.contests, text)
+		a.repairConflicts = append(a.repairConflicts, text)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestContests(t *testing.T) {
 		if len(a.reads) > 0 {
 			fmt.Fprintf(&b, "  read at %s\n", seconds(a.reads))
 		}
-		if len(a.contests) > 0 {
-			fmt.Fprintf(&b, "  contested %s\n", strings.Join(a.contests, " "))
+		if len(a.repairConflicts) > 0 {
+			fmt.Fprintf(&b, "  contested %s\n", strings.Join(a.repairConflicts, " "))
 		}
 		for _, m := range a.messages {
 			fmt.Fprintf(&b, "  %s\n", m)

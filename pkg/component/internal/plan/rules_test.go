@@ -456,7 +456,7 @@ var deleteRows = []row{
 	{"releases a claim", edits(claim), "Orphan: claims are deleted only where their delete policy says so (uid u1, version 7)"},
 	{"releases a claim that somebody is deleting, and waits for nobody", edits(claim, terminating), "Orphan: claims are deleted only where their delete policy says so (uid u1, version 7)"},
 	{"forgets a claim that was released", edits(claim, unowned, answered(VerbOrphan)), "done"},
-	{"forgets a claim whose release a crash kept from being recorded", edits(claim, released), "done"},
+	{"forgets a claim whose release a crash kept from being recorded", edits(claim, orphaned), "done"},
 	{"takes the other marks off a claim that lost its label alone", edits(claim, unowned), "Orphan: claims are deleted only where their delete policy says so (uid u1, version 7)"},
 	{"releases what its policy releases", edits(recordedPolicy("orphan")), "Orphan: its delete policy releases it (uid u1, version 7)"},
 	{"releases it also with its component", edits(recordedPolicy("orphan"), withComponent), "Orphan: its delete policy releases it (uid u1, version 7)"},
@@ -478,7 +478,7 @@ var deleteRows = []row{
 		edits(recordedPolicy("orphan"), func(s *scene) { s.object.Settings.DeletePolicy, s.defaults.Delete = "delete", "delete" }),
 		"Orphan: its delete policy releases it (uid u1, version 7)",
 	},
-	{"forgets an orphan", edits(recordedPolicy("orphan"), released, answered(VerbOrphan)), "done"},
+	{"forgets an orphan", edits(recordedPolicy("orphan"), orphaned, answered(VerbOrphan)), "done"},
 	{"releases a namespace, whatever it holds", edits(namespace(Contents{Count: 1}), recordedPolicy("orphan")), "Orphan: its delete policy releases it (uid u1, version 7)"},
 	{"does not release what somebody else owns", edits(claim, ownedByOthers), "done"},
 	{"reads a claim that the watch does not show", edits(claim, absent), "Read: it must be confirmed that it is gone"},
@@ -513,14 +513,14 @@ var deleteRows = []row{
 	{"does not delete a definition while the guard does not hold", edits(definition(Guard{Definitions: widgetNames})), "waits for a guard"},
 	{
 		"does not delete a definition as soon as the guard holds: what was admitted before is not written yet",
-		edits(definition(Guard{Definitions: widgetNames, Held: sceneTime.Add(-guardSettle / 2)})), "waits for a guard",
+		edits(definition(Guard{Definitions: widgetNames, Held: sceneTime.Add(-guardHoldTime / 2)})), "waits for a guard",
 	},
 	{
 		"does not delete a definition that the guard is not for",
-		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, Held: sceneTime.Add(-guardSettle)})), "waits for a guard",
+		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, Held: sceneTime.Add(-guardHoldTime)})), "waits for a guard",
 	},
 	{
-		"deletes a definition under a guard that has held for a moment", edits(definition(Guard{Definitions: widgetNames, Held: sceneTime.Add(-guardSettle)})),
+		"deletes a definition under a guard that has held for a moment", edits(definition(Guard{Definitions: widgetNames, Held: sceneTime.Add(-guardHoldTime)})),
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 	{"deletes a definition without a guard where there can be none", edits(definition(Guard{Unavailable: true})), "Delete: it is no longer rendered (uid u1, version 7)"},
@@ -538,7 +538,7 @@ var deleteRows = []row{
 func TestDeleteRules(t *testing.T) {
 	for _, r := range deleteRows {
 		t.Run(r.name, func(t *testing.T) {
-			if got := decide(deleteRules, newScene(r.scene).victim()).text(); got != r.want {
+			if got := decide(deleteRules, newScene(r.scene).removal()).text(); got != r.want {
 				t.Errorf("got  %s\nwant %s", got, r.want)
 			}
 		})
@@ -548,7 +548,7 @@ func TestDeleteRules(t *testing.T) {
 // TestEveryRuleMatters drops one rule after the other: a row must notice.
 func TestEveryRuleMatters(t *testing.T) {
 	expectNoticed(t, "applying", applyRules, applyRows, scene.candidate)
-	expectNoticed(t, "deleting", deleteRules, deleteRows, scene.victim)
+	expectNoticed(t, "deleting", deleteRules, deleteRows, scene.removal)
 }
 
 func expectNoticed[S any](t *testing.T, what string, rules []rule[S], rows []row, subject func(scene) S) {

@@ -21,8 +21,8 @@ func TestReapplyIsSpread(t *testing.T) {
 			if late < 0 || late >= interval/10 {
 				t.Fatalf("%s late, want less than a tenth of the interval", late)
 			}
-			if again := spread(fmt.Sprint("owner-", owner), key(i), interval); again != late {
-				t.Fatalf("%s late, and then %s", late, again)
+			if applyAgain := spread(fmt.Sprint("owner-", owner), key(i), interval); applyAgain != late {
+				t.Fatalf("%s late, and then %s", late, applyAgain)
 			}
 			times[late], all[late] = true, true
 		}

@@ -28,7 +28,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		policy  metav1alpha1.UpdatePolicy
 		managed []metav1.ManagedFieldsEntry
 		edit    func(*unstructured.Unstructured)
-		want    []plan.Rival
+		want    []plan.ConflictingManager
 	}{
 		{"none where all is ours", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)}, nil, nil},
 		{"none that owns a field with us", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "flux", apply, `{f:spec: {f:replicas: {}}}`)}, nil, nil},
@@ -36,7 +36,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			"who scaled it", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), scaled},
 			nil,
-			[]plan.Rival{{Field: "spec.replicas", Manager: "kube-controller-manager", Operation: "Update", Subresource: "scale"}},
+			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: "kube-controller-manager", Operation: "Update", Subresource: "scale"}},
 		},
 		{
 			"who set an image", "",
@@ -45,7 +45,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 				entry(t, "kubectl-set", update, `{f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {f:image: {}}}}}}}`),
 			},
 			nil,
-			[]plan.Rival{{Field: `spec.template.spec.containers[name="main"].image`, Manager: "kubectl-set", Operation: "Update"}},
+			[]plan.ConflictingManager{{Field: `spec.template.spec.containers[name="main"].image`, Manager: "kubectl-set", Operation: "Update"}},
 		},
 		{
 			"several, in order", "",
@@ -54,7 +54,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 				entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`), entry(t, "flux", apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`),
 			},
 			nil,
-			[]plan.Rival{
+			[]plan.ConflictingManager{
 				{Field: "metadata.labels.team", Manager: "flux", Operation: "Apply"},
 				{Field: "spec.replicas", Manager: "flux", Operation: "Apply"},
 				{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"},
@@ -64,25 +64,25 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			"under replace, who updated it", metav1alpha1.UpdateReplace,
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, update, withoutReplicas), entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`)},
 			nil,
-			[]plan.Rival{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}},
+			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}},
 		},
 		{
 			"who writes under our name in another way, where it is nobody else", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), entry(t, reconciler, update, `{f:spec: {f:replicas: {}}}`)},
 			nil,
-			[]plan.Rival{{Field: "spec.replicas", Manager: reconciler, Operation: "Update"}},
+			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: reconciler, Operation: "Update"}},
 		},
 		{
 			"a mark of ours that was removed", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`)},
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) },
-			[]plan.Rival{{Field: "metadata.labels.shop.example.com/owner-id", Mark: true}},
+			[]plan.ConflictingManager{{Field: "metadata.labels.shop.example.com/owner-id", Mark: true}},
 		},
 		{
 			"fields that were removed", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:spec: {f:replicas: {}}}`)},
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"shop.example.com/owner-id": "o"}) },
-			[]plan.Rival{{Field: "metadata.labels.team"}},
+			[]plan.ConflictingManager{{Field: "metadata.labels.team"}},
 		},
 		{"nothing where the managed fields make no sense", "", []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}}, nil, nil},
 	} {
@@ -92,7 +92,7 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			if c.edit != nil {
 				c.edit(live)
 			}
-			got := Rivals(live, manifests.Object{Body: object(t, manifest)}, c.policy, reconciler)
+			got := ConflictingManagers(live, manifests.Object{Body: object(t, manifest)}, c.policy, reconciler)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
