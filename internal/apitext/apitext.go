@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MissingRight reports whether the user lacks a right for the request. A webhook, a policy or a quota that refuses what is written answers
-// Forbidden, too.
+// MissingRight reports whether the user lacks a right for the request. A webhook, a policy or a quota that refuses what
+// is written answers Forbidden, too.
 func MissingRight(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(messageOf(err), `" cannot `)
 }
@@ -22,8 +22,8 @@ func MissingImpersonation(message string) bool {
 	return strings.Contains(message, `" cannot impersonate`)
 }
 
-// DryRunUnsupported reports whether a dry run was refused because an admission webhook or an aggregated API server does not support dry
-// runs. The answer says nothing about the request itself.
+// DryRunUnsupported reports whether a dry run was refused because an admission webhook or an aggregated API server does
+// not support dry runs. The answer says nothing about the request itself.
 func DryRunUnsupported(err error) bool {
 	return isStatus(err) && strings.Contains(messageOf(err), "does not support dry run")
 }
@@ -33,8 +33,8 @@ func DefinitionTerminating(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonForbidden && strings.Contains(s.Message, "while custom resource definition is terminating")
 }
 
-// OtherVersion reports whether a server-side apply was refused because the managed fields of the object are listed in a version of its type
-// that lacks a field of the object, or that is not defined any more.
+// OtherVersion reports whether a server-side apply was refused because the managed fields of the object are listed in a
+// version of its type that lacks a field of the object, or that is not defined any more.
 func OtherVersion(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code != http.StatusInternalServerError || Untyped(status.Status()) {
@@ -44,15 +44,15 @@ func OtherVersion(err error) bool {
 	return strings.Contains(message, "field not declared in schema") || strings.Contains(message, "to an invalid group/version")
 }
 
-// Untyped reports whether a manifest does not fit the schema of its type. Server-side apply answers with an internal error without a
-// reason.
+// Untyped reports whether a manifest does not fit the schema of its type. Server-side apply answers with an internal
+// error without a reason.
 func Untyped(s metav1.Status) bool {
 	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
 		strings.HasPrefix(s.Message, "failed to create typed patch object")
 }
 
-// TooLarge reports whether an object was refused for its size by the store of the API server, which takes 1.5 MiB, or by the connection
-// to the store. The answer is an internal error.
+// TooLarge reports whether an object was refused for its size by the store of the API server, which takes 1.5 MiB, or
+// by the connection to the store. The answer is an internal error.
 func TooLarge(s metav1.Status) bool {
 	return s.Code == http.StatusInternalServerError &&
 		(strings.Contains(s.Message, "request is too large") || strings.Contains(s.Message, "message larger than max"))
@@ -64,8 +64,8 @@ var immutable = []string{
 	"updates to ",
 }
 
-// ImmutableField reports whether an update was refused because it changes a field that cannot change. Validation rules of custom resources
-// have messages of their own, so false does not mean that the field can change.
+// ImmutableField reports whether an update was refused because it changes a field that cannot change. Validation rules
+// of custom resources have messages of their own, so false does not mean that the field can change.
 func ImmutableField(err error) bool {
 	if !apierrors.IsInvalid(err) {
 		return false

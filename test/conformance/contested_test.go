@@ -145,16 +145,16 @@ func rivals() map[string]rival {
 	return map[string]rival{
 		"a value of a ConfigMap": {
 			settings, mergeAs("tuner", "settings", `{"data":{"value":"theirs"}}`),
-			`data.value is changed again and again by "tuner" (Update); leave data.value out of the manifest, so that "tuner" may own it, or stop "tuner" from writing it`,
+			`data.value is changed repeatedly by "tuner" (Update); remove data.value from the manifest to let "tuner" own it, or stop "tuner" from writing it`,
 			valueLost,
 		},
 		"a label of ours, in a kind that is watched as metadata": {
 			settings, mergeAs("labeller", "settings", `{"metadata":{"labels":{"team":"red"}}}`),
-			`metadata.labels.team is changed again and again by "labeller" (Update)`, valueLost,
+			`metadata.labels.team is changed repeatedly by "labeller" (Update)`, valueLost,
 		},
 		"a value, by removing it": {
 			settings, mergeAs("cleaner", "settings", `{"data":{"value":null}}`),
-			`data.value is removed again and again, by whom is not known`, valueLost,
+			`data.value is removed repeatedly by an unknown client`, valueLost,
 		},
 		"a value, by server-side apply with force, as another operator does": {
 			settings, func(ctx context.Context, namespace string) {
@@ -163,11 +163,11 @@ func rivals() map[string]rival {
 				}}
 				Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("other.example.com"), client.ForceOwnership)).To(Succeed())
 			},
-			`data.value is changed again and again by "other.example.com" (Apply)`, valueLost,
+			`data.value is changed repeatedly by "other.example.com" (Apply)`, valueLost,
 		},
 		"an object, by deleting it": {
 			settings, func(ctx context.Context, namespace string) { remove(ctx, newConfigMap(namespace, "settings")) },
-			`it is deleted again and again, by whom is not known; stop whoever deletes it`, valueLost,
+			`an unknown client deletes it repeatedly; stop that client`, valueLost,
 		},
 		"the replicas of a Deployment": {
 			deployment("web"), func(ctx context.Context, namespace string) {
@@ -175,7 +175,7 @@ func rivals() map[string]rival {
 				scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
 				Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale), client.FieldOwner("kube-controller-manager"))).To(Succeed())
 			},
-			`spec.replicas is changed again and again by "kube-controller-manager" (Update of scale); a HorizontalPodAutoscaler does that: leave spec.replicas out of the manifest`,
+			`spec.replicas is changed repeatedly by "kube-controller-manager" (Update of scale); a HorizontalPodAutoscaler sets it: remove spec.replicas from the manifest`,
 			func(ctx context.Context, namespace string) bool {
 				n, _, _ := unstructured.NestedInt64(mustGet(ctx, "apps/v1", "Deployment", namespace, "web").Object, "spec", "replicas")
 				return n != 1
@@ -254,7 +254,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		expectReady(ctx, g)
 		stop := tune(ctx, namespace)
 		defer stop()
-		const message = `contested: ConfigMap %s/settings (data.value is changed again and again by "tuner" (Update); leave data.value out`
+		const message = `contested: ConfigMap %s/settings (data.value is changed repeatedly by "tuner" (Update); remove data.value from the manifest`
 		expectCondition(ctx, g, metav1alpha1.ConditionContested, "True DependentContested: "+fmt.Sprintf(message, namespace))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False DependentContested: "+fmt.Sprintf(message, namespace))
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("1/2"))

@@ -129,7 +129,7 @@ var _ = Describe("A namespace that does not exist", func() {
 		runOperator(operator, operatorOptions{user: user.Config})
 		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed"), ContainSubstring("namespace "+inner+" does not exist"), ContainSubstring("forbidden"), ContainSubstring("create it, or allow that")))
+			HavePrefix("True DependentFailed"), ContainSubstring("namespace "+inner+" does not exist"), ContainSubstring("forbidden"), ContainSubstring("create it, or grant the right to create it")))
 		create(ctx, namespaceManifest(inner))
 		expectReady(ctx, g)
 	})

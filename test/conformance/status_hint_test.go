@@ -51,22 +51,22 @@ var _ = Describe("A status hint", Ordered, func() {
 		expectReady(ctx, g)
 	},
 		Entry("an observed generation", "has-observed-generation", []string{
-			"", "its controller has not looked at it yet",
+			"", "its controller has not processed it yet",
 			`{"observedGeneration":0}`, "latest observed generation is 0",
 		}, `{"observedGeneration":1}`),
 		Entry("a condition Ready", "has-ready-condition", []string{
 			"", "not Ready yet",
 			`{"conditions":[{"type":"Ready","status":"False","message":"no room"}]}`, "no room",
-			`{"conditions":[{"type":"Ready","status":"True","observedGeneration":0}]}`, "is about generation 0",
+			`{"conditions":[{"type":"Ready","status":"True","observedGeneration":0}]}`, "was set for generation 0",
 		}, `{"conditions":[{"type":"Ready","status":"True"}]}`),
 		Entry("conditions of its own", "conditions=Synced;Warm", []string{
 			"", "not Synced yet",
 			`{"conditions":[{"type":"Synced","status":"True"}]}`, "not Warm yet",
 			`{"conditions":[{"type":"Synced","status":"True"},{"type":"Warm","status":"Unknown","message":"heating"}]}`, "heating",
-			`{"conditions":[{"type":"Synced","status":"True","observedGeneration":0},{"type":"Warm","status":"True"}]}`, "is about generation 0",
+			`{"conditions":[{"type":"Synced","status":"True","observedGeneration":0},{"type":"Warm","status":"True"}]}`, "was set for generation 0",
 		}, `{"conditions":[{"type":"Synced","status":"True","observedGeneration":1},{"type":"Warm","status":"True"}]}`),
 		Entry("several of these", "has-observed-generation, conditions=Warm", []string{
-			"", "its controller has not looked at it yet",
+			"", "its controller has not processed it yet",
 			`{"observedGeneration":1}`, "not Warm yet",
 		}, `{"observedGeneration":1,"conditions":[{"type":"Warm","status":"True"}]}`),
 	)

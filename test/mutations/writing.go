@@ -28,8 +28,8 @@ var writing = []mutation{
 		"A dependent that somebody else changes",
 	},
 	{
-		"predecessors keep their fields", "execute/managedfields.go",
-		`case entry.Manager == reconciler, handover == plan.HandoverAll:`, `case entry.Manager == reconciler:`,
+		"previous managers keep their fields", "execute/managedfields.go",
+		`case entry.Manager == reconciler, handover == plan.TransferAll:`, `case entry.Manager == reconciler:`,
 		"An object that another tool made",
 	},
 	{

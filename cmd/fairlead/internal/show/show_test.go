@@ -78,7 +78,7 @@ var _ = Describe("Tree", func() {
 	progressing := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web")
 
 	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested, "contested: Namespace shop (theirs)")
-	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportContested, Message: `metadata.labels.team is changed again and again by "kubectl" (Update)`}}
+	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportContested, Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`}}
 
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
 		golden(file, func(out *bytes.Buffer) error { return tree.Print(show.Output{Writer: out, Format: format}) })

@@ -18,9 +18,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ConflictingManagers returns who owns the fields of a manifest that are no longer ours, ordered by manager and field. Where that is nobody, fields were
-// removed, and of these nothing tells by whom.
-func ConflictingManagers(obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string) []plan.ConflictingManager {
+// ConflictingManagers returns the managers of the manifest's fields that we no longer own, ordered by manager and
+// field. Managers with other names come first: our own name is returned only if there are none. If no manager owns the
+// fields, they were removed, and are returned without a manager.
+func ConflictingManagers(
+	obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string,
+) []plan.ConflictingManager {
 	entries := obj.GetManagedFields()
 	ours := fieldSet(Entry(entries, reconciler, Operation(policy)))
 	lost := fieldSet(FieldsOf(manifest.Body.Object, Shape(entries))).Difference(ours).Leaves()
@@ -31,7 +34,7 @@ func ConflictingManagers(obj *unstructured.Unstructured, manifest manifests.Obje
 		case e.Manager != reconciler:
 			others = append(others, conflictsIn(e, lost, reconciler)...)
 		case e.Operation != Operation(policy) || e.Subresource != "":
-			// It writes under our name, or is what admission made of our own writes: named where nobody else is.
+			// Another client writes under our name, or admission changed our own write.
 			sameName = append(sameName, conflictsIn(e, lost, reconciler)...)
 		}
 	}
@@ -49,18 +52,19 @@ func ConflictingManagers(obj *unstructured.Unstructured, manifest manifests.Obje
 	return found
 }
 
-// rivalsIn returns the lost fields that an entry has.
+// conflictsIn returns the lost fields that an entry has.
 func conflictsIn(e metav1.ManagedFieldsEntry, lost *fieldpath.Set, reconciler string) []plan.ConflictingManager {
 	var found []plan.ConflictingManager
 	for path := range lost.Intersection(fieldSet(fieldset.Decode(e.FieldsV1))).All() {
 		found = append(found, plan.ConflictingManager{
-			Field: pathText(path), Manager: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource, Mark: isMark(path, reconciler),
+			Field: pathText(path), Mark: isMark(path, reconciler),
+			Manager: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource,
 		})
 	}
 	return found
 }
 
-// fieldSet reads fields in the form of FieldsV1. What cannot be read is none.
+// fieldSet decodes fields in the form of FieldsV1. Unreadable fields are an empty set.
 func fieldSet(fields map[string]any) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	data, err := json.Marshal(fields)
@@ -70,16 +74,16 @@ func fieldSet(fields map[string]any) *fieldpath.Set {
 	return set
 }
 
-// pathText is a path as people write it.
+// pathText returns a field path in the form that people write.
 func pathText(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
 
-// isMark says of the path of a label or annotation that it is one of our marks.
+// isMark reports whether a field path is that of a label or annotation by which dependents are identified.
 func isMark(path fieldpath.Path, reconciler string) bool {
 	return len(path) == 3 && path[0].FieldName != nil && *path[0].FieldName == "metadata" &&
 		path[2].FieldName != nil && manifests.IsMark(reconciler, *path[2].FieldName)
 }
 
-// removed returns the fields of a manifest, outside of lists, that an object has not.
+// removed returns the fields of a manifest, outside of lists, that a live object does not have.
 func removed(live, manifest map[string]any, reconciler string) []plan.ConflictingManager {
 	var found []plan.ConflictingManager
 	var walk func(live, manifest map[string]any, path fieldpath.Path)

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-func TestRivals(t *testing.T) {
+func TestConflictingManagers(t *testing.T) {
 	const manifest = `
 apiVersion: apps/v1
 kind: Deployment

@@ -6,7 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
-// covers says whether a set of fields, in the form of FieldsV1, names every field that a manifest sets.
+// covers reports whether a set of fields, in the form of FieldsV1, has every field that a manifest sets.
 func covers(manifest map[string]any, fields map[string]any) bool {
 	for name, value := range manifest {
 		switch name {
@@ -36,7 +36,7 @@ func coversMap(value, node map[string]any, except ...string) bool {
 	return true
 }
 
-// coversField compares one field. An empty value claims nothing.
+// coversField reports whether a node of FieldsV1 covers a value. An empty value sets no field.
 func coversField(value, node any) bool {
 	if isEmpty(value) {
 		return true
@@ -73,7 +73,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// coversItem finds the node of a list item.
+// coversItem reports whether a node of a list covers one of its items.
 func coversItem(item any, children map[string]any) bool {
 	fields, ok := item.(map[string]any)
 	if !ok {
@@ -91,8 +91,8 @@ func coversItem(item any, children map[string]any) bool {
 	return false
 }
 
-// project keeps of a live value what the manifest names with a value; what is empty claims nothing. Lists are compared item by item where they have the same length, and as a
-// whole otherwise.
+// project returns the parts of a live value that the manifest sets to a value. Lists of the same length are compared
+// item by item, other lists as a whole.
 func project(live, manifest any) any {
 	switch m := manifest.(type) {
 	case map[string]any:

@@ -1,4 +1,3 @@
-// Package inspect reduces a live object to the facts that plans are made from. It is pure.
 package inspect
 
 import (
@@ -16,17 +15,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Object returns the facts of a whole object, as the reconciler of that name sees them. The object is only read.
+// Object returns the facts about a whole object for the reconciler of that name.
 func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 	o := Metadata(obj, reconciler)
 	o.Readiness = ready.Of(obj, Hints(obj, reconciler))
-	o.Finished = manifests.IsEphemeral(obj) && isComplete(obj)
+	o.Finished = manifests.IsEphemeral(obj) && hasSucceeded(obj)
 	o.Retained = retained(obj, reconciler)
 	return o
 }
 
-// Hints reads the status hints of that reconciler off a live object, which is all that a watch has. What cannot be understood was not written
-// by us, and is drift.
+// Hints reads the status hints of the reconciler from the annotation of a live object. Watches have no manifest, so the
+// annotation is their only source. Unreadable hints are ignored: they are drift, which is repaired.
 func Hints(obj metav1.Object, reconciler string) ready.Hints {
 	text, ok := obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationStatusHint]
 	if !ok {
@@ -36,8 +35,8 @@ func Hints(obj metav1.Object, reconciler string) ready.Hints {
 	return ready.Hints(parsed)
 }
 
-// isComplete says of a Job that it succeeded.
-func isComplete(job *unstructured.Unstructured) bool {
+// hasSucceeded reports whether a Job completed successfully.
+func hasSucceeded(job *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(job.Object, "status", "conditions")
 	for _, c := range conditions {
 		if m, ok := c.(map[string]any); ok && m["type"] == "Complete" && m["status"] == "True" {
@@ -47,7 +46,7 @@ func isComplete(job *unstructured.Unstructured) bool {
 	return false
 }
 
-// Metadata returns the facts of an object that metadata alone can tell. For kinds without status that is all there is to know.
+// Metadata returns the facts about an object that its metadata has. For types without a status these are all facts.
 func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	o := plan.Observed{
@@ -85,18 +84,22 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	return o
 }
 
-// Compare adds to the facts of an object how it relates to a manifest: whether our managed fields cover it, and what values its fields
-// have.
-func Compare(o plan.Observed, obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string) plan.Observed {
+// Compare adds to the facts about an object how it compares with its manifest: whether our managed fields cover the
+// manifest, and a hash of the live values of the manifest's fields.
+func Compare(
+	o plan.Observed, obj *unstructured.Unstructured, manifest manifests.Object,
+	policy metav1alpha1.UpdatePolicy, reconciler string,
+) plan.Observed {
 	o.Coverage = plan.CoveragePartial
-	if entry := Entry(obj.GetManagedFields(), reconciler, Operation(policy)); entry != nil && covers(manifest.Body.Object, entry) {
+	entry := Entry(obj.GetManagedFields(), reconciler, Operation(policy))
+	if entry != nil && covers(manifest.Body.Object, entry) {
 		o.Coverage = plan.CoverageFull
 	}
 	o.Values = hash(project(obj.Object, manifest.Body.Object))
 	return o
 }
 
-// Operation returns the operation under which a policy's writes appear in the managed fields.
+// Operation returns the operation under which the writes of an update policy are listed in the managed fields.
 func Operation(policy metav1alpha1.UpdatePolicy) metav1.ManagedFieldsOperationType {
 	if policy == metav1alpha1.UpdateReplace {
 		return metav1.ManagedFieldsOperationUpdate
@@ -104,9 +107,12 @@ func Operation(policy metav1alpha1.UpdatePolicy) metav1.ManagedFieldsOperationTy
 	return metav1.ManagedFieldsOperationApply
 }
 
-// Entry returns the fields, in the form of FieldsV1, that a manager owns by an operation outside of subresources; nil if it owns none.
-// An Update entry under the name of a server-side applier is somebody else's, and the other way round.
-func Entry(managed []metav1.ManagedFieldsEntry, manager string, operation metav1.ManagedFieldsOperationType) map[string]any {
+// Entry returns the fields, in the form of FieldsV1, that a manager owns by an operation, without its subresources; nil
+// if it owns none. An Update entry under the name of a server-side applier belongs to another client, and so does an
+// Apply entry under the name of a client that updates.
+func Entry(
+	managed []metav1.ManagedFieldsEntry, manager string, operation metav1.ManagedFieldsOperationType,
+) map[string]any {
 	for _, e := range managed {
 		if e.Manager == manager && e.Operation == operation && e.Subresource == "" && e.FieldsV1 != nil {
 			return fieldset.Decode(e.FieldsV1)
@@ -115,8 +121,8 @@ func Entry(managed []metav1.ManagedFieldsEntry, manager string, operation metav1
 	return nil
 }
 
-// hashEntry identifies an entry by its apiVersion and fields, never by its time. The fields are decoded first, because two encodings
-// of them may differ in the order of keys.
+// hashEntry returns a hash of the apiVersion and the fields of an entry, without its time. The fields are decoded
+// first, because two encodings of the same fields may order their keys differently.
 func hashEntry(e metav1.ManagedFieldsEntry) string {
 	if e.FieldsV1 == nil {
 		return hash([]any{e.APIVersion, nil})
@@ -124,7 +130,7 @@ func hashEntry(e metav1.ManagedFieldsEntry) string {
 	return hash([]any{e.APIVersion, fieldset.Decode(e.FieldsV1)})
 }
 
-// hash identifies a JSON value; 64 bits keep the inventory small.
+// hash returns a hash of a JSON value. It has 64 bits, to keep inventories small.
 func hash(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -14,7 +14,7 @@ type Instance struct {
 	UID types.UID
 }
 
-// InstanceOf returns the instance that an object of that type is.
+// InstanceOf returns an object of a managed type as an Instance.
 func InstanceOf(gk schema.GroupKind, obj metav1.Object) Instance {
 	return Instance{
 		Key: manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},

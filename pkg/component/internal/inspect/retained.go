@@ -8,13 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kept returns the fields of ours that the API server keeps when they are left out, although they cannot change. Only Services have such a
-// field: clusterIP is copied from the old object.
+// retained returns our fields whose values the API server retains when an update leaves them out, because they cannot
+// change. The only one is clusterIP of Services, which is copied from the old object.
 func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
 	}
-	for _, operation := range []metav1.ManagedFieldsOperationType{metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate} {
+	operations := []metav1.ManagedFieldsOperationType{
+		metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate,
+	}
+	for _, operation := range operations {
 		spec, _ := Entry(obj.GetManagedFields(), reconciler, operation)["f:spec"].(map[string]any)
 		if _, ours := spec["f:clusterIP"]; ours {
 			return []string{"spec.clusterIP"}
@@ -23,7 +26,7 @@ func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	return nil
 }
 
-// addName adds to a few names.
+// addName adds a name to a short list, if it is not in it.
 func addName(names []string, name string) []string {
 	if slices.Contains(names, name) {
 		return names

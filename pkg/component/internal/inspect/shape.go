@@ -6,7 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
-// Shape is the union of the fields of all managers, in the form of FieldsV1. It shows how the API server takes an object apart.
+// Shape returns the union of the fields of all managers, in the form of FieldsV1. It shows how the API server divides
+// an object into fields.
 func Shape(managed []metav1.ManagedFieldsEntry) map[string]any {
 	shape := map[string]any{}
 	for _, e := range managed {
@@ -17,7 +18,8 @@ func Shape(managed []metav1.ManagedFieldsEntry) map[string]any {
 	return shape
 }
 
-// FieldsOf returns the fields that a manifest sets, as far as the shape shows them, in the form of FieldsV1.
+// FieldsOf returns the fields that a manifest sets, in the form of FieldsV1. Fields that the shape does not have are
+// left out.
 func FieldsOf(manifest, shape map[string]any) map[string]any {
 	content := make(map[string]any, len(manifest))
 	for name, value := range manifest {
@@ -56,7 +58,7 @@ func fieldsOfMap(value, shape map[string]any) map[string]any {
 		if !ok || isEmpty(child) {
 			continue
 		}
-		// A node without children would stand for all below it.
+		// A node without children would stand for all fields below it.
 		if below := fieldsOfValue(child, node); len(below) > 0 || len(node) == 0 {
 			fields["f:"+name] = below
 		}

@@ -3,18 +3,15 @@ package plan
 import (
 	"maps"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ForApply plans towards the apply set: repairs first where nothing stands in their way, then the stages of the waves in order, with what is
-// purged at the end of each, and, once all of it is ready, what is to be pruned.
+// ForApply plans towards the apply set: first the repairs that need not wait, then the stages of the waves in order,
+// each wave followed by its purges, and, once everything is ready, the removal of recorded objects that are no longer
+// desired.
 func ForApply(f Facts) Plan {
-	p := Plan{Inventory: maps.Clone(f.Inventory), Repairs: map[manifests.Key]Repairs{}, Desired: len(f.Desired), Applied: true}
-	if p.Inventory == nil {
-		p.Inventory = Inventory{}
-	}
-	p.clearGuarded(f)
+	p := newPlan(f)
+	p.Desired, p.Applied = len(f.Desired), true
 	if p.removeGuardOfDesired(f); len(p.Actions) > 0 {
 		p.Repairs = f.Repairs
 		return p
@@ -33,19 +30,40 @@ func ForApply(f Facts) Plan {
 	}
 	p.resetCompleted()
 	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
-		p = planPrune(f, p)
+		p.prune(f)
 	}
 	return p
 }
 
-// applyStage plans the objects of a stage, at which the gate stands. The actions are those of the plan where it has none yet.
+// newPlan returns a plan that changes nothing but the record of a guard that was removed in this pass.
+func newPlan(f Facts) Plan {
+	p := Plan{Inventory: maps.Clone(f.Inventory), Repairs: map[manifests.Key]Repairs{}}
+	if p.Inventory == nil {
+		p.Inventory = Inventory{}
+	}
+	if r := f.Results[f.Guard.Key()]; r.Verb == VerbUnguard && r.Failure == nil {
+		p.Inventory.clearGuarded()
+	}
+	return p
+}
+
+// prune removes recorded objects that are no longer desired.
+func (p *Plan) prune(f Facts) {
+	removals := Removals(p.Inventory, f.Desired)
+	if !p.mustWait(f, removals, ReasonPruned) {
+		p.removeAll(f, removals, ReasonPruned)
+	}
+}
+
+// applyStage plans the objects of a stage, after g.enter. Its actions become those of the plan if the plan has none
+// yet.
 func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	var actions []Action
 	for i := range group {
 		c := newCandidate(f, &group[i])
 		d := decide(applyRules, c)
-		p.note(c, d)
-		g.note(d)
+		p.add(c, d)
+		g.count(d)
 		if d.action != nil && (d.repair || g.open()) {
 			actions = addAction(actions, *d.action)
 		}
@@ -53,22 +71,16 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	p.begin(actions)
 }
 
-// begin makes actions those of the plan, unless it has some that come before them.
-func (p *Plan) begin(actions []Action) {
-	if len(actions) > 0 && len(p.Actions) == 0 {
-		p.Actions = actions
-	}
-}
-
-// note enters a decision into the plan: the inventory knows every desired object before it is written.
-func (p *Plan) note(c candidate, d decision) {
+// add adds the decision about a candidate to the plan. Each desired object has an entry in the inventory before it is
+// written.
+func (p *Plan) add(c candidate, d decision) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded {
 			p.Record = true
 			p.Inventory[c.object.Key] = c.newEntry()
-			p.recordPossibleGuard(c, c.live.Presence == Present)
+			p.Inventory.recordPossibleGuard(c, c.live.Presence == Present)
 		}
-		p.recordPossibleGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
+		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
 	}
 	if d.entry != nil {
 		p.Inventory[c.object.Key] = *d.entry
@@ -86,8 +98,8 @@ func (p *Plan) note(c candidate, d decision) {
 	}
 }
 
-// follow enters into the record of a desired object what needs no write to it: what becomes of it when it is no longer wanted, and, where
-// it is in sync, the revision and its other settings.
+// updateEntry updates the parts of an entry that need no write to the object: the delete policy, and, if the object is
+// in sync, the revision and its other settings.
 func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {
@@ -95,13 +107,13 @@ func (p *Plan) updateEntry(c candidate, inSync bool) {
 	}
 	e.DeletePolicy = c.deletion
 	if inSync {
-		e = c.inSyncEntry(e)
+		e = inSyncEntry(c, e)
 		p.scheduleReapply(c, e)
 	}
 	p.Inventory[c.object.Key] = e
 }
 
-// stages yields the objects of one wave and stage after the other.
+// stages yields the objects of each stage of each wave, in order.
 func stages(desired []manifests.Object) func(yield func([]manifests.Object) bool) {
 	return func(yield func([]manifests.Object) bool) {
 		for start := 0; start < len(desired); {
@@ -121,14 +133,15 @@ func sameStage(a, b manifests.Object) bool {
 	return a.Settings.Order == b.Settings.Order && a.Stage == b.Stage
 }
 
-// gate says whether the objects of the stage it stands at may be written.
+// gate decides whether the objects of a stage may be written. It is moved from stage to stage by enter, and counts the
+// decisions of each.
 type gate struct {
 	wave    int
 	stage   manifests.Stage
 	started bool
 	// earlier says that an earlier wave is not ready.
 	earlier bool
-	// unapplied and unready say it of the stages of this wave.
+	// unapplied and unready are the stages of this wave with objects that are not applied, or not ready.
 	unapplied, unready [manifests.StageInstances + 1]bool
 }
 
@@ -141,10 +154,10 @@ func (g *gate) enter(o manifests.Object) {
 	g.started, g.wave, g.stage = true, o.Settings.Order, o.Stage
 }
 
-// ends says that an object of that order begins another wave.
+// ends reports whether an object with that order begins another wave.
 func (g *gate) ends(order int) bool { return g.started && order != g.wave }
 
-// passed says that this wave, and all before it, are applied and ready.
+// passed reports whether this wave and all earlier waves are applied and ready.
 func (g *gate) passed() bool {
 	ok := !g.earlier
 	for s := range g.unready {
@@ -153,8 +166,8 @@ func (g *gate) passed() bool {
 	return ok
 }
 
-// note records the decision on an object of this stage.
-func (g *gate) note(d decision) {
+// count counts the decision about an object of this stage.
+func (g *gate) count(d decision) {
 	if d.action != nil || d.waiting != nil && !d.applied {
 		g.unapplied[g.stage] = true
 	}
@@ -163,7 +176,7 @@ func (g *gate) note(d decision) {
 	}
 }
 
-// open says whether everything is there that the stage depends on.
+// open reports whether all stages that this stage depends on are applied, and ready where it needs them ready.
 func (g *gate) open() bool {
 	if g.earlier {
 		return false
@@ -174,18 +187,4 @@ func (g *gate) open() bool {
 		}
 	}
 	return true
-}
-
-// newEntry is the record of an object that was never written.
-func (c candidate) newEntry() metav1alpha1.InventoryEntry {
-	o := c.object
-	e := metav1alpha1.InventoryEntry{
-		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
-		Revision: c.revision, Rendition: c.rendition, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder, UpdatePolicy: o.Settings.UpdatePolicy,
-		DeletePolicy: c.deletion, Phase: string(o.Settings.Phase),
-	}
-	for _, t := range o.Types {
-		e.Types = append(e.Types, t.String())
-	}
-	return e
 }

@@ -95,12 +95,24 @@ func TestGates(t *testing.T) {
 		{"the next wave begins when this one is ready", applied, 0, workloads, 1, configuration, "create later"},
 		{"waves count from below zero", missing, -5, workloads, -4, namespaces, "create earlier"},
 		{"workloads wait until configuration is there", missing, 0, configuration, 0, workloads, "create earlier"},
-		{"workloads do not wait for the health of configuration", inProgress, 0, configuration, 0, workloads, "create later, wait for earlier"},
-		{"workloads do not wait for the health of definitions", inProgress, 0, definitions, 0, workloads, "create later, wait for earlier"},
+		{
+			"workloads do not wait for the health of configuration", inProgress, 0, configuration, 0, workloads,
+			"create later, wait for earlier",
+		},
+		{
+			"workloads do not wait for the health of definitions", inProgress, 0, definitions, 0, workloads,
+			"create later, wait for earlier",
+		},
 		{"everything waits for namespaces", inProgress, 0, namespaces, 0, configuration, "wait for earlier"},
 		{"webhooks wait for the health of what serves them", inProgress, 0, workloads, 0, backends, "wait for earlier"},
-		{"webhooks do not wait for the health of configuration", inProgress, 0, configuration, 0, backends, "create later, wait for earlier"},
-		{"instances wait until their definition is established", inProgress, 0, definitions, 0, instances, "wait for earlier"},
+		{
+			"webhooks do not wait for the health of configuration", inProgress, 0, configuration, 0, backends,
+			"create later, wait for earlier",
+		},
+		{
+			"instances wait until their definition is established", inProgress, 0, definitions, 0, instances,
+			"wait for earlier",
+		},
 		{"instances wait for the health of workloads", inProgress, 0, workloads, 0, instances, "wait for earlier"},
 		{"instances wait for the health of webhooks", inProgress, 0, backends, 0, instances, "wait for earlier"},
 		{"siblings do not wait for each other", inProgress, 0, workloads, 0, workloads, "create later, wait for earlier"},

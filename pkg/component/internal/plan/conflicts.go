@@ -6,19 +6,33 @@ import (
 	"strings"
 )
 
-// maxNamed bounds the rivals, and the fields of each, that a message names.
+// ConflictingManager is a field manager that owns a field of a manifest of ours.
+type ConflictingManager struct {
+	// Field is the path of the field, such as spec.replicas.
+	Field string
+	// Manager, Operation and Subresource are those of the managed fields entry. They are empty if the field was removed,
+	// because no entry names who removed a field.
+	Manager, Operation, Subresource string
+	// Mark says that the field is a label or an annotation that identifies a dependent. It cannot be left out of the
+	// manifest.
+	Mark bool
+}
+
+// maxNamed bounds the managers, and the fields of each, that a message names.
 const maxNamed = 3
 
-// describe says what is lost again and again, to whom, and what to do.
+// describe returns what is lost repeatedly, by which managers, and what to do.
 func (r Repairs) describe() string {
-	const meanwhile = "; meanwhile it is repaired less and less often"
+	const meanwhile = "; until then it is repaired less and less often"
 	switch {
 	case len(r.ConflictingManagers) > 0:
 		return describeManagers(r.ConflictingManagers) + meanwhile
 	case slices.Contains(r.Losses, lostObject):
-		return "it is deleted again and again, by whom is not known; stop whoever deletes it, or take it out of the manifests" + meanwhile
+		return "an unknown client deletes it repeatedly; " +
+			"stop that client, or remove the object from the manifests" + meanwhile
 	}
-	return "fields of its manifest are changed again and again, by whom is not known; leave them out of the manifest, or stop who changes them" + meanwhile
+	return "an unknown client changes fields of its manifest repeatedly; " +
+		"stop that client, or remove the fields from the manifest" + meanwhile
 }
 
 // describeManagers names each manager with its fields, and then what to do about them.
@@ -38,7 +52,7 @@ func describeManagers(managers []ConflictingManager) string {
 	return text + "; " + strings.Join(remedies, "; ")
 }
 
-// byManager groups rivals that differ in their fields only, in their order.
+// byManager groups conflicts that differ in their fields only. It keeps their order.
 func byManager(managers []ConflictingManager) [][]ConflictingManager {
 	var groups [][]ConflictingManager
 	for _, r := range managers {
@@ -52,48 +66,50 @@ func byManager(managers []ConflictingManager) [][]ConflictingManager {
 	return groups
 }
 
-func (r ConflictingManager) sameManager(other ConflictingManager) bool {
-	return r.Manager == other.Manager && r.Operation == other.Operation && r.Subresource == other.Subresource && r.Mark == other.Mark
+func (m ConflictingManager) sameManager(other ConflictingManager) bool {
+	return m.Manager == other.Manager && m.Operation == other.Operation && m.Subresource == other.Subresource &&
+		m.Mark == other.Mark
 }
 
-// cause says who does what.
+// cause returns which fields a manager changes.
 func cause(group []ConflictingManager) string {
-	r := group[0]
-	if r.Manager == "" {
-		return fmt.Sprintf("%s removed again and again, by whom is not known", fieldsText(group, " is", " are"))
+	m := group[0]
+	if m.Manager == "" {
+		return fmt.Sprintf("%s removed repeatedly by an unknown client", fieldsText(group, " is", " are"))
 	}
-	how := r.Operation
-	if r.Subresource != "" {
-		how += " of " + r.Subresource
+	how := m.Operation
+	if m.Subresource != "" {
+		how += " of " + m.Subresource
 	}
-	return fmt.Sprintf("%s changed again and again by %q (%s)", fieldsText(group, " is", " are"), r.Manager, how)
+	return fmt.Sprintf("%s changed repeatedly by %q (%s)", fieldsText(group, " is", " are"), m.Manager, how)
 }
 
-// remedy says what to do.
+// remedy returns what to do about the fields of one manager.
 func remedy(group []ConflictingManager) string {
-	r, fields := group[0], fieldsText(group, "", "")
+	m, fields := group[0], fieldsText(group, "", "")
 	switch {
-	case r.Mark:
-		return "stop that: by this mark dependents are known"
-	case r.Manager == "":
-		return fmt.Sprintf("leave %s out of the manifest, or stop who removes it", fields)
-	case r.autoscales():
-		return fmt.Sprintf("a HorizontalPodAutoscaler does that: leave %s out of the manifest, so that it may own it, or delete the autoscaler", fields)
+	case m.Mark:
+		return "stop that client: dependents are identified by such labels and annotations"
+	case m.Manager == "":
+		return fmt.Sprintf("remove %s from the manifest, or stop that client", fields)
+	case m.isAutoscaler():
+		return fmt.Sprintf("a HorizontalPodAutoscaler sets it: remove %s from the manifest to let the autoscaler own it, "+
+			"or delete the autoscaler", fields)
 	}
-	return fmt.Sprintf("leave %s out of the manifest, so that %q may own it, or stop %[2]q from writing it", fields, r.Manager)
+	return fmt.Sprintf("remove %s from the manifest to let %q own it, or stop %[2]q from writing it", fields, m.Manager)
 }
 
-// autoscales says that a field was changed by the HorizontalPodAutoscalers of Kubernetes: nothing else in the controller manager scales by way
-// of the subresource.
-func (r ConflictingManager) autoscales() bool {
-	return r.Manager == "kube-controller-manager" && r.Subresource == "scale"
+// isAutoscaler reports whether the manager is a HorizontalPodAutoscaler of Kubernetes. No other controller in the
+// controller manager writes through the subresource scale.
+func (m ConflictingManager) isAutoscaler() bool {
+	return m.Manager == "kube-controller-manager" && m.Subresource == "scale"
 }
 
-// fieldsText names the first fields of a group, with what follows one, or many.
+// fieldsText names the first fields of a group, followed by the verb for one field, or for many.
 func fieldsText(group []ConflictingManager, one, many string) string {
 	var fields []string
-	for _, r := range group[:min(len(group), maxNamed)] {
-		fields = append(fields, r.Field)
+	for _, m := range group[:min(len(group), maxNamed)] {
+		fields = append(fields, m.Field)
 	}
 	text := strings.Join(fields, ", ")
 	if more := len(group) - maxNamed; more > 0 {

@@ -10,17 +10,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// deleteStep is a stage of a deletion; they ascend.
+// deleteStep is a step of a deletion. Steps are taken in ascending order.
 type deleteStep int
 
 const (
-	// stepInstances goes before all else, whatever the wave: the controller of a managed type is among the rest.
+	// stepInstances is before all waves, because the controller of a managed type is among the other dependents.
 	stepInstances deleteStep = iota
-	// stepBackends goes before what serves them: a webhook that does not answer would refuse our own deletions.
+	// stepBackends is before the workloads that serve them: a webhook without a server would refuse our own deletions.
 	stepBackends
 	stepWorkloads
 	stepConfiguration
-	// stepDefinitions goes before roles: one of them may be what allows us to see that a type has no instances any more.
+	// stepDefinitions is before roles: a role may give the right to list the instances of a type.
 	stepDefinitions
 	stepRoles
 	stepNamespaces
@@ -52,16 +52,20 @@ func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 	return stepWorkloads
 }
 
-// place is when a removal is deleted.
-type removalOrder struct {
-	// rest says that it is no instance of a managed type.
-	rest bool
-	wave int
-	step deleteStep
+// deleteOrder is the position of an object in a deletion.
+type deleteOrder struct {
+	// afterInstances says that the object is no instance of a managed type.
+	afterInstances bool
+	wave           int
+	step           deleteStep
 }
 
-func (p removalOrder) compare(other removalOrder) int {
-	return cmp.Or(compareFalseFirst(p.rest, other.rest), cmp.Compare(p.wave, other.wave), cmp.Compare(p.step, other.step))
+func (o deleteOrder) compare(other deleteOrder) int {
+	return cmp.Or(
+		compareFalseFirst(o.afterInstances, other.afterInstances),
+		cmp.Compare(o.wave, other.wave),
+		cmp.Compare(o.step, other.step),
+	)
 }
 
 func compareFalseFirst(a, b bool) int {
@@ -74,21 +78,21 @@ func compareFalseFirst(a, b bool) int {
 	return 1
 }
 
-// deleteSteps groups removals as they are deleted: the next group goes when one is gone.
+// deleteSteps groups entries in the order of their deletion: a group is deleted after the group before is gone.
 func deleteSteps(removals []metav1alpha1.InventoryEntry, types manifests.TypeSet) [][]metav1alpha1.InventoryEntry {
-	groups := map[removalOrder][]metav1alpha1.InventoryEntry{}
+	groups := map[deleteOrder][]metav1alpha1.InventoryEntry{}
 	for _, e := range removals {
 		step := deleteStepOf(KeyOf(e).GroupKind(), types)
-		at := removalOrder{rest: step != stepInstances, wave: e.EffectiveDeleteOrder(), step: step}
+		at := deleteOrder{afterInstances: step != stepInstances, wave: e.EffectiveDeleteOrder(), step: step}
 		groups[at] = append(groups[at], e)
 	}
-	places := make([]removalOrder, 0, len(groups))
+	orders := make([]deleteOrder, 0, len(groups))
 	for at := range groups {
-		places = append(places, at)
+		orders = append(orders, at)
 	}
-	slices.SortFunc(places, removalOrder.compare)
-	steps := make([][]metav1alpha1.InventoryEntry, 0, len(places))
-	for _, at := range places {
+	slices.SortFunc(orders, deleteOrder.compare)
+	steps := make([][]metav1alpha1.InventoryEntry, 0, len(orders))
+	for _, at := range orders {
 		slices.SortFunc(groups[at], func(a, b metav1alpha1.InventoryEntry) int { return KeyOf(a).Compare(KeyOf(b)) })
 		steps = append(steps, groups[at])
 	}

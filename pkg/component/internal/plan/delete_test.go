@@ -25,7 +25,10 @@ func TestPrune(t *testing.T) {
 		{"not before what replaces it is written", outdated, "apply kept"},
 		{"not before what replaces it exists", missing, "create kept"},
 		{"not when an apply failed", refused, "wait for kept"},
-		{"not when something desired failed", func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed }, "wait for kept"},
+		{
+			"not when something desired failed", func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed },
+			"wait for kept",
+		},
 		{"not while something desired cannot be seen", func(c *component, o manifests.Object) {
 			c.applied(o)
 			c.world.blind[o.Key] = true
@@ -113,10 +116,22 @@ func TestDeletionWaits(t *testing.T) {
 		setUp func(*component)
 		want  string
 	}{
-		{"the next stage waits until this one is gone", func(c *component) { c.world.objects[instance.Key].terminating = true }, "wait for instance"},
-		{"the next stage waits for what cannot be seen", func(c *component) { c.world.blind[instance.Key] = true }, "wait for instance"},
-		{"the next stage waits until it is confirmed that this one is gone", func(c *component) { delete(c.world.objects, instance.Key) }, "read instance"},
-		{"what is not ours any more is passed over", func(c *component) { c.world.objects[instance.Key].owner = them }, "delete controller"},
+		{
+			"the next stage waits until this one is gone", func(c *component) { c.world.objects[instance.Key].terminating = true },
+			"wait for instance",
+		},
+		{
+			"the next stage waits for what cannot be seen", func(c *component) { c.world.blind[instance.Key] = true },
+			"wait for instance",
+		},
+		{
+			"the next stage waits until it is confirmed that this one is gone", func(c *component) { delete(c.world.objects, instance.Key) },
+			"read instance",
+		},
+		{
+			"what is not ours any more is passed over", func(c *component) { c.world.objects[instance.Key].owner = them },
+			"delete controller",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := &component{world: newWorld(), deleting: true}
@@ -257,8 +272,14 @@ func TestAdditionalManagedTypes(t *testing.T) {
 		want  string
 	}{
 		{"their instances are deleted first", func(*component) {}, "delete gadget"},
-		{"a deletion is blocked while foreign instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Count: 1} }, "blocked by Gadget.*.example.com"},
-		{"a deletion is blocked while it is not known whether they exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Err: errors.New("forbidden")} }, "blocked by Gadget.*.example.com"},
+		{
+			"a deletion is blocked while foreign instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Count: 1} },
+			"blocked by Gadget.*.example.com",
+		},
+		{
+			"a deletion is blocked while it is not known whether they exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Err: errors.New("forbidden")} },
+			"blocked by Gadget.*.example.com",
+		},
 		{"a deletion that is done is not blocked", func(c *component) {
 			c.foreign[gadgets], c.inventory = ForeignInstances{Count: 1}, nil
 		}, ""},

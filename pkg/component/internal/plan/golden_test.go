@@ -276,14 +276,14 @@ func (c *component) tell() string {
 			return b.String() + "done\n"
 		}
 		told := b.String()[before:]
-		c.world.settle()
+		c.world.passTime()
 		if c.settledLike(told) {
 			return b.String() + "stays so\n"
 		}
 	}
 }
 
-// settledLike says that another pass would tell the same.
+// settledLike reports whether another pass would have the same steps.
 func (c *component) settledLike(told string) bool {
 	copied := *c
 	copied.world = c.world.clone()
@@ -292,7 +292,7 @@ func (c *component) settledLike(told string) bool {
 	return b.String() == told
 }
 
-// text describes a plan: what is done, and why.
+// text describes the actions of a plan and their reasons.
 func (p Plan) text(before Inventory) string {
 	var b strings.Builder
 	if p.Record {

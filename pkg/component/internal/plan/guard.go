@@ -4,43 +4,44 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Guard is what is known of an owner's guard: an admission policy that refuses new instances of types whose definitions are about to be
-// deleted, for Kubernetes deletes all instances with their definition. It takes effect a moment after it was written, which a probe tells.
+// Guard is the state of the guard of a component: an admission policy that refuses new instances of types whose
+// definitions are about to be deleted, because Kubernetes deletes all instances with their definition. A policy is in
+// effect a moment after it is written; probes find out when.
 type Guard struct {
-	// Name of the policy.
+	// Name is the name of the policy.
 	Name string
-	// Definitions are the names of the definitions that it was set up for; nil where that is not known.
+	// Definitions are the names of the definitions that the guard was set up for; nil if they are not known.
 	Definitions []string
-	// SetUp is when that was.
+	// SetUp is the time at which the guard was set up.
 	SetUp time.Time
-	// Probed is when it was probed last. Held is since when every probe found that it holds; zero where none did.
-	Probed, Held time.Time
-	// Unavailable says that it cannot be set up, or not be probed; then definitions are deleted without.
+	// Probed is the time of the last probe. EffectiveSince is the time of the first probe since which all probes found the
+	// guard in effect; zero if the last one did not.
+	Probed, EffectiveSince time.Time
+	// Unavailable says that the guard cannot be set up or probed. Definitions are then deleted without a guard.
 	Unavailable bool
 }
 
 const (
-	// probeInterval lies between two probes.
+	// probeInterval is the time between two probes.
 	probeInterval = 200 * time.Millisecond
-	// guardHoldTime is how long a guard must have held: a create that was admitted before it is written by then.
-	guardHoldTime = 200 * time.Millisecond
-	// guardTimeout is how long instances may come and go before the guard holds. It takes effect within a second or so.
+	// guardSettleTime is how long a guard must be in effect: instances that were admitted before are written by then.
+	guardSettleTime = 200 * time.Millisecond
+	// guardTimeout is the time within which a guard should be in effect. It usually takes less than a second.
 	guardTimeout = 5 * time.Second
 )
 
-// Key is the key of the guard's policy.
+// Key returns the key of the policy.
 func (g Guard) Key() manifests.Key {
 	return manifests.Key{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: g.Name}
 }
 
-// After returns what is known after an action on the guard was answered.
+// After returns the state of the guard after the result of an action.
 func (g Guard) After(a Action, r Result, now time.Time) Guard {
 	switch {
 	case !a.Verb.Guards():
@@ -62,31 +63,29 @@ func (g Guard) After(a Action, r Result, now time.Time) Guard {
 }
 
 func (g Guard) probed(r Result, now time.Time) Guard {
-	holds := r.Observed != nil && r.Observed.Presence == Present
+	inEffect := r.Observed != nil && r.Observed.Presence == Present
 	switch {
 	case r.Failure != nil && r.Failure.permanent():
 		g.Unavailable = true
 		return g
-	case !holds:
-		g.Held = time.Time{}
-	case g.Held.IsZero():
-		g.Held = now
+	case !inEffect:
+		g.EffectiveSince = time.Time{}
+	case g.EffectiveSince.IsZero():
+		g.EffectiveSince = now
 	}
 	g.Probed = now
 	return g
 }
 
-// hopeless says that the same would be answered next time.
-func (f Failure) permanent() bool { return f.Class == Terminal || f.Reason == WaitNotServed }
-
-// protects says that a definition may be deleted.
+// protects reports whether a definition may be deleted.
 func (g Guard) protects(name string, now time.Time) bool {
-	return g.Unavailable || slices.Contains(g.Definitions, name) && !g.Held.IsZero() && !now.Before(g.Held.Add(guardHoldTime))
+	settled := !g.EffectiveSince.IsZero() && !now.Before(g.EffectiveSince.Add(guardSettleTime))
+	return g.Unavailable || slices.Contains(g.Definitions, name) && settled
 }
 
-// lapsed says that the guard should hold by now, and does not: somebody removed it, perhaps.
-func (g Guard) lapsed(now time.Time) bool {
-	return !g.SetUp.IsZero() && g.Held.IsZero() && !now.Before(g.SetUp.Add(guardTimeout))
+// overdue reports whether the guard should be in effect, but is not. A client may have removed it.
+func (g Guard) overdue(now time.Time) bool {
+	return !g.SetUp.IsZero() && g.EffectiveSince.IsZero() && !now.Before(g.SetUp.Add(guardTimeout))
 }
 
 // Definition is a definition that a guard is for.
@@ -95,88 +94,74 @@ type Definition struct {
 	UID  types.UID
 }
 
-// IsDefinition says that Kubernetes deletes instances with the object.
-func IsDefinition(key manifests.Key) bool {
-	return key.GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-}
-
-// clearGuarded takes the marks of a guard off the record that was removed in this pass.
-func (p *Plan) clearGuarded(f Facts) {
-	if r := f.Results[f.Guard.Key()]; r.Verb != VerbUnguard || r.Failure != nil {
-		return
-	}
-	for key, e := range p.Inventory {
-		e.Guarded = false
-		p.Inventory[key] = e
-	}
-}
-
-// guarded says that there may be a guard, for one of the entries.
-func guarded(entries []metav1alpha1.InventoryEntry) bool {
-	return slices.ContainsFunc(entries, func(e metav1alpha1.InventoryEntry) bool { return e.Guarded })
-}
-
-// lift plans to remove the guard, or reports why that failed.
-func (p *Plan) removeGuard(f Facts, reason Reason) {
+// removeGuard plans the removal of the guard, or reports why it failed in this pass.
+func (p *Plan) removeGuard(f Facts) {
 	key := f.Guard.Key()
 	if r := f.Results[key]; r.Verb == VerbUnguard && r.Failure != nil {
-		p.Waiting = append(p.Waiting, Waiting{Key: key, Reason: r.Failure.Reason, Message: r.Failure.Message, Failure: r.Failure})
+		f := r.Failure
+		p.Waiting = append(p.Waiting, Waiting{Key: key, Reason: f.Reason, Message: f.Message, Failure: f})
 		return
 	}
-	p.Actions = append(p.Actions, Action{Verb: VerbUnguard, Key: key, Reason: reason, Owner: f.Owner})
+	p.Actions = append(p.Actions, Action{Verb: VerbUnguard, Key: key, Reason: ReasonUnguard, Owner: f.Owner})
 }
 
-// removeGuardOfDesired removes a guard that keeps instances of a desired definition from being created: a deletion was called off.
+// removeGuardOfDesired removes a guard that a deletion left which was called off: it refuses new instances of a desired
+// definition.
 func (p *Plan) removeGuardOfDesired(f Facts) {
 	if slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return p.Inventory[o.Key].Guarded }) {
-		p.removeGuard(f, ReasonUnguard)
+		p.removeGuard(f)
 	}
 }
 
-// recordPossibleGuard notes of a definition that was there before its record that a guard may be left: the component was there before, too, and
-// somebody forced it away in the middle of a deletion.
-func (p *Plan) recordPossibleGuard(c candidate, found bool) {
-	if e := p.Inventory[c.object.Key]; found && IsDefinition(c.object.Key) {
+// recordPossibleGuard records that a guard may exist for a definition that was found before it was recorded. The
+// component may have existed before, and may have been removed by force in the middle of a deletion.
+func (inv Inventory) recordPossibleGuard(c candidate, found bool) {
+	if e := inv[c.object.Key]; found && IsDefinition(c.object.Key) {
 		e.Guarded = true
-		p.Inventory[c.object.Key] = e
+		inv[c.object.Key] = e
 	}
 }
 
-// idle says that the guard protects nothing any more: what it was for is gone, or not to be deleted.
+// guardUnneeded reports whether a guard may exist, and its definitions are gone or not to be deleted.
 func guardUnneeded(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
-	return guarded(removals) && !slices.ContainsFunc(defining(f, removals, reason), func(v removal) bool { return v.entry.Guarded })
+	return anyGuarded(removals) &&
+		!slices.ContainsFunc(defining(f, removals, reason), func(r removal) bool { return r.entry.Guarded })
 }
 
-// guardPending returns the definitions whose guard was just set up and does not hold yet. Instances that come meanwhile may go meanwhile,
-// too: where many do all the time, there is a moment without any only under the guard.
+// guardPending returns the definitions whose guard was just set up and is not in effect yet. Foreign instances do not
+// block a deletion during that time: if clients create and delete instances all the time, there is a moment without any
+// only under the guard.
 func guardPending(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	if f.Guard.SetUp.IsZero() || f.Now.After(f.Guard.SetUp.Add(guardTimeout)) {
 		return nil
 	}
-	return slices.DeleteFunc(defining(f, removals, reason), func(v removal) bool {
-		return !v.entry.Guarded || v.protected || v.live.Presence != Present || v.live.Terminating
+	return slices.DeleteFunc(defining(f, removals, reason), func(r removal) bool {
+		return !r.entry.Guarded || r.protected || r.live.Presence != Present || r.live.Terminating
 	})
 }
 
-// guard plans what a stage needs whose definitions are not protected yet.
+// guard plans the guard for definitions that are not protected yet: its setup, or a probe, or a wait for the next
+// probe.
 func (p *Plan) guard(f Facts, unprotected []removal) {
 	if len(unprotected) == 0 {
 		return
 	}
-	g, r := f.Guard, f.Results[f.Guard.Key()]
+	g, result := f.Guard, f.Results[f.Guard.Key()]
 	action := Action{Key: g.Key(), Reason: ReasonGuard, Owner: f.Owner}
-	for _, v := range unprotected {
-		action.Definitions = append(action.Definitions, Definition{Name: v.key.Name, UID: v.live.UID})
+	for _, r := range unprotected {
+		action.Definitions = append(action.Definitions, Definition{Name: r.key.Name, UID: r.live.UID})
 	}
-	covered := !g.lapsed(f.Now) && !slices.ContainsFunc(unprotected, func(v removal) bool { return !slices.Contains(g.Definitions, v.key.Name) })
+	covered := !g.overdue(f.Now) &&
+		!slices.ContainsFunc(unprotected, func(r removal) bool { return !slices.Contains(g.Definitions, r.key.Name) })
 	switch {
-	case r.Failure != nil && r.Verb != VerbUnguard:
-		p.waitForGuard(unprotected, "it cannot be told whether new instances are refused: "+r.Failure.Message, r.Failure)
+	case result.Failure != nil && result.Verb != VerbUnguard:
+		message := "it is not known whether new instances are refused: " + result.Failure.Message
+		p.waitForGuard(unprotected, message, result.Failure)
 	case !covered:
 		action.Verb = VerbGuard
 		p.Actions = append(p.Actions, action)
 		p.recordGuarded(unprotected)
-	case g.Held.IsZero() && !g.Probed.Equal(f.Now):
+	case g.EffectiveSince.IsZero() && !g.Probed.Equal(f.Now):
 		action.Verb = VerbProbe
 		action.Definitions = nil
 		for _, name := range g.Definitions {
@@ -190,17 +175,18 @@ func (p *Plan) guard(f Facts, unprotected []removal) {
 }
 
 func (p *Plan) waitForGuard(unprotected []removal, message string, failure *Failure) {
-	for _, v := range unprotected {
-		p.Waiting = append(p.Waiting, *v.wait(WaitUnguarded, message, failure).waiting)
+	for _, r := range unprotected {
+		p.Waiting = append(p.Waiting, *r.wait(WaitUnguarded, message, failure).waiting)
 	}
 }
 
-// mark records, before a guard is written, that there may be one: whoever comes after a crash removes it.
+// recordGuarded records that a guard may exist, before it is written. After a crash, the next pass removes it if it is
+// not needed.
 func (p *Plan) recordGuarded(unprotected []removal) {
-	for _, v := range unprotected {
-		e := p.Inventory[v.key]
+	for _, r := range unprotected {
+		e := p.Inventory[r.key]
 		p.Record = p.Record || !e.Guarded
 		e.Guarded = true
-		p.Inventory[v.key] = e
+		p.Inventory[r.key] = e
 	}
 }

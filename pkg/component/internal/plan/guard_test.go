@@ -72,7 +72,7 @@ func TestGuard(t *testing.T) {
 		expectSteps(t, c.steps(nothing), "probe guard", waiting)
 		c.world.held[definition.Key] = true
 		expectSteps(t, c.steps(nothing), "delete definition", "wait for definition: NotGone")
-		c.world.settle()
+		c.world.passTime()
 		expectSteps(t, c.steps(nothing), "read definition", "unguard guard", "delete namespace")
 		if len(c.inventory) > 0 {
 			t.Errorf("left: %v", c.inventory)
@@ -88,8 +88,8 @@ func TestGuard(t *testing.T) {
 				c.world.touch(c.world.objects[p.Actions[0].Key])
 			}
 		}), "delete definition", "unguard guard", "blocked by Widget.example.com")
-		if guarded(sortedInventory(c.inventory)) {
-			t.Error("the mark is left")
+		if anyGuarded(sortedInventory(c.inventory)) {
+			t.Error("a definition is still recorded as guarded")
 		}
 	})
 	t.Run("it stays while instances come and go before it holds, and is removed where they stay", func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestGuard(t *testing.T) {
 			x := c.world.objects[definition.Key]
 			x.owner, x.digest = owner, "another"
 			got := c.steps(nothing)
-			if !slices.Contains(got, "unguard guard") || guarded(sortedInventory(c.inventory)) {
+			if !slices.Contains(got, "unguard guard") || anyGuarded(sortedInventory(c.inventory)) {
 				t.Errorf("owner %q: %v", owner, got)
 			}
 		}
@@ -165,7 +165,7 @@ func sortedInventory(inv Inventory) []metav1alpha1.InventoryEntry {
 
 func TestGuardAfter(t *testing.T) {
 	now := time.Unix(1000, 0)
-	set := Guard{Name: "guard", SetUp: now.Add(-2 * time.Second), Definitions: widgetNames, Probed: now.Add(-time.Second), Held: now.Add(-time.Second)}
+	set := Guard{Name: "guard", SetUp: now.Add(-2 * time.Second), Definitions: widgetNames, Probed: now.Add(-time.Second), EffectiveSince: now.Add(-time.Second)}
 	fails := func(class FailureClass, reason WaitReason) Result {
 		return Result{Failure: &Failure{Class: class, Reason: reason}}
 	}
@@ -186,10 +186,10 @@ func TestGuardAfter(t *testing.T) {
 		{"what must not be set up is not available", set, VerbGuard, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
 		{"what is not served is not available", set, VerbGuard, fails(Transient, WaitNotServed), with(func(g *Guard) { g.Unavailable = true })},
 		{"what may not be probed is not available", set, VerbProbe, fails(Terminal, "Forbidden"), with(func(g *Guard) { g.Unavailable = true })},
-		{"what holds for the first time holds since now", with(func(g *Guard) { g.Held = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.Held = now, now })},
+		{"what holds for the first time holds since now", with(func(g *Guard) { g.EffectiveSince = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, now })},
 		{"what holds on holds since then", set, VerbProbe, holding, with(func(g *Guard) { g.Probed = now })},
-		{"what does not hold any more does not hold", set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.Held = now, time.Time{} })},
-		{"a probe without answer proves nothing", set, VerbProbe, fails(Transient, "Timeout"), with(func(g *Guard) { g.Probed, g.Held = now, time.Time{} })},
+		{"what does not hold any more does not hold", set, VerbProbe, Result{Observed: &Observed{Presence: Absent}}, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} })},
+		{"a probe without answer proves nothing", set, VerbProbe, fails(Transient, "Timeout"), with(func(g *Guard) { g.Probed, g.EffectiveSince = now, time.Time{} })},
 		{"what is removed is not known any more", set, VerbUnguard, Result{}, Guard{Name: "guard"}},
 		{"what could not be removed is as before", set, VerbUnguard, fails(Transient, "Timeout"), set},
 		{"actions on dependents say nothing", set, VerbDelete, fails(Terminal, "Forbidden"), set},

@@ -8,17 +8,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// missingNamespace is a namespace that an object was to be created in, and that does not exist. The API server said so: namespaces that are
-// no dependents are not watched.
+// missingNamespace is a namespace whose absence made the creation of an object fail. The response of the API server is
+// the only source: namespaces that are no dependents are not watched.
 type missingNamespace struct {
 	key manifests.Key
-	// implicit says that it is created when it is missing: it is no dependent, and the policy says so.
+	// implicit says that the policy is to create the namespace, and it is no dependent.
 	implicit bool
-	// result is what became of that.
+	// result is the result of its creation in this pass.
 	result Result
 }
 
-// namespaceMissedBy returns the namespace that the last write of an object missed, if it did.
+// namespaceMissedBy returns the namespace whose absence made the last write of an object fail, and whether there is
+// one.
 func namespaceMissedBy(f Facts, o *manifests.Object, r Result) (missingNamespace, bool) {
 	if r.Failure == nil || r.Failure.Reason != WaitNamespaceMissing {
 		return missingNamespace{}, false
@@ -26,16 +27,18 @@ func namespaceMissedBy(f Facts, o *manifests.Object, r Result) (missingNamespace
 	key := manifests.Key{Kind: "Namespace", Name: o.Key.Namespace}
 	dependent := slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return o.Key == key })
 	return missingNamespace{
-		key: key, implicit: !dependent && f.Defaults.MissingNamespaces == metav1alpha1.MissingNamespacesCreate, result: f.Results[key],
+		key: key, result: f.Results[key],
+		implicit: !dependent && f.Defaults.MissingNamespaces == metav1alpha1.MissingNamespacesCreate,
 	}, true
 }
 
-// created says that the namespace is there by now.
+// created reports whether the namespace was created in this pass.
 func (m missingNamespace) created() bool {
 	return m.implicit && m.result.Attempts > 0 && m.result.Failure == nil
 }
 
-// ruleNamespaceMissing creates a namespace where the policy says so. It is no dependent: it is not recorded, and never deleted.
+// ruleNamespaceMissing creates a missing namespace if the policy says so. Such a namespace is no dependent: it is not
+// recorded, and never deleted.
 func ruleNamespaceMissing(c candidate) (decision, bool) {
 	m := c.missing
 	switch {
@@ -44,18 +47,21 @@ func ruleNamespaceMissing(c candidate) (decision, bool) {
 	case m.result.Failure != nil:
 		return c.fail(Failure{
 			Class: m.result.Failure.Class, Reason: WaitNamespaceMissing,
-			Message: fmt.Sprintf("namespace %s does not exist, and could not be created: %s; create it, or allow that", m.key.Name, m.result.Failure.Message),
+			Message: fmt.Sprintf("namespace %s does not exist, and could not be created: %s; "+
+				"create it, or grant the right to create it", m.key.Name, m.result.Failure.Message),
 		}), true
 	}
 	return decision{
 		repair: c.applied(),
 		action: &Action{
-			Verb: VerbCreateNamespace, Key: m.key, Reason: ReasonNamespace, Wave: c.object.Settings.Order, Version: "v1", Owner: c.owner,
+			Verb: VerbCreateNamespace, Key: m.key, Reason: ReasonNamespace, Wave: c.object.Settings.Order,
+			Version: "v1", Owner: c.owner,
 		},
 	}, true
 }
 
-// addAction adds an action, unless it is the creation of a namespace that is among them already: many objects may miss the same one.
+// addAction adds an action, unless it creates a namespace that another action creates: many objects may need the same
+// namespace.
 func addAction(actions []Action, a Action) []Action {
 	if a.Verb == VerbCreateNamespace && slices.ContainsFunc(actions, func(b Action) bool { return b.Key == a.Key }) {
 		return actions

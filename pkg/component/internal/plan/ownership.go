@@ -8,12 +8,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// foreign says that somebody else owns the object.
-func (c candidate) ownedByOther() bool { return c.live.Owner != "" && c.live.Owner != c.owner }
-
-// ruleTakeOver takes an object from whoever owns it, where the policy is always. It does so when it applies a manifest for the first time,
-// never to repair: what was ours with this manifest, and was taken from us, is a conflict. So two components that both say always don't
-// take it from each other for ever.
+// ruleTakeOver takes an object from its owner if the adoption policy is always. It does so only when a manifest is
+// applied for the first time. An object that another component took from us after that is an ownership conflict, so two
+// components with the policy always do not take an object from each other for ever.
 func ruleTakeOver(c candidate) (decision, bool) {
 	if !c.ownedByOther() || c.adoption != metav1alpha1.AdoptAlways || c.applied() {
 		return decision{}, false
@@ -25,20 +22,22 @@ func ruleTakeOver(c candidate) (decision, bool) {
 	return d, true
 }
 
-// ruleOwned reports whose the object is.
+// ruleOwned fails for an object with another owner, and names the owner.
 func ruleOwned(c candidate) (decision, bool) {
 	if !c.ownedByOther() {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("it is owned by %s; %s, or remove it there", c.ownerOfLive(), c.avoidance())
+	message := fmt.Sprintf("it is owned by %s; %s, or remove it there", ownerText(c), avoidance(c))
 	if c.adoption == metav1alpha1.AdoptAlways {
-		message = fmt.Sprintf("it was taken over by %s; remove it there or here, or change its manifest here to take it back", c.ownerOfLive())
+		message = fmt.Sprintf(
+			"it was taken over by %s; remove it there or here, or change its manifest here to take it back", ownerText(c),
+		)
 	}
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
 }
 
-// ownerOfLive names who owns the object, as far as its annotation tells.
-func (c candidate) ownerOfLive() string {
+// ownerText names the owner of the live object, as its annotation names it.
+func ownerText(c candidate) string {
 	owner, ok := manifests.ParseOwner(c.live.OwnerName)
 	if !ok {
 		return c.live.OwnerName
@@ -50,41 +49,63 @@ func (c candidate) ownerOfLive() string {
 	return name
 }
 
-// avoidance says how not to claim the object: not every name is free to choose.
-func (c candidate) avoidance() string {
+// avoidance returns how to avoid a conflict about the object: some objects can be renamed, others only left out.
+func avoidance(c candidate) string {
 	switch kind := c.object.Key.GroupKind(); {
 	case kind == customResourceDefinition:
-		return "a definition belongs to one component: leave it out here (of a chart, skipCRDs leaves out the folder crds)"
+		return "leave the definition out here, because only one component can own it " +
+			"(for a chart, skipCRDs leaves out the folder crds)"
 	case kind == apiService, IsNamespace(c.object.Key):
 		return "leave it out here"
 	}
 	return "rename it here"
 }
 
-// beforeFirstApply is the manager under which the API server lists everything that an object had when it was applied server-side for the
-// first time without managed fields, as after somebody stripped them. Nobody works under that name.
-const beforeFirstApply = "before-first-apply"
-
-// PreviousManagers are the managers that leave their fields to us, whatever is configured besides: those of kubectl and Helm which write whole
-// objects. Not among them is who adds something of his own, by kubectl label, annotate, scale or rollout, and what is written through
-// subresources, as autoscalers do.
-var PreviousManagers = []string{
-	"helm", "kubectl", "kubectl-autoscale", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit", "kubectl-expose", "kubectl-patch",
-	"kubectl-replace", "kubectl-run", "kubectl-set",
+func ruleUnlabelled(c candidate) (decision, bool) {
+	if c.live.Owner != "" || c.entry.UID == "" || c.entry.UID != c.live.UID {
+		return decision{}, false
+	}
+	return withBackoff(c, c.update(ReasonUnlabelled)), true
 }
 
-// hasPreviousManagers says that fields of the object belong to previousManagers.
+func ruleUnowned(c candidate) (decision, bool) {
+	if c.live.Owner != "" {
+		return decision{}, false
+	}
+	if c.adoption == metav1alpha1.AdoptNever {
+		return c.fail(Failure{
+			Class: Terminal, Reason: WaitOwnershipConflict,
+			Message: fmt.Sprintf(
+				"it exists already, and its adoption policy is never; delete it, %s, or change the policy", avoidance(c),
+			),
+		}), true
+	}
+	return c.update(ReasonAdopted), true
+}
+
+// PreviousManagers are the field managers whose fields are always taken over: the managers of kubectl and Helm that
+// write whole objects. The managers of kubectl label, annotate, scale and rollout are not among them, because they add
+// single fields; neither are managers that write through subresources, such as autoscalers.
+var PreviousManagers = []string{
+	"helm", "kubectl", "kubectl-autoscale", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit",
+	"kubectl-expose", "kubectl-patch", "kubectl-replace", "kubectl-run", "kubectl-set",
+}
+
+// beforeFirstApply is the manager under which the API server lists all fields of an object without managed fields at
+// its first server-side apply. Managed fields are missing if a client stripped them. No client writes under this name.
+const beforeFirstApply = "before-first-apply"
+
+// hasPreviousManagers reports whether previous managers own fields of the object.
 func (c candidate) hasPreviousManagers() bool {
 	return slices.ContainsFunc(c.live.Managers, func(m string) bool { return slices.Contains(c.previousManagers, m) })
 }
 
-// listedBeforeFirstApply says that the API server has listed our fields under another name, too.
+// listedBeforeFirstApply reports whether the API server lists our fields under beforeFirstApply, too.
 func (c candidate) listedBeforeFirstApply() bool {
 	return slices.Contains(c.live.Managers, beforeFirstApply)
 }
 
-// TransferOf says what becomes of the fields of a manager when the managed fields are put in order: all of them become ours, or those that
-// we set ourselves do, or they stay.
+// TransferOf returns what an action with Migrate does with the fields of a manager.
 func (a Action) TransferOf(manager string) FieldTransfer {
 	switch {
 	case manager == beforeFirstApply:
@@ -97,17 +118,17 @@ func (a Action) TransferOf(manager string) FieldTransfer {
 	return TransferShared
 }
 
-// FieldTransfer says what becomes of the fields of another manager.
+// FieldTransfer states which fields of another manager become ours when the managed fields are rewritten.
 type FieldTransfer string
 
-// The handovers.
+// The field transfers.
 const (
-	// TransferNone leaves them alone.
+	// TransferNone leaves the manager all its fields.
 	TransferNone FieldTransfer = "None"
-	// TransferShared leaves those alone that we do not set.
-	TransferShared FieldTransfer = "Ours"
-	// TransferAll makes them ours, so that those which we do not set disappear.
+	// TransferShared takes the fields that our manifest sets, and leaves the manager the others.
+	TransferShared FieldTransfer = "Shared"
+	// TransferAll takes all fields. Fields that our manifest does not set are removed by the apply that follows.
 	TransferAll FieldTransfer = "All"
-	// TransferToNobody leaves them without a manager.
-	TransferToNobody FieldTransfer = "Forgotten"
+	// TransferToNobody removes the manager from all its fields.
+	TransferToNobody FieldTransfer = "ToNobody"
 )

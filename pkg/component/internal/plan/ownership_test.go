@@ -71,9 +71,9 @@ func TestAdvice(t *testing.T) {
 		scene []func(*scene)
 		want  string
 	}{
-		{"to recreate", edits(newManifest), "keep it, set the update policy recreate, or delete the object first"},
-		{"not to recreate what already is", edits(recreating, drifted), "keep it, or delete the object first"},
-		{"not to recreate a claim", edits(newManifest, claim), "keep it, or delete the object first"},
+		{"to recreate", edits(newManifest), "keep its value, set the update policy recreate, or delete the object first"},
+		{"not to recreate what already is", edits(recreating, drifted), "keep its value, or delete the object first"},
+		{"not to recreate a claim", edits(newManifest, claim), "keep its value, or delete the object first"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if a := decide(applyRules, newScene(c.scene).candidate()).action; a == nil || a.Advice != c.want {

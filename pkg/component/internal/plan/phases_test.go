@@ -6,7 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// TestFormerDependents: a Job that was an ordinary dependent, and did its work then, must still run before the deletion.
+// TestFormerDependents: a Job that was an ordinary dependent, and did its work then, must still run before the
+// deletion.
 func TestFormerDependents(t *testing.T) {
 	key := manifests.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "backup"}
 	backup := manifests.Object{Key: key, Version: "v1", Scope: manifests.ScopeNamespaced, Ephemeral: true, Digest: "new.s"}

@@ -11,100 +11,117 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Plan is what to do next.
+// Plan is the next step of a pass.
 type Plan struct {
-	// Actions may all run now, in parallel.
+	// Actions can run now, in parallel.
 	Actions []Action
-	// Waiting are those that are not ready, failed, or not gone, and why. It is complete where there are no Actions.
+	// Waiting are the objects that are not ready, failed, or not gone. The list is complete if there are no Actions.
 	Waiting []Waiting
-	// Blocked is what a person must resolve before a deletion goes on; then there are no Actions.
+	// Blocked are the types that block a removal until a person acts. If there are any, there are no Actions.
 	Blocked []Blocker
-	// Inventory is the record as it should be; where Record is set it must be persisted before Actions run.
+	// Inventory is the new record. If Record is set, the inventory must be persisted before the Actions run.
 	Inventory Inventory
 	Record    bool
 	// Phase is the phase of a deletion whose objects are being applied.
 	Phase manifests.Phase
-	// Skipped are the objects of a phase that could not be applied, because their namespace is being deleted.
+	// Skipped are the objects of a phase that could not be applied because their namespace is being deleted.
 	Skipped []manifests.Key
-	// Applied says that the whole apply set is applied, ready or not.
+	// Applied says that the whole apply set is applied, whether it is ready or not.
 	Applied bool
-	// Ready and Desired count dependents; what is contested is not ready.
+	// Ready and Desired count dependents. A dependent with a repair conflict is not counted as ready.
 	Ready, Desired int
-	// RepairConflicts are the dependents whose repairs somebody undoes again and again. It is complete where there are no Actions. They hold up
-	// others only as far as they are not ready, or not there.
+	// RepairConflicts are the dependents whose repairs are reverted repeatedly. The list is complete if there are no
+	// Actions. Such a dependent holds up later waves only if it is not ready, or absent.
 	RepairConflicts []RepairConflict
-	// Repairs are what is to be remembered of repairs, for the next plan.
+	// Repairs must be passed to the next plan; see Facts.Repairs.
 	Repairs map[manifests.Key]Repairs
-	// NextDue is when to plan again although nothing happens: a dependent is to be applied again although it looks in sync, a guard to be probed,
-	// or what is contested to be looked at. Zero means never.
+	// NextDue is the time of the next plan if nothing happens before: when a dependent in sync is applied again, a guard
+	// is probed, or a deferred repair is due. Zero means never.
 	NextDue time.Time
 }
 
-// Done says that there is nothing to do and nobody to wait for.
+// Done reports whether the plan has nothing to do and nothing to wait for.
 func (p Plan) Done() bool { return len(p.Actions) == 0 && len(p.Waiting) == 0 && len(p.Blocked) == 0 }
 
-// Verb is a kind of action.
+// begin makes actions the actions of the plan, unless the plan has earlier actions.
+func (p *Plan) begin(actions []Action) {
+	if len(actions) > 0 && len(p.Actions) == 0 {
+		p.Actions = actions
+	}
+}
+
+// planAgainAt makes at the time of the next plan, unless that is earlier.
+func (p *Plan) planAgainAt(at time.Time) {
+	if p.NextDue.IsZero() || at.Before(p.NextDue) {
+		p.NextDue = at
+	}
+}
+
+// Verb is the kind of an action.
 type Verb string
 
 // The verbs.
 const (
-	// VerbCreate creates an object that is not there; it never adopts one that is.
+	// VerbCreate creates an absent object. It never adopts an existing one.
 	VerbCreate Verb = "Create"
 	// VerbApply updates an existing object by server-side apply.
 	VerbApply Verb = "Apply"
-	// VerbReplace updates an existing object by reading and PUT.
+	// VerbReplace updates an existing object by reading it and a PUT.
 	VerbReplace Verb = "Replace"
-	// VerbCreateNamespace creates a namespace that is no dependent, or is content with one that is there by now.
+	// VerbCreateNamespace creates a namespace that is no dependent. It succeeds if the namespace exists.
 	VerbCreateNamespace Verb = "CreateNamespace"
 	// VerbDelete deletes an object.
 	VerbDelete Verb = "Delete"
-	// VerbOrphan releases an object: it takes our marks and our field ownership off, and leaves the object as it is.
+	// VerbOrphan removes our label, annotations and managed fields entries from an object, and leaves the object otherwise
+	// unchanged.
 	VerbOrphan Verb = "Orphan"
-	// VerbRead reads an object, to learn what watches cannot tell.
+	// VerbRead reads an object whose state the watches do not show.
 	VerbRead Verb = "Read"
-	// VerbGuard sets up a guard for the definitions of the action, VerbProbe asks whether it holds, and VerbUnguard removes it. A guard
-	// that holds is observed as Present.
+	// VerbGuard sets up a guard for the definitions of the action, VerbProbe tests whether the guard is in effect, and
+	// VerbUnguard removes it. A guard in effect is observed as Present.
 	VerbGuard   Verb = "Guard"
 	VerbProbe   Verb = "Probe"
 	VerbUnguard Verb = "Unguard"
 )
 
-// Guards says that the action concerns the guard, not a dependent.
+// Guards reports whether the verb is about the guard, not about a dependent.
 func (v Verb) Guards() bool { return v == VerbGuard || v == VerbProbe || v == VerbUnguard }
 
-// Writes says that a dependent is written.
+// Writes reports whether the verb writes a dependent or its namespace.
 func (v Verb) Writes() bool { return v != VerbRead && !v.Guards() }
 
-// Action is one thing to do with one object.
+// Action is one request about one object, as far as plans are concerned; the executor may need several.
 type Action struct {
 	Verb   Verb
 	Key    manifests.Key
 	Reason Reason
-	// Wave is the apply order, or the delete order of a deletion.
+	// Wave is the apply order, or the delete order of a removal.
 	Wave int
-	// Version of the API that the object is written or read in.
+	// Version is the API version in which the object is written or read.
 	Version string
-	// Object is the manifest; nil for deletions and for reads that confirm one.
+	// Object is the manifest. It is nil for deletions, and for reads of recorded objects.
 	Object *manifests.Object
-	// Migrate says of a server-side apply that the managed fields are put in order before: fields of ours may be listed under regular
-	// updates, which an earlier policy made, or under PreviousManagers. TakeAllFields says that all fields of those become ours.
+	// Migrate says that the managed fields are rewritten before a server-side apply, because fields of ours may be listed
+	// under regular updates, which an earlier update policy made, or under PreviousManagers; see TransferOf. TakeAllFields
+	// says that all fields of the previous managers become ours.
 	Migrate, TakeAllFields bool
 	PreviousManagers       []string
-	// Advice says what to do where the object has a field that cannot change.
+	// Advice is what to do if the manifest changes a field that cannot change.
 	Advice string
-	// Policy is the update policy that decides how an object is created and compared.
+	// Policy is the update policy by which the object is created and compared.
 	Policy metav1alpha1.UpdatePolicy
 	// Owner is the owner id of the component.
 	Owner string
 	// Preconditions bind the action to the object that the plan was made with.
 	Preconditions Preconditions
-	// Forced says that the object is written although nothing of it may differ.
+	// Forced says that the object is written even if it does not differ from the manifest.
 	Forced bool
-	// FindConflictingManagers says of a read that it tells who owns the fields of the manifest that we do not own. It is a courtesy: that it fails is no failure.
+	// FindConflictingManagers says that a read sets Observed.ConflictingManagers. Such a read is optional: its failure is
+	// ignored.
 	FindConflictingManagers bool
-	// Repairs is what is to be remembered once the action is done; see Remembered.
+	// Repairs are the repairs of the object if the action succeeds; see Remembered.
 	Repairs *Repairs
-	// Definitions are those that a guard is for.
+	// Definitions are the definitions that a guard is for.
 	Definitions []Definition
 }
 
@@ -113,31 +130,35 @@ func (a Action) TakesOver() bool {
 	return a.Preconditions.Owner != "" && a.Preconditions.Owner != a.Owner
 }
 
-// Preconditions bind an action to the object that the plan was made with. Where they are not met nothing is written: the executor reads the
-// object instead, and the next plan decides. The zero value is that of an action on an object that is not there, or on a guard.
+// Preconditions bind an action to the object that the plan was made with. If they are not met, nothing is written: the
+// executor reads the object, and the next plan decides. The zero value belongs to actions on absent objects and on
+// guards.
 type Preconditions struct {
-	// UID of the object.
+	// UID is the UID of the object.
 	UID types.UID
-	// ResourceVersion of the object when it was observed.
+	// ResourceVersion is the resource version of the object when it was observed.
 	ResourceVersion string
-	// Exact says that the object must still have that ResourceVersion. Deletions are exact, and so are updates of an object without an owner,
-	// because somebody else may adopt it at the same time. Other updates are not: each change of the status would be a conflict.
+	// Exact says that the object must still have that ResourceVersion. Deletions are exact, and so are server-side applies
+	// to an object without an owner, because another component may adopt it at the same time. Other applies are not: each
+	// change of the status would be a conflict. VerbReplace and VerbOrphan read the object first and are bound to the
+	// version that they read.
 	Exact bool
-	// Owner is the owner id of the object. An object without an owner is accepted, too, unless the action takes the object over.
+	// Owner is the owner id of the object. An object without an owner meets the precondition, too, unless the action takes
+	// the object over.
 	Owner string
 }
 
-// Waiting names an object that holds the component up.
+// Waiting is an object that the component waits for.
 type Waiting struct {
 	Key     manifests.Key
 	Wave    int
 	Reason  WaitReason
 	Message string
-	// Failure is set where it failed.
+	// Failure is nil if nothing failed.
 	Failure *Failure
 }
 
-// Blocker is a managed type whose foreign instances forbid a deletion.
+// Blocker is a managed type whose foreign instances block a removal.
 type Blocker struct {
 	Type    manifests.ManagedType
 	Foreign ForeignInstances

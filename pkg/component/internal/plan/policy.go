@@ -9,8 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ruleOnce leaves alone what was applied, whatever became of it since; it is still pruned, purged and deleted. Where a crash kept the record
-// from knowing, the owner on the object tells that it was applied.
+// ruleOnce leaves an applied object with the reconcile policy once unchanged, whatever happened to it since. The object
+// is still pruned, purged and deleted. If a crash prevented the record, the owner of the live object shows that it was
+// applied.
 func ruleOnce(c candidate) (decision, bool) {
 	recorded := c.entry.UID != "" || c.entry.Completed
 	ours := c.live.Presence == Present && c.live.Owner == c.owner
@@ -29,16 +30,28 @@ func ruleOnce(c candidate) (decision, bool) {
 	return d, true
 }
 
-// ruleTriggered applies what follows the component. A write that changes nothing is enough: it is recorded, and not repeated.
+// ruleTriggered applies an object that follows the component after the component changed. The write is recorded even if
+// it changed nothing, so it is not repeated.
 func ruleTriggered(c candidate) (decision, bool) {
 	if !c.triggered() || c.renderedAgain() {
 		return decision{}, false
 	}
-	return c.applyAgain(ReasonTriggered), true
+	return applyAgain(c, ReasonTriggered), true
 }
 
-// again applies in place what looks in sync, and records it once that is done.
-func (c candidate) applyAgain(reason Reason) decision {
+// ruleReapply applies an object at the end of its reapply interval.
+func ruleReapply(c candidate) (decision, bool) {
+	due := reapplyDue(c, c.entry)
+	if due.IsZero() || c.now.Before(due) || c.renderedAgain() {
+		return decision{}, false
+	}
+	d := applyAgain(c, ReasonReapply)
+	d.repair = d.action != nil
+	return d, true
+}
+
+// applyAgain applies an object in sync in place, and records that after the write.
+func applyAgain(c candidate, reason Reason) decision {
 	if !c.written() {
 		d := c.update(reason)
 		d.repair = false
@@ -52,24 +65,27 @@ func (c candidate) applyAgain(reason Reason) decision {
 	if d.entry != nil {
 		e = *d.entry
 	}
-	e.Trigger, e.AppliedAt = c.followed(), c.stamp()
+	e.Trigger, e.AppliedAt = c.followedTrigger(), appliedAt(c)
 	d.entry = &e
 	return d
 }
 
-// followed is the state of the component that a write is recorded with: none, where the object does not follow the component.
-func (c candidate) followed() string {
+// followedTrigger returns the state of the component that is recorded with a write; empty if the object does not follow
+// the component.
+func (c candidate) followedTrigger() string {
 	if c.reconcile != metav1alpha1.ReconcileOnObjectOrComponentChange {
 		return ""
 	}
 	return c.trigger
 }
 
-// triggered says that the component changed since the object was applied, and that the object follows it.
-func (c candidate) triggered() bool { return c.followed() != "" && c.followed() != c.entry.Trigger }
+// triggered reports whether the object follows the component, and the component changed since the object was applied.
+func (c candidate) triggered() bool {
+	return c.followedTrigger() != "" && c.followedTrigger() != c.entry.Trigger
+}
 
-// renewed says that what was applied would be applied again by its reconcile policy.
-func (c candidate) appliesAgain() bool {
+// renewed reports whether an applied object would be applied again by its reconcile policy.
+func (c candidate) renewed() bool {
 	switch {
 	case c.entry.Digest == "", c.reconcile == metav1alpha1.ReconcileOnce:
 		return false
@@ -79,73 +95,53 @@ func (c candidate) appliesAgain() bool {
 	return c.triggered()
 }
 
-// reasonToApplyAgain is the reason why what did its work is created again.
-func (c candidate) reasonToApplyAgain() Reason {
+// reasonOfRenewal returns the reason to create an object again that completed its work.
+func reasonOfRenewal(c candidate) Reason {
 	if manifests.SameContent(c.entry.Digest, c.object.Digest) && c.triggered() {
 		return ReasonTriggered
 	}
 	return ReasonChanged
 }
 
-// renderedAgain says that the manifest differs from what was applied although the inputs are the same: then what was applied stays.
-func (c candidate) renderedAgain() bool { return c.sameInputs && c.entry.Digest != c.object.Digest }
-
-// stamp is the time that a write is recorded with: none, where the object has no reapply interval. It is rounded up, so that the object is
-// never due at once.
-func (c candidate) stamp() int64 {
+// appliedAt returns the time that is recorded with a write, in seconds since 1970; zero if the object has no reapply
+// interval. It is rounded up, so that the object is never due at once.
+func appliedAt(c candidate) int64 {
 	if c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce {
 		return 0
 	}
 	return c.now.Add(time.Second - 1).Unix()
 }
 
-// inSyncEntry returns the record of an object that is applied, with the settings that count from now on: a change of those need not be written
-// to the object.
-func (c candidate) inSyncEntry(e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
+// inSyncEntry returns the entry e of an object in sync with the current revision and settings. Changes of these need no
+// write to the object.
+func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
 	e.Revision, e.Rendition = c.revision, c.rendition
 	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
-	switch stamp := c.stamp(); {
-	case stamp == 0:
+	switch at := appliedAt(c); {
+	case at == 0:
 		e.AppliedAt = 0
 	case e.AppliedAt == 0:
-		e.AppliedAt = stamp
+		e.AppliedAt = at
 	}
-	if c.followed() == "" {
+	if c.followedTrigger() == "" {
 		e.Trigger = ""
 	}
 	return e
 }
 
-// planAgainAt notes when to plan again.
-func (p *Plan) planAgainAt(at time.Time) {
-	if p.NextDue.IsZero() || at.Before(p.NextDue) {
-		p.NextDue = at
-	}
-}
-
-// ruleReapply applies what is due.
-func ruleReapply(c candidate) (decision, bool) {
-	due := c.reapplyDue(c.entry)
-	if due.IsZero() || c.now.Before(due) || c.renderedAgain() {
-		return decision{}, false
-	}
-	d := c.applyAgain(ReasonReapply)
-	d.repair = d.action != nil
-	return d, true
-}
-
-// due notes when an object is to be applied again.
+// scheduleReapply plans again when the object is to be applied again.
 func (p *Plan) scheduleReapply(c candidate, e metav1alpha1.InventoryEntry) {
-	at := c.reapplyDue(e)
+	at := reapplyDue(c, e)
 	if !at.After(c.now) || c.reconcile == metav1alpha1.ReconcileOnce || e.Completed {
 		return
 	}
 	p.planAgainAt(at)
 }
 
-// reapplyDue is when an object is to be applied again: at the end of its interval, and a spread later. What was due before anybody looked is not
-// due at once, but only after the spread: an operator that did not run for long would apply everything in one second. Zero means never.
-func (c candidate) reapplyDue(e metav1alpha1.InventoryEntry) time.Time {
+// reapplyDue returns the time at which an object is to be applied again: the end of its interval plus a spread. An
+// interval that ended before the process started counts as ended at the start, so that an operator does not apply all
+// objects at once after a long downtime. Zero means never.
+func reapplyDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 	if c.reapply <= 0 || e.AppliedAt == 0 {
 		return time.Time{}
 	}
@@ -156,11 +152,13 @@ func (c candidate) reapplyDue(e metav1alpha1.InventoryEntry) time.Time {
 	return due.Add(spread(c.owner, c.object.Key, c.reapply))
 }
 
-// spreadGroups is how many groups a component's dependents are applied again in, each in a pass of its own, with a write of the status.
+// spreadGroups is the number of groups in which the dependents of a component are applied again. Each group takes a
+// pass and a write of the status.
 const spreadGroups = 8
 
-// spread is by how much later than its interval an object is applied again: by less than a tenth. The key chooses the group, and the owner the
-// time in the group's share: so components are applied at different times, and each in few passes.
+// spread returns the delay after the interval at which an object is applied again: less than a tenth of the interval.
+// The key selects the group, and the owner the moment within the share of the group. So components are applied at
+// different times, and each in few passes.
 func spread(owner string, key manifests.Key, interval time.Duration) time.Duration {
 	const parts = 1024
 	share := interval / 10 / spreadGroups

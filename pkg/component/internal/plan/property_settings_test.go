@@ -69,8 +69,8 @@ func (r *randomRun) checkOnce(f Facts, p Plan) string {
 	return ""
 }
 
-// checkRemovals says where a plan removes an object too early: before others that go first, before all that is desired is ready, or while
-// foreign instances would go with their definition.
+// checkRemovals says where a plan removes an object too early: before others that go first, before all that is desired
+// is ready, or while foreign instances would go with their definition.
 func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 	for _, a := range p.Actions {
 		if a.Reason != ReasonPruned && a.Reason != ReasonDeleted || a.Verb != VerbDelete {
@@ -102,8 +102,8 @@ func stands(e metav1alpha1.InventoryEntry, f Facts) bool {
 	return live.Presence == Present && live.Owner == us && (!e.Completed || e.UID != "")
 }
 
-// goesBefore says that an object must be gone before another one is deleted: an instance of a managed type before all that is none, and
-// then the earlier wave.
+// goesBefore says that an object must be gone before another one is deleted: an instance of a managed type before all
+// that is none, and then the earlier wave.
 func goesBefore(f Facts, first, second metav1alpha1.InventoryEntry) bool {
 	defined := false
 	for _, e := range f.Inventory {

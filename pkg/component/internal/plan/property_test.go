@@ -19,7 +19,8 @@ const seedVariable = "FAIRLEAD_SEED"
 
 const componentsTried = 3000
 
-// TestPlansKeepTheirPromises plans for many random components in random worlds, in which somebody else writes at random, too.
+// TestPlansKeepTheirPromises plans for many random components in random worlds, in which somebody else writes at
+// random, too.
 func TestPlansKeepTheirPromises(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv(seedVariable); text != "" {
@@ -130,7 +131,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 // complete records an object as completed, if it is purged: gone or not, confirmed or not.
 func (r *randomRun) complete(o manifests.Object) {
 	r.applied(o)
-	if !purges(&o) {
+	if !isPurged(&o) {
 		return
 	}
 	e := r.inventory[o.Key]
@@ -165,7 +166,7 @@ func (r *randomRun) run() (broken string) {
 		if r.quiet && r.converged(p) {
 			return r.checkEnd(p)
 		}
-		r.world.settle()
+		r.world.passTime()
 	}
 	return fmt.Sprintf("it does not converge: %d actions, waiting %v", len(p.Actions), p.Waiting)
 }
@@ -251,7 +252,7 @@ func (r *randomRun) checkPurge(f Facts, p Plan, a Action) string {
 	if r.recreates(o, f) {
 		return ""
 	}
-	if !purges(&o) {
+	if !isPurged(&o) {
 		return fmt.Sprintf("%s %s, which is desired", a.Verb, a.Key)
 	}
 	if !p.Inventory[a.Key].Completed || !f.Inventory[a.Key].Completed && !p.Record {
@@ -278,8 +279,8 @@ func (r *randomRun) wants(key manifests.Key) bool {
 	return false
 }
 
-// overtakes finds an object of an earlier wave, or a namespace of this one, that is not there or not ready, or one that was to be gone.
-// It does not look at the object that is acted on.
+// overtakes finds an object of an earlier wave, or a namespace of this one, that is not there or not ready, or one that
+// was to be gone. It does not look at the object that is acted on.
 func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) (manifests.Key, bool) {
 	for _, earlier := range r.desired {
 		before := earlier.Settings.Order < o.Settings.Order ||
@@ -287,9 +288,9 @@ func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) 
 		if !before || earlier.Key == acted || r.appliedOnce(earlier, f) {
 			continue
 		}
-		live, completed := f.Live.Of(earlier.Key), purges(&earlier) && f.Inventory[earlier.Key].Completed
+		live, completed := f.Live.Of(earlier.Key), isPurged(&earlier) && f.Inventory[earlier.Key].Completed
 		notOurs := live.Presence != Present || live.Owner != us
-		gone := purges(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
+		gone := isPurged(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
 		switch current := live.Digest == earlier.Digest || r.same; {
 		case gone && (!completed || !notOurs):
 			return earlier.Key, true
@@ -320,7 +321,8 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 	return ""
 }
 
-// converged says that nothing is left to do, except for what never can be: what others own, and what renders differently each time.
+// converged says that nothing is left to do, except for what never can be: what others own, and what renders
+// differently each time.
 func (r *randomRun) converged(p Plan) bool {
 	if r.deleting || len(r.permanent) == 0 && !r.same {
 		return p.Done()
@@ -354,7 +356,7 @@ func (r *randomRun) checkEnd(p Plan) string {
 	}
 	for _, o := range r.desired {
 		x := r.world.objects[o.Key]
-		if purges(&o) {
+		if isPurged(&o) {
 			if x != nil && x.owner == us || !p.Inventory[o.Key].Completed {
 				return fmt.Sprintf("done, but %s is not purged", o.Key)
 			}

@@ -7,31 +7,35 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// rulePurged leaves alone what is recorded as purged, whether it is gone already or not: creating it again would run it again. It lasts until
-// the reconcile policy would apply the object again.
+// rulePurged leaves an object unchanged that is recorded as purged, whether it is gone or not: it would run again. The
+// rule holds until the reconcile policy would apply the object again.
 func rulePurged(c candidate) (decision, bool) {
-	return decision{}, purges(c.object) && c.entry.Completed && !c.appliesAgain()
+	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
 }
 
-// purges says that an object is deleted again at the end of a wave. What holds other objects is not: its purge order is refused before.
-func purges(o *manifests.Object) bool {
+// isPurged reports whether an object is deleted at the end of a wave. Objects that hold other objects are not; their
+// purge order is refused when manifests are read.
+func isPurged(o *manifests.Object) bool {
 	return o.Settings.PurgeOrder != nil && len(o.Types) == 0 && !IsNamespace(o.Key)
 }
 
-// purgesOf returns the objects that are purged, those of lower waves first.
+// purgesOf returns the objects that are purged, in the order of their purge waves.
 func purgesOf(desired []manifests.Object) []*manifests.Object {
 	var found []*manifests.Object
 	for i := range desired {
-		if purges(&desired[i]) {
+		if isPurged(&desired[i]) {
 			found = append(found, &desired[i])
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *manifests.Object) int { return cmp.Compare(*a.Settings.PurgeOrder, *b.Settings.PurgeOrder) })
+	slices.SortStableFunc(found, func(a, b *manifests.Object) int {
+		return cmp.Compare(*a.Settings.PurgeOrder, *b.Settings.PurgeOrder)
+	})
 	return found
 }
 
-// purge deletes what is to be gone at the end of a wave, all of which is ready, and of the waves before it: of a wave when that of the one
-// before is gone, also where these waves apply nothing. It says whether nothing is left to do and to wait for.
+// purge deletes the objects whose purge order is at most wave, which must be ready. The objects of one order are
+// deleted after those of the order before are gone, even if these waves apply nothing. It reports whether nothing is
+// left to do or to wait for.
 func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) {
 	for start := 0; start < len(purges) && *purges[start].Settings.PurgeOrder <= wave; {
 		end := start + 1
@@ -46,8 +50,9 @@ func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) 
 	return true
 }
 
-// purgeWave deletes what is to be gone at the end of one wave. Before an object is deleted, it is recorded as completed: a crash in between must not run it again. When it is confirmed gone, or belongs
-// to somebody else, its UID is dropped from the record, and nobody looks at it any more.
+// purgeWave deletes the objects of one purge order. Before an object is deleted it is recorded as completed, so that it
+// does not run again after a crash. When it is confirmed to be gone, or not to be ours, the UID is dropped from its
+// entry, and it is not looked at any more.
 func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	var actions []Action
 	done = true
@@ -56,9 +61,9 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 		if e.Completed && e.UID == "" {
 			continue
 		}
-		v := newRemoval(f, e, ReasonPurged)
-		v.wave = *o.Settings.PurgeOrder
-		d := decide(deleteRules, v)
+		r := newRemoval(f, e, ReasonPurged)
+		r.wave = *o.Settings.PurgeOrder
+		d := decide(deleteRules, r)
 		done = done && d.action == nil && d.waiting == nil
 		switch {
 		case d.action != nil:
@@ -77,7 +82,8 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	return done
 }
 
-// renew takes back that an object did its work before it is created again: from then on it may exist.
+// resetCompleted records that objects are no longer completed before they are created again: from then on they may
+// exist.
 func (p *Plan) resetCompleted() {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {

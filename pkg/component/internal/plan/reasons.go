@@ -23,25 +23,26 @@ const (
 	ReasonReapply        Reason = "its reapply interval is over"
 	ReasonUnverified     Reason = "it is not known whether it drifted since it was applied"
 	ReasonUnwatched      Reason = "its type cannot be watched"
-	ReasonConfirm        Reason = "it must be confirmed that it is gone"
+	ReasonConfirm        Reason = "its absence must be confirmed"
 	ReasonPruned         Reason = "it is no longer rendered"
 	ReasonPurged         Reason = "its purge wave is ready"
 	ReasonDeleted        Reason = "the component is being deleted"
-	ReasonClaimOrphaned  Reason = "claims are deleted only where their delete policy says so"
-	ReasonOrphaned       Reason = "its delete policy releases it"
+	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
+	ReasonOrphaned       Reason = "its delete policy orphans it"
 	ReasonGuard          Reason = "definitions are about to be deleted"
-	ReasonUnguard        Reason = "no definition is about to be deleted any more"
-	ReasonRepairConflict Reason = "somebody undoes its repairs, and it is not known who"
+	ReasonUnguard        Reason = "no definition is about to be deleted"
+	ReasonRepairConflict Reason = "an unknown client reverts its repairs"
 	// ReasonNamespace is the reason for the creation of a namespace that is no dependent.
-	ReasonNamespace Reason = "dependents are to be in it, and it does not exist"
+	ReasonNamespace Reason = "dependents need it, and it does not exist"
 )
 
 // Adopts reports whether an action with this reason makes the component the owner of an object that it did not own.
 func (r Reason) Adopts() bool { return r == ReasonAdopted || r == ReasonTakenOver }
 
-// WaitReason is the reason why an object is Unknown, why an action on it failed, or why the component waits for it: a CamelCase word that
-// is reported with the object. Rules decide by it, never by the message. Of a failure it may also be any reason that the API server gave
-// (metav1.StatusReason), and of an object in sync the state of its readiness (ready.State).
+// WaitReason is the reason why an object is Unknown, why an action on it failed, or why the component waits for it: a
+// CamelCase word that is reported with the object. Rules decide by it, never by the message. Of a failure it may also
+// be any reason that the API server gave (metav1.StatusReason), and of an object in sync the state of its readiness
+// (ready.State).
 type WaitReason string
 
 // The reasons for which an object is Unknown.
@@ -68,11 +69,11 @@ const (
 	WaitTerminating WaitReason = "Terminating"
 	WaitNotGone     WaitReason = "NotGone"
 	WaitUnguarded   WaitReason = "NotGuarded"
-	// WaitRepairConflict: somebody deletes the object, or takes it from us, again and again, and its repair is put off.
+	// WaitRepairConflict: another client deletes the object, or takes it over, repeatedly, and its repair is deferred.
 	WaitRepairConflict WaitReason = "Contested"
 )
 
-// The reasons of failures that are decided here.
+// The reasons of failures that rules find.
 const (
 	WaitOwnershipConflict WaitReason = metav1alpha1.ReasonOwnershipConflict
 	WaitDependentFailed   WaitReason = metav1alpha1.ReasonDependentFailed
@@ -88,7 +89,8 @@ const (
 	WaitUnreadable WaitReason = "ManifestUnreadable"
 )
 
-// The reasons of failed requests. WaitNamespaceMissing and WaitNamespaceTerminating are failures of creates, by the state of the namespace.
+// The reasons of failed requests. WaitNamespaceMissing and WaitNamespaceTerminating are failures of creates, by the
+// state of the namespace.
 const (
 	WaitNamespaceMissing     WaitReason = "NamespaceMissing"
 	WaitNamespaceTerminating WaitReason = "NamespaceTerminating"

@@ -4,60 +4,62 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// removal is a recorded object that is to go, with what is known of it.
+// removal is a recorded object that is to be deleted or orphaned, with the facts about it.
 type removal struct {
 	owner  string
 	reason Reason
 	entry  metav1alpha1.InventoryEntry
 	key    manifests.Key
-	// wave is that of the deletion, or the purge order.
+	// wave is the delete order, or the purge order.
 	wave   int
 	live   Observed
 	result Result
-	// contents are those of a namespace.
+	// contents are the contents of a namespace.
 	contents Contents
-	// protected says of a definition that a guard keeps new instances from being lost with it.
+	// protected says that a guard prevents new instances of a definition from being lost with it.
 	protected bool
 }
 
 func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	key := KeyOf(e)
-	v := removal{owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(), live: f.Live.Of(key), result: f.Results[key]}
-	v.protected = f.Guard.protects(key.Name, f.Now)
-	if IsNamespace(key) {
-		v.contents = f.Contents[key.Name]
+	r := removal{
+		owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(),
+		live: f.Live.Of(key), result: f.Results[key], protected: f.Guard.protects(key.Name, f.Now),
 	}
-	return v
+	if IsNamespace(key) {
+		r.contents = f.Contents[key.Name]
+	}
+	return r
 }
 
-// deleteRules decide on recorded objects that are to go. An entry is forgotten only when the object is confirmed gone, or is not ours.
+// deleteRules decide about removals. An entry is dropped only after its object is confirmed to be gone, or not to be
+// ours.
 var deleteRules = []rule[removal]{
-	{"an object that failed in this pass is left alone until the next", deleteFailed},
-	{"an object that is confirmed gone is forgotten", deleteGone},
-	{"an object that is not ours any more is forgotten and not touched", deleteNotOurs},
+	{"an object that failed in this pass is not tried again before the next pass", deleteFailed},
+	{"the entry of an object that is confirmed to be gone is dropped", deleteGone},
+	{"the entry of an object that is not ours any more is dropped, and the object is not changed", deleteNotOurs},
 	{"an object that a watch does not show is read", deleteAbsent},
-	{"an object of a type that nobody serves is read", deleteNotServed},
-	{"an object of a type that keeps no objects is forgotten", deleteNotListable},
+	{"an object of a type that is not served is read", deleteNotServed},
+	{"the entry of an object of a type without stored objects is dropped", deleteNotListable},
 	{"an object of a type that is not watched is read", deleteUnwatched},
-	{"an object of a type whose API server refuses us fails", deleteUnauthorized},
-	{"an object of which nothing is known waits", deleteUnknown},
-	{"an object that is kept is forgotten once it is released", deleteOrphaned},
-	{"an object that is kept is released", deleteOrphan},
+	{"an object fails if the API server refuses the credentials", deleteUnauthorized},
+	{"an object in an unknown state waits", deleteUnknown},
+	{"the entry of an orphaned object is dropped", deleteOrphaned},
+	{"an object is orphaned if its delete policy says so", deleteOrphan},
 	{"an object that is being deleted is waited for", deleteTerminating},
-	{"a namespace stays while it holds what nothing else deletes", deleteNotEmpty},
-	{"a definition is not deleted before a guard holds", deleteUnprotected},
+	{"a namespace is not deleted while it holds objects that would be deleted only with it", deleteNotEmpty},
+	{"a definition is not deleted before a guard is in effect", deleteUnprotected},
 	{"an object of ours is deleted", deletePresent},
 }
 
-// remove enters into the plan what becomes of a removal, or returns that it is not deleted before a guard holds.
-func (p *Plan) remove(v removal) (unprotected bool) {
-	d := decide(deleteRules, v)
+// remove adds the decision about a removal to the plan. It reports whether the removal is a definition that needs a
+// guard first.
+func (p *Plan) remove(r removal) (unprotected bool) {
+	d := decide(deleteRules, r)
 	switch {
 	case d.guard:
 		return true
@@ -66,178 +68,135 @@ func (p *Plan) remove(v removal) (unprotected bool) {
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
 	default:
-		p.forgetEntry(v.entry)
+		p.Inventory.drop(r.entry)
 	}
 	return false
 }
 
-func deleteFailed(v removal) (decision, bool) {
-	if f := v.result.Failure; f != nil {
-		return v.wait(f.Reason, f.Message, f), true
+func deleteFailed(r removal) (decision, bool) {
+	if f := r.result.Failure; f != nil {
+		return r.wait(f.Reason, f.Message, f), true
 	}
-	if v.result.Attempts >= maxAttempts {
-		message := fmt.Sprintf("it changed %d times while it was being deleted", v.result.Attempts)
-		return v.wait(WaitContended, message, &Failure{Class: Transient, Reason: WaitContended, Message: message}), true
+	if r.result.Attempts >= maxAttempts {
+		message := fmt.Sprintf("it changed %d times while it was being deleted", r.result.Attempts)
+		return r.wait(WaitContended, message, &Failure{Class: Transient, Reason: WaitContended, Message: message}), true
 	}
 	return decision{}, false
 }
 
-func deleteGone(v removal) (decision, bool) { return decision{}, v.gone() }
+func deleteGone(r removal) (decision, bool) { return decision{}, r.gone() }
 
-func deleteNotOurs(v removal) (decision, bool) { return decision{}, v.notOurs() }
+func deleteNotOurs(r removal) (decision, bool) { return decision{}, r.notOurs() }
 
-func deleteAbsent(v removal) (decision, bool) {
-	return v.act(VerbRead, ReasonConfirm), v.live.Presence == Absent
+func deleteAbsent(r removal) (decision, bool) {
+	return r.act(VerbRead, ReasonConfirm), r.live.Presence == Absent
 }
 
-// deleteNotServed asks whether the type is gone for good: then its objects are.
-func deleteNotServed(v removal) (decision, bool) {
-	return v.act(VerbRead, ReasonConfirm), v.live.Presence == Unknown && v.live.Reason == WaitNotServed
+// deleteNotServed reads an object whose type is not served: if the definition of the type is gone, so is the object.
+func deleteNotServed(r removal) (decision, bool) {
+	return r.act(VerbRead, ReasonConfirm), r.live.Presence == Unknown && r.live.Reason == WaitNotServed
 }
 
-// deleteNotListable forgets what was never an object: the API server answers a review, say, and stores nothing.
-func deleteNotListable(v removal) (decision, bool) {
-	return decision{}, v.live.Presence == Unknown && v.live.Reason == WaitNotListable && v.entry.UID == ""
+// deleteNotListable drops the entry of something that was never an object: the API server answers a review, for
+// example, and stores nothing.
+func deleteNotListable(r removal) (decision, bool) {
+	return decision{}, r.live.Presence == Unknown && r.live.Reason == WaitNotListable && r.entry.UID == ""
 }
 
-// deleteUnwatched asks for what no watch tells, in each pass.
-func deleteUnwatched(v removal) (decision, bool) {
-	return v.act(VerbRead, ReasonUnwatched), v.live.unwatched()
+// deleteUnwatched reads an object that no watch shows, once in each pass.
+func deleteUnwatched(r removal) (decision, bool) {
+	return r.act(VerbRead, ReasonUnwatched), r.live.unwatched()
 }
 
-func deleteUnauthorized(v removal) (decision, bool) {
-	failure := Failure{Class: Terminal, Reason: v.live.Reason, Message: v.live.Message}
-	return v.wait(failure.Reason, failure.Message, &failure), v.live.Presence == Unknown && v.live.Reason == WaitUnauthorized
+func deleteUnauthorized(r removal) (decision, bool) {
+	failure := Failure{Class: Terminal, Reason: r.live.Reason, Message: r.live.Message}
+	refused := r.live.Presence == Unknown && r.live.Reason == WaitUnauthorized
+	return r.wait(failure.Reason, failure.Message, &failure), refused
 }
 
-func deleteUnknown(v removal) (decision, bool) {
-	return v.wait(v.live.Reason, v.live.Message, nil), v.live.Presence != Present
+func deleteUnknown(r removal) (decision, bool) {
+	return r.wait(r.live.Reason, r.live.Message, nil), r.live.Presence != Present
 }
 
-// deleteOrphaned follows a release, also one that a crash kept from being recorded, or that somebody else made.
-func deleteOrphaned(v removal) (decision, bool) {
-	return decision{}, Orphans(v.entry, v.reason) && (v.live.orphaned() || v.result.Verb == VerbOrphan && v.live.Owner == "")
+// deleteOrphaned drops the entry of an object that is orphaned: by us, even if a crash prevented the record, or by
+// another client.
+func deleteOrphaned(r removal) (decision, bool) {
+	orphaned := r.live.orphaned() || r.result.Verb == VerbOrphan && r.live.Owner == ""
+	return decision{}, Orphans(r.entry, r.reason) && orphaned
 }
 
-func deleteOrphan(v removal) (decision, bool) {
+func deleteOrphan(r removal) (decision, bool) {
 	reason := ReasonOrphaned
-	if IsClaim(v.key) {
+	if IsClaim(r.key) {
 		reason = ReasonClaimOrphaned
 	}
-	return v.act(VerbOrphan, reason), Orphans(v.entry, v.reason)
+	return r.act(VerbOrphan, reason), Orphans(r.entry, r.reason)
 }
 
-func deleteTerminating(v removal) (decision, bool) {
+func deleteTerminating(r removal) (decision, bool) {
 	const message = "it is being deleted; finalizers or pods may hold it"
-	if v.live.Terminating && v.live.Owner != v.owner {
-		// Somebody removed its label: no watch of ours tells when it is gone.
-		return v.wait(WaitNotGone, message, &Failure{Class: Transient, Reason: WaitNotGone, Message: message}), true
+	if r.live.Terminating && r.live.Owner != r.owner {
+		// It lacks our label, so no watch of ours shows when it is gone.
+		return r.wait(WaitNotGone, message, &Failure{Class: Transient, Reason: WaitNotGone, Message: message}), true
 	}
-	return v.wait(WaitNotGone, message, nil), v.live.Terminating
+	return r.wait(WaitNotGone, message, nil), r.live.Terminating
 }
 
-func deleteNotEmpty(v removal) (decision, bool) {
-	failure := v.contents.Failure
-	if n := v.contents.Count; n > 0 {
-		names := strings.Join(v.contents.Names, ", ")
-		if n > len(v.contents.Names) {
+func deleteNotEmpty(r removal) (decision, bool) {
+	failure := r.contents.Failure
+	if n := r.contents.Count; n > 0 {
+		names := strings.Join(r.contents.Names, ", ")
+		if n > len(r.contents.Names) {
 			names += " and more"
 		}
 		failure = &Failure{
 			Class: Terminal, Reason: WaitNotEmpty,
-			Message: fmt.Sprintf("objects would go with it that nothing else deletes (%d): %s; delete them, or move them elsewhere", n, names),
+			Message: fmt.Sprintf(
+				"it contains objects that would be deleted with it (%d): %s; delete them, or move them elsewhere", n, names,
+			),
 		}
 	}
 	if failure == nil {
 		return decision{}, false
 	}
-	return v.wait(failure.Reason, failure.Message, failure), true
+	return r.wait(failure.Reason, failure.Message, failure), true
 }
 
-func deleteUnprotected(v removal) (decision, bool) {
-	return decision{guard: true}, IsDefinition(v.key) && !v.protected
+func deleteUnprotected(r removal) (decision, bool) {
+	return decision{guard: true}, IsDefinition(r.key) && !r.protected
 }
 
-func deletePresent(v removal) (decision, bool) { return v.act(VerbDelete, v.reason), true }
+func deletePresent(r removal) (decision, bool) { return r.act(VerbDelete, r.reason), true }
 
-// gone says that it is confirmed that the object, or the one that was recorded, does not exist. Of a completed one without a UID that was
-// confirmed when it was purged.
-func (v removal) gone() bool {
-	return v.live.Presence == Absent && (v.live.Confirmed || v.entry.Completed && v.entry.UID == "")
+// gone reports whether the recorded object is confirmed not to exist. The absence of a completed object without a UID
+// was confirmed when it was purged.
+func (r removal) gone() bool {
+	return r.live.Presence == Absent && (r.live.Confirmed || r.entry.Completed && r.entry.UID == "")
 }
 
-// lost says that the object is not ours any more: another one of its name, or one that somebody else owns by now.
-func (v removal) notOurs() bool {
-	if v.live.Presence != Present {
+// notOurs reports whether the live object is not ours any more: it is another object with that name, or has another
+// owner.
+func (r removal) notOurs() bool {
+	if r.live.Presence != Present {
 		return false
 	}
-	if v.live.Owner != "" {
-		return v.live.Owner != v.owner
+	if r.live.Owner != "" {
+		return r.live.Owner != r.owner
 	}
-	return v.entry.UID == "" || v.entry.UID != v.live.UID
+	return r.entry.UID == "" || r.entry.UID != r.live.UID
 }
 
-func (v removal) wait(reason WaitReason, message string, failure *Failure) decision {
+func (r removal) wait(reason WaitReason, message string, failure *Failure) decision {
 	return decision{waiting: &Waiting{
-		Key: v.key, Wave: v.wave, Reason: reason, Message: message, Failure: failure,
+		Key: r.key, Wave: r.wave, Reason: reason, Message: message, Failure: failure,
 	}}
 }
 
-func (v removal) act(verb Verb, reason Reason) decision {
+func (r removal) act(verb Verb, reason Reason) decision {
 	return decision{action: &Action{
-		Verb: verb, Key: v.key, Reason: reason, Wave: v.wave, Version: v.entry.Version,
-		Owner: v.owner, Preconditions: Preconditions{
-			UID: v.live.UID, ResourceVersion: v.live.ResourceVersion, Owner: v.owner, Exact: verb == VerbDelete,
+		Verb: verb, Key: r.key, Reason: reason, Wave: r.wave, Version: r.entry.Version, Owner: r.owner,
+		Preconditions: Preconditions{
+			UID: r.live.UID, ResourceVersion: r.live.ResourceVersion, Owner: r.owner, Exact: verb == VerbDelete,
 		},
 	}}
-}
-
-// RecordedDeletePolicy is what the record says of an object whose manifest has a policy of its own, or none; fallback holds where it has
-// none. A claim holds data, and is deleted only where its own manifest says so. Empty means delete, which is what most objects are.
-func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePolicy) metav1alpha1.DeletePolicy {
-	if IsClaim(key) {
-		if own == metav1alpha1.DeleteDelete {
-			return own
-		}
-		return metav1alpha1.DeleteOrphan
-	}
-	if own == "" {
-		own = fallback
-	}
-	if own == metav1alpha1.DeleteDelete {
-		return ""
-	}
-	return own
-}
-
-// Orphans says of a recorded object that it is released where others are deleted, for that reason: the policy that was recorded last
-// counts, not what the manifest, or a default, would say now. A policy that this version does not know never deletes. What is purged is
-// still wanted, and deleted because its purge order says so; only a claim needs more than that.
-func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
-	switch {
-	case IsClaim(KeyOf(e)):
-		return e.DeletePolicy != metav1alpha1.DeleteDelete
-	case reason == ReasonPurged:
-		return false
-	}
-	switch e.DeletePolicy {
-	case "", metav1alpha1.DeleteDelete:
-		return false
-	case metav1alpha1.DeleteOrphanOnApply:
-		return reason == ReasonPruned
-	case metav1alpha1.DeleteOrphanOnDelete:
-		return reason == ReasonDeleted
-	case metav1alpha1.DeleteOrphan:
-	}
-	return true
-}
-
-// IsClaim says that an object claims a volume.
-func IsClaim(key manifests.Key) bool {
-	return key.GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
-}
-
-// released says that nothing on the object tells of us any more: somebody may have removed the label alone.
-func (o Observed) orphaned() bool {
-	return o.Owner == "" && o.Digest == "" && o.Applied == "" && o.Updated == ""
 }

@@ -33,7 +33,8 @@ func TestRecordedDeletePolicy(t *testing.T) {
 	}
 }
 
-// TestDeletePolicyIsRecorded: the record follows the policy in every state of the object, because no write to it is needed.
+// TestDeletePolicyIsRecorded: the record follows the policy in every state of the object, because no write to it is
+// needed.
 func TestDeletePolicyIsRecorded(t *testing.T) {
 	orphan := func(s *scene) { s.defaults.Delete = metav1alpha1.DeleteOrphan }
 	for _, c := range []struct {

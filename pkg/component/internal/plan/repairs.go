@@ -8,86 +8,77 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// The pace of repairs. A repair that is undone within lasting counts: that is longer than the period of what fights most often, a
-// HorizontalPodAutoscaler, which works every 15 seconds. immediateRepairs of the same fields are made at once, one after the other; what sets
-// defaults while it starts, or a person, gives in before that. After that each waits twice as long as the one before.
+// Back-off of repairs. A repair counts as reverted if its fields are lost again within undoneWithin, which is longer
+// than the period of the most frequent cause, a HorizontalPodAutoscaler (15 seconds). The first immediateRepairs of the
+// same fields are made without a delay: a controller that sets defaults while it starts, or a person, stops before
+// that. After that the delay doubles with each repair.
 const (
 	immediateRepairs = 5
 	undoneWithin     = 30 * time.Second
 	minBackoff       = 10 * time.Second
 	maxBackoff       = 5 * time.Minute
-	// maxLosses bounds what is remembered of one object. Who takes always other fields is not told from who takes the same ones beyond that.
+	// maxLosses bounds the losses that are kept of one object. Beyond it each new set of fields counts as a repeated loss.
 	maxLosses = 32
 )
 
-// Repairs is what is remembered of the repairs of one dependent, while it may matter: those in a row that did not last.
+// Repairs are the consecutive repairs of one dependent that were reverted. They are kept while they matter for the next
+// repair.
 type Repairs struct {
-	// Digest is that of the manifest that was restored; another manifest starts anew.
+	// Digest is the digest of the restored manifest. Another manifest starts over.
 	Digest string
-	// Losses identify what was lost, each set of fields once, and Last is when it was restored last.
+	// Losses are the different losses that were repaired, and Last is the time of the last repair.
 	Losses []Loss
 	Last   time.Time
-	// Undone counts how often something was lost that had been restored before.
+	// Undone counts the losses of something that had been restored before.
 	Undone int
-	// Deferred says that it is lost, and that its repair waits.
+	// Deferred says that something is lost, and its repair waits for the back-off.
 	Deferred bool
-	// ConflictingManagers are those who own what was lost, as was read for the loss ManagersOf. ManagersRead says that they were read since Last.
+	// ConflictingManagers own what was lost in the loss ManagersOf. ManagersRead says that they were read since Last.
 	ConflictingManagers []ConflictingManager
 	ManagersOf          Loss
 	ManagersRead        bool
 }
 
-// ConflictingManager is a manager that owns a field of a manifest of ours.
-type ConflictingManager struct {
-	// Field is a path, such as spec.replicas.
-	Field string
-	// Manager, Operation and Subresource are those of the managed fields. They are empty where the field was removed: then nobody owns it.
-	Manager, Operation, Subresource string
-	// Mark says that the field is one by which we know our dependents, so that no manifest can leave it out.
-	Mark bool
-}
-
-// RepairConflict is a dependent whose repairs are undone again and again.
+// RepairConflict is a dependent whose repairs are reverted repeatedly.
 type RepairConflict struct {
 	Key  manifests.Key
 	Wave int
-	// Message says which fields, by whom, and what to do. It stays the same from one repair to the next.
+	// Message names the fields, the managers, and what to do. It stays the same from one repair to the next.
 	Message string
 }
 
-// Loss identifies what was lost of an object. It is empty where nothing was.
+// Loss identifies what an object lost. The same fields have the same Loss; it is empty if nothing was lost.
 type Loss string
 
 // lostObject is the loss of the object itself.
 const lostObject Loss = "object"
 
-// loss identifies what was lost of an object: it is the same whenever the same fields are.
-func (c candidate) loss() Loss {
+func lossOf(c candidate) Loss {
 	if c.live.Presence == Absent {
 		return lostObject
 	}
 	return Loss("fields " + c.live.fields(c.policy))
 }
 
-// withBackoff lets a repair run at once, unless somebody undoes it again and again: then it is put off, for this object alone.
-func (c candidate) withBackoff(d decision) decision {
+// withBackoff returns the repair d, or defers it while the back-off of this object lasts.
+func withBackoff(c candidate, d decision) decision {
 	if d.action == nil {
 		return d
 	}
-	r := c.countLoss()
-	if r.inConflict() && (r.mustReadManagers(c.loss()) || c.now.Before(c.repairDue(r))) {
-		return c.deferRepair(r)
+	r := countLoss(c)
+	if r.inConflict() && (r.mustReadManagers(lossOf(c)) || c.now.Before(repairDue(c, r))) {
+		return deferRepair(c, r)
 	}
 	r.Last, r.Deferred, r.ManagersRead = c.now, false, false
 	d.action.Repairs = &r
 	return d
 }
 
-// deferRepair leaves an object as it is until its repair is due. Before, who took the fields is read: once after each repair at the most. That
-// the object may be ready all the same counts for its wave.
-func (c candidate) deferRepair(r Repairs) decision {
+// deferRepair leaves an object unchanged until its repair is due. Once after each repair, the managers of the lost
+// fields are read first. If the object is ready despite the loss, it does not hold up its wave.
+func deferRepair(c candidate, r Repairs) decision {
 	r.Deferred = true
-	if loss := c.loss(); r.mustReadManagers(loss) {
+	if loss := lossOf(c); r.mustReadManagers(loss) {
 		r.ManagersOf, r.ManagersRead = loss, true
 		d := c.act(VerbRead, ReasonRepairConflict)
 		d.action.FindConflictingManagers, d.action.Repairs = true, &r
@@ -103,18 +94,18 @@ func (c candidate) deferRepair(r Repairs) decision {
 	return d
 }
 
-// unnamed says that it is not known who took what was lost, and that a read may tell.
+// mustReadManagers reports whether the managers of the lost fields are unknown, and a read may find them.
 func (r Repairs) mustReadManagers(loss Loss) bool {
 	return loss != lostObject && loss != r.ManagersOf && !r.ManagersRead
 }
 
-// countLoss returns what is to be remembered with the loss that was just seen. One that comes after a repair has lasted is the first.
-func (c candidate) countLoss() Repairs {
-	r, loss := c.repairs, c.loss()
+// countLoss returns the repairs with the loss that was just observed. If the last repair lasted, counting starts over.
+func countLoss(c candidate) Repairs {
+	r, loss := c.repairs, lossOf(c)
 	switch {
 	case r.Deferred:
 		return r
-	case r.Last.IsZero() || !c.now.Before(c.lastedAt(r)):
+	case r.Last.IsZero() || !c.now.Before(lastedAt(c, r)):
 		return Repairs{Digest: c.object.Digest, Losses: []Loss{loss}}
 	case slices.Contains(r.Losses, loss) || len(r.Losses) >= maxLosses:
 		r.Undone++
@@ -124,77 +115,83 @@ func (c candidate) countLoss() Repairs {
 	return r
 }
 
-// contested says that repairs are put off.
+// inConflict reports whether repairs are delayed.
 func (r Repairs) inConflict() bool { return r.Undone >= immediateRepairs }
 
-// pause is the time between two repairs.
+// backoff returns the delay between two repairs.
 func (r Repairs) backoff() time.Duration {
 	if !r.inConflict() {
 		return 0
 	}
-	backoff := minBackoff
+	delay := minBackoff
 	for range r.Undone - immediateRepairs {
-		if backoff *= 2; backoff >= maxBackoff {
+		if delay *= 2; delay >= maxBackoff {
 			return maxBackoff
 		}
 	}
-	return backoff
+	return delay
 }
 
-// repairDue is when the next repair may run.
-func (c candidate) repairDue(r Repairs) time.Time {
-	return r.Last.Add(r.backoff() + c.jitter(r))
+// repairDue returns the time from which the next repair may run.
+func repairDue(c candidate, r Repairs) time.Time {
+	return r.Last.Add(r.backoff() + jitter(c, r))
 }
 
-// lastedAt is when the last repair is taken to have lasted, so that nobody contests the object any more: not before the next would be due.
-func (c candidate) lastedAt(r Repairs) time.Time {
-	return r.Last.Add(max(undoneWithin, r.backoff()) + c.jitter(r))
+// lastedAt returns the time from which the last repair counts as lasting, so that the conflict is over. It is not
+// before the next repair would be due.
+func lastedAt(c candidate, r Repairs) time.Time {
+	return r.Last.Add(max(undoneWithin, r.backoff()) + jitter(c, r))
 }
 
-// jitter is less than a tenth of a pause, so that what is contested together is not repaired together.
-func (c candidate) jitter(r Repairs) time.Duration {
+// jitter returns less than a tenth of the back-off, so that objects with a conflict at the same time are repaired at
+// different times.
+func jitter(c candidate, r Repairs) time.Duration {
 	const parts = 1024
 	return r.backoff() / 10 / parts * time.Duration(hashOf(fmt.Sprint(c.owner, c.object.Key, r.Last.UnixNano()))%parts)
 }
 
-// waitsForRepair says that a repair was put off, and is not due yet.
+// waitsForRepair reports whether a repair of the object is deferred and not yet due.
 func (c candidate) waitsForRepair() bool {
-	return c.repairs.Deferred && c.now.Before(c.repairDue(c.repairs))
+	return c.repairs.Deferred && c.now.Before(repairDue(c, c.repairs))
 }
 
-// remember keeps what is known of the repairs of an object while it matters, and says whether the object is contested.
+// recordRepairs keeps the repairs of an object in the plan while they matter, and reports whether the object has a
+// repair conflict.
 func (p *Plan) recordRepairs(c candidate, d decision) bool {
 	r := c.repairs
 	if d.repairs != nil {
 		r = *d.repairs
 	}
 	inSync := d.repairs == nil && d.action == nil && (d.waiting == nil || d.applied)
-	if r.Last.IsZero() || inSync && !c.now.Before(c.lastedAt(r)) {
+	if r.Last.IsZero() || inSync && !c.now.Before(lastedAt(c, r)) {
 		return false
 	}
 	p.Repairs[c.object.Key] = r
 	if !r.inConflict() {
 		return false
 	}
-	at := c.repairDue(r)
+	at := repairDue(c, r)
 	if inSync {
-		at = c.lastedAt(r)
+		at = lastedAt(c, r)
 	}
 	if at.After(c.now) {
 		p.planAgainAt(at)
 	}
-	p.RepairConflicts = append(p.RepairConflicts, RepairConflict{Key: c.object.Key, Wave: c.object.Settings.Order, Message: r.describe()})
+	p.RepairConflicts = append(p.RepairConflicts, RepairConflict{
+		Key: c.object.Key, Wave: c.object.Settings.Order, Message: r.describe(),
+	})
 	return true
 }
 
-// Remembered returns what is to be remembered of the repairs of an object once an action on it was answered.
+// Remembered returns the repairs of an object after the result of an action on it, and whether the action changes them.
+// The caller enters them into Facts.Repairs.
 func (a Action) Remembered(r Result) (Repairs, bool) {
 	if a.Repairs == nil || r.Failure != nil || r.Verb != a.Verb {
 		return Repairs{}, false
 	}
-	kept := *a.Repairs
+	repairs := *a.Repairs
 	if a.FindConflictingManagers && r.Observed != nil {
-		kept.ConflictingManagers = r.Observed.ConflictingManagers
+		repairs.ConflictingManagers = r.Observed.ConflictingManagers
 	}
-	return kept, true
+	return repairs, true
 }

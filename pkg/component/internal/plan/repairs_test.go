@@ -18,7 +18,7 @@ type arena struct {
 	facts map[manifests.Key]Repairs
 	// undo says how long after the nth repair what is lost; that it is never lost again ends the fight.
 	undo func(n int) (after time.Duration, loss func(*scene), ends bool)
-	// repairs, reads and contests are what happened, in seconds; a contest that is on is open.
+	// repairs, reads and repairConflicts are the events, in seconds; the last conflict may be open.
 	repairs, reads  []time.Duration
 	repairConflicts []string
 	inConflict      bool
@@ -124,8 +124,8 @@ func (a *arena) note(p Plan) {
 	}
 }
 
-// battles are who undoes what. Each is told in testdata/contests.golden: when it is repaired, in seconds, when somebody is asked for, and
-// while it is contested.
+// battles are the sequences of reverted repairs. testdata/repair-conflicts.golden has the times of the repairs and of
+// the reads of managers, in seconds, and the duration of the conflict.
 var battles = []struct {
 	name string
 	undo func(n int) (time.Duration, func(*scene), bool)
@@ -159,7 +159,7 @@ func other(n int) func(*scene) {
 	return func(s *scene) { s.live.Applied = fmt.Sprint("without field ", n) }
 }
 
-func TestContests(t *testing.T) {
+func TestRepairConflicts(t *testing.T) {
 	var b strings.Builder
 	for _, c := range battles {
 		a := &arena{scene: newScene(nil), undo: c.undo}
@@ -169,7 +169,7 @@ func TestContests(t *testing.T) {
 			fmt.Fprintf(&b, "  read at %s\n", seconds(a.reads))
 		}
 		if len(a.repairConflicts) > 0 {
-			fmt.Fprintf(&b, "  contested %s\n", strings.Join(a.repairConflicts, " "))
+			fmt.Fprintf(&b, "  in conflict %s\n", strings.Join(a.repairConflicts, " "))
 		}
 		for _, m := range a.messages {
 			fmt.Fprintf(&b, "  %s\n", m)
@@ -181,7 +181,7 @@ func TestContests(t *testing.T) {
 			t.Errorf("%s: an hour later there is still remembered %v", c.name, a.facts)
 		}
 	}
-	compareGolden(t, "contests", b.String())
+	compareGolden(t, "repair-conflicts", b.String())
 }
 
 func seconds(all []time.Duration) string {

@@ -12,6 +12,32 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
+// applyRules decide about desired objects.
+var applyRules = []rule[candidate]{
+	{"a missing namespace is created if the policy says so", ruleNamespaceMissing},
+	{"an object of a phase is skipped if its namespace is being deleted", ruleSkipped},
+	{"an object that failed in this pass is not tried again before the next pass", ruleFailed},
+	{"an object of a type that is not served waits", ruleNotServed},
+	{"an object that was purged is complete", rulePurged},
+	{"an object of a type that is not watched is read", ruleUnwatched},
+	{"an object in an unknown state waits", ruleUnknown},
+	{"an object with the reconcile policy once is not written again", ruleOnce},
+	{"an object that completed its work and was removed after that is complete", ruleCompleted},
+	{"an absent object is created", ruleAbsent},
+	{"an object that is being deleted is waited for", ruleTerminating},
+	{"an object with another owner is taken over if the policy says so", ruleTakeOver},
+	{"an object with another owner is a conflict", ruleOwned},
+	{"an object of ours without its label is labelled again", ruleUnlabelled},
+	{"an object without an owner is adopted if the policy says so", ruleUnowned},
+	{"an object whose manifest drops a field that the API server retains is a failure", ruleRetained},
+	{"an object that was written from another manifest is updated", ruleChanged},
+	{"an object with an incomplete entry is verified", ruleUnverified},
+	{"an object that drifted is repaired", ruleDrifted},
+	{"an object that follows the component is applied again when the component changed", ruleTriggered},
+	{"an object is applied again after its interval", ruleReapply},
+	{"an object in sync is ready, or waited for", ruleInSync},
+}
+
 func ruleFailed(c candidate) (decision, bool) {
 	if c.result.Failure != nil {
 		return c.fail(*c.result.Failure), true
@@ -29,10 +55,11 @@ func ruleNotServed(c candidate) (decision, bool) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		return decision{}, false
 	}
-	return c.wait(WaitNotServed, fmt.Sprintf("the API server does not serve %s; install what defines it", c.object.GroupVersionKind())), true
+	message := fmt.Sprintf("the API server does not serve %s; install what defines it", c.object.GroupVersionKind())
+	return c.wait(WaitNotServed, message), true
 }
 
-// ruleUnwatched asks for what no watch tells, in each pass.
+// ruleUnwatched reads an object that no watch shows, once in each pass.
 func ruleUnwatched(c candidate) (decision, bool) {
 	return c.act(VerbRead, ReasonUnwatched), c.live.unwatched()
 }
@@ -47,10 +74,10 @@ func ruleUnknown(c candidate) (decision, bool) {
 	return c.wait(c.live.Reason, c.live.Message), true
 }
 
-// ruleCompleted leaves a Job alone that Kubernetes removed after it had finished: creating it again would run it again.
+// ruleCompleted does not create a Job again that Kubernetes removed after it finished: the Job would run again.
 func ruleCompleted(c candidate) (decision, bool) {
 	gone := c.live.Presence == Absent || c.live.Terminating
-	if !gone || !c.object.Ephemeral || c.appliesAgain() {
+	if !gone || !c.object.Ephemeral || c.renewed() {
 		return decision{}, false
 	}
 	if c.entry.Completed {
@@ -59,7 +86,7 @@ func ruleCompleted(c candidate) (decision, bool) {
 	if c.live.Finished && manifests.SameContent(c.live.Digest, c.object.Digest) {
 		e := c.newEntry()
 		e.UID, e.Digest, e.Completed = c.live.UID, c.live.Digest, true
-		e.Trigger = cmp.Or(c.entry.Trigger, c.followed())
+		e.Trigger = cmp.Or(c.entry.Trigger, c.followedTrigger())
 		return decision{entry: &e}, true
 	}
 	return decision{}, false
@@ -71,8 +98,8 @@ func ruleAbsent(c candidate) (decision, bool) {
 	}
 	switch {
 	case c.entry.Completed:
-		// It runs once more; that is no repair, and waits for its wave.
-		d := c.act(VerbCreate, c.reasonToApplyAgain())
+		// The work runs again. That is no repair, so it waits for its wave.
+		d := c.act(VerbCreate, reasonOfRenewal(c))
 		d.repair = false
 		return d, true
 	case c.entry.UID == "":
@@ -80,7 +107,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 	case !c.applied():
 		return c.act(VerbCreate, ReasonChanged), true
 	}
-	return c.withBackoff(c.act(VerbCreate, ReasonMissing)), true
+	return withBackoff(c, c.act(VerbCreate, ReasonMissing)), true
 }
 
 func ruleTerminating(c candidate) (decision, bool) {
@@ -89,35 +116,10 @@ func ruleTerminating(c candidate) (decision, bool) {
 	case !c.live.Terminating:
 		return decision{}, false
 	case c.live.Owner != c.owner:
-		// No watch of ours tells when it is gone.
+		// It lacks our label, so no watch of ours shows when it is gone.
 		return c.fail(Failure{Class: Transient, Reason: WaitTerminating, Message: message}), true
 	}
 	return c.wait(WaitTerminating, message), true
-}
-
-func ruleUnlabelled(c candidate) (decision, bool) {
-	if c.live.Owner != "" || c.entry.UID == "" || c.entry.UID != c.live.UID {
-		return decision{}, false
-	}
-	return c.withBackoff(c.update(ReasonUnlabelled)), true
-}
-
-func ruleUnowned(c candidate) (decision, bool) {
-	if c.live.Owner != "" {
-		return decision{}, false
-	}
-	if c.adoption == metav1alpha1.AdoptNever {
-		return c.fail(Failure{
-			Class: Terminal, Reason: WaitOwnershipConflict,
-			Message: fmt.Sprintf("it exists already, and its adoption policy is never; delete it, %s, or change the policy", c.avoidance()),
-		}), true
-	}
-	return c.update(ReasonAdopted), true
-}
-
-// changed says that the object was written from another manifest, which is to be replaced.
-func (c candidate) changed() bool {
-	return c.live.Digest != c.object.Digest && (!c.sameInputs || c.entry.Digest != c.live.Digest)
 }
 
 func ruleChanged(c candidate) (decision, bool) {
@@ -125,14 +127,14 @@ func ruleChanged(c candidate) (decision, bool) {
 	case !c.changed():
 		return decision{}, false
 	case c.entry.Digest == c.object.Digest:
-		return c.withBackoff(c.update(ReasonDrifted)), true
+		return withBackoff(c, c.update(ReasonDrifted)), true
 	case manifests.SameContent(c.live.Digest, c.object.Digest):
 		return c.update(ReasonSettings), true
 	}
 	return c.update(ReasonChanged), true
 }
 
-// ruleUnverified handles what a crash left: the object carries our digest, but what the server made of it was not recorded.
+// ruleUnverified handles an object with our digest whose state after the write was not recorded, because of a crash.
 func ruleUnverified(c candidate) (decision, bool) {
 	if c.entry.UID == c.live.UID && c.entry.Digest == c.live.Digest && c.entry.Fields+c.entry.Values != "" {
 		return decision{}, false
@@ -146,23 +148,23 @@ func ruleUnverified(c candidate) (decision, bool) {
 		}
 	case CoverageFull:
 		if !c.written() && c.triggered() {
-			// Nobody knows for which state of the component it was applied.
-			return c.applyAgain(ReasonTriggered), true
+			// It is not recorded for which state of the component the object was applied.
+			return applyAgain(c, ReasonTriggered), true
 		}
 	}
 	d, _ := ruleInSync(c)
-	d.entry = new(c.record())
+	d.entry = new(entryAfterWrite(c))
 	return d, true
 }
 
-// record is the entry of the object as the server's answer left it.
-func (c candidate) record() metav1alpha1.InventoryEntry {
+// entryAfterWrite returns the entry of an object as the response of the API server shows it.
+func entryAfterWrite(c candidate) metav1alpha1.InventoryEntry {
 	e := c.newEntry()
 	e.UID, e.Digest = c.live.UID, c.live.Digest
 	e.Completed = c.object.Ephemeral && c.live.Readiness.State == ready.Ready
 	e.Trigger, e.AppliedAt = c.entry.Trigger, c.entry.AppliedAt
 	if c.written() {
-		e.Trigger, e.AppliedAt = c.followed(), c.stamp()
+		e.Trigger, e.AppliedAt = c.followedTrigger(), appliedAt(c)
 	}
 	if c.live.Coverage == CoverageFull {
 		e.Fields = c.live.fields(c.policy)
@@ -175,7 +177,7 @@ func (c candidate) record() metav1alpha1.InventoryEntry {
 func ruleDrifted(c candidate) (decision, bool) {
 	switch {
 	case c.entry.Values != "" && c.live.Values == "" && c.waitsForRepair():
-		return c.deferRepair(c.repairs), true
+		return deferRepair(c, c.repairs), true
 	case c.entry.Values != "" && c.live.Values == "":
 		return c.act(VerbRead, ReasonUnverified), true
 	case c.entry.Values != "" && c.live.Values == c.entry.Values:
@@ -183,29 +185,19 @@ func ruleDrifted(c candidate) (decision, bool) {
 	case c.entry.Values == "" && c.live.fields(c.policy) == c.entry.Fields:
 		return decision{}, false
 	case c.written() && c.live.Coverage != CoverageUnknown:
-		// The repair was answered: what the server made of it is the new record.
+		// This is the response to the repair: its state is the new record.
 		d, _ := ruleInSync(c)
-		d.entry = new(c.record())
+		d.entry = new(entryAfterWrite(c))
 		return d, true
 	}
-	return c.withBackoff(c.update(ReasonDrifted)), true
-}
-
-// completed notes of an object that may go now that it had done its work.
-func (c candidate) completed() decision {
-	if !c.object.Ephemeral || c.entry.Completed || !c.applied() {
-		return decision{}
-	}
-	e := c.entry
-	e.Completed = true
-	return decision{entry: &e}
+	return withBackoff(c, c.update(ReasonDrifted)), true
 }
 
 func ruleInSync(c candidate) (decision, bool) {
 	r := c.live.Readiness
 	switch r.State {
 	case ready.Ready:
-		return c.completed(), true
+		return complete(c), true
 	case ready.Failed:
 		d := c.fail(Failure{Class: Terminal, Reason: WaitDependentFailed, Message: r.Message})
 		d.applied = true
@@ -217,16 +209,26 @@ func ruleInSync(c candidate) (decision, bool) {
 	return d, true
 }
 
-// advice says what to do about a field that cannot change, where the object is updated in place.
-func (c candidate) advice() string {
-	if c.holdsOthers() || c.policy == metav1alpha1.UpdateRecreate {
-		return "keep it, or delete the object first"
+// complete records that an object completed its work, if Kubernetes may remove the object after that.
+func complete(c candidate) decision {
+	if !c.object.Ephemeral || c.entry.Completed || !c.applied() {
+		return decision{}
 	}
-	return "keep it, set the update policy recreate, or delete the object first"
+	e := c.entry
+	e.Completed = true
+	return decision{entry: &e}
 }
 
-// ruleRetained handles the removal of a value that cannot change. The API server answers with success, and keeps it: a headless Service stays
-// headless, and nobody would be told.
+// immutableAdvice returns what to do about a field that cannot change.
+func immutableAdvice(c candidate) string {
+	if c.holdsOthers() || c.policy == metav1alpha1.UpdateRecreate {
+		return "keep its value, or delete the object first"
+	}
+	return "keep its value, set the update policy recreate, or delete the object first"
+}
+
+// ruleRetained fails for a manifest that drops a field whose value cannot change. The API server accepts such an update
+// and retains the value, so a headless Service, for example, would stay headless without a notice.
 func ruleRetained(c candidate) (decision, bool) {
 	if !c.changed() || c.policy == metav1alpha1.UpdateRecreate || len(c.live.Retained) == 0 {
 		return decision{}, false
@@ -236,14 +238,15 @@ func ruleRetained(c candidate) (decision, bool) {
 		return c.fail(Failure{Class: Transient, Reason: WaitUnreadable, Message: err.Error()}), true
 	}
 	if kind, _, _ := unstructured.NestedString(whole.Body.Object, "spec", "type"); kind == "ExternalName" {
-		// Such a Service has no address, and loses the one that it had.
+		// Such a Service has no address, and the API server removes the former address.
 		return decision{}, false
 	}
 	for _, field := range c.live.Retained {
 		if _, named, _ := unstructured.NestedFieldNoCopy(whole.Body.Object, strings.Split(field, ".")...); !named {
 			return c.fail(Failure{
 				Class: Terminal, Reason: WaitImmutable,
-				Message: fmt.Sprintf("%s is dropped from the manifest, but the API server would keep it: the field cannot change (%s)", field, c.advice()),
+				Message: fmt.Sprintf("the manifest no longer sets %s, but the API server would retain it, "+
+					"because the field cannot change (%s)", field, immutableAdvice(c)),
 			}), true
 		}
 	}

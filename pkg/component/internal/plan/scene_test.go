@@ -15,7 +15,8 @@ import (
 
 const us, them = "us", "them"
 
-// scene is one object with what is known of it. A new one is desired, recorded, in sync and ready; rows of tables edit it.
+// scene is an object with the facts about it. A new scene has a desired, recorded object that is in sync and ready;
+// the rows of tables edit it.
 type scene struct {
 	started    time.Time
 	defaults   Policies
@@ -27,12 +28,12 @@ type scene struct {
 	live       Observed
 	result     Result
 	contents   Contents
-	// namespace is what became of the creation of the object's namespace.
+	// namespace is the result of the creation of the namespace of the object.
 	namespace Result
 	// home says that the namespace is a dependent, too.
 	home  bool
 	guard Guard
-	// reason is why the object is to go, where it is.
+	// reason is the reason for the removal of the object.
 	reason Reason
 }
 
@@ -87,7 +88,7 @@ func (f Facts) seen(watched func(manifests.Key) Observed) Facts {
 	return f
 }
 
-// revision is known where the inputs are the same.
+// revision is not zero if the inputs are the same.
 func (s scene) revision() int64 {
 	if s.sameInputs {
 		return 1
@@ -117,7 +118,7 @@ func edits(e ...func(*scene)) []func(*scene) { return e }
 
 func unrecorded(s *scene) { s.entry = nil }
 
-// neverWritten is recorded, but no write of it was answered.
+// neverWritten is recorded, but no write of it had a response.
 func neverWritten(s *scene) { s.entry.UID, s.entry.Digest, s.entry.Fields = "", "", "" }
 
 func absent(s *scene) { s.live = Observed{Presence: Absent} }
@@ -154,7 +155,7 @@ func always(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptAlw
 
 func unowned(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }
 
-// released is what an object is like that we took our marks off.
+// orphaned is an object without our label, annotations and managed fields.
 func orphaned(s *scene) {
 	unowned(s)
 	s.live.Digest, s.live.Applied, s.live.Updated = "", "", ""
@@ -168,7 +169,7 @@ func homeless(s *scene) {
 	s.result = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing, Message: "namespace shop does not exist"}}
 }
 
-// namespaceCreated is what became of that.
+// namespaceCreated is the result of the creation of that namespace.
 func namespaceCreated(failure *Failure) func(*scene) {
 	return func(s *scene) { s.namespace = Result{Verb: VerbCreateNamespace, Attempts: 1, Failure: failure} }
 }
@@ -178,14 +179,14 @@ func recordedPolicy(p metav1alpha1.DeletePolicy) func(*scene) {
 	return func(s *scene) { s.entry.DeletePolicy = p }
 }
 
-// withComponent says that the object goes because its component does.
+// withComponent says that the object is removed because its component is deleted.
 func withComponent(s *scene) { s.reason = ReasonDeleted }
 
 func recreatedByOthers(s *scene) { s.live.UID = "u2" }
 
 func newManifest(s *scene) { s.object.Digest = "d2" }
 
-// lookedUpAnew is rendered differently from the same inputs because of what is looked up.
+// lookedUpAnew is rendered differently from the same inputs because a looked-up object changed.
 func lookedUpAnew(s *scene) { s.object.Digest, s.sameInputs, s.rendition = "d2", true, 1 }
 
 func renderedAgain(s *scene) { s.object.Digest, s.sameInputs = "d2", true }
@@ -201,7 +202,7 @@ func following(s *scene) {
 	}
 }
 
-// componentChanged makes the component another than the dependent was applied for.
+// componentChanged changes the component after the dependent was applied.
 func componentChanged(s *scene) { s.trigger = "t2" }
 
 // reapplied is a dependent with a reapply interval of a minute that was applied so many seconds ago.
@@ -220,14 +221,14 @@ func startedAgo(seconds int) func(*scene) {
 // purging is a dependent that is deleted again at the end of its wave.
 func purging(s *scene) { s.object.Settings.PurgeOrder = new(0) }
 
-// purged is one that is confirmed gone.
+// purged is a purged dependent that is confirmed to be gone.
 func purged(s *scene) {
 	purging(s)
 	s.entry.Completed, s.entry.UID = true, ""
 	s.live = Observed{Presence: Absent}
 }
 
-// keeps is an object with a field of ours that the API server keeps.
+// keeps is an object with a field of ours that the API server retains.
 func keeps(s *scene) { s.live.Retained = []string{"spec.clusterIP"} }
 
 // body is the manifest's content.
@@ -303,7 +304,7 @@ func (s *scene) become(key manifests.Key) {
 	s.entry.Group, s.entry.Kind, s.entry.Namespace, s.entry.Name = key.Group, key.Kind, key.Namespace, key.Name
 }
 
-// definition turns the scene into that of a definition, with what is known of the guard.
+// definition turns the scene into that of a definition, with the state of the guard.
 func definition(g Guard) func(*scene) {
 	return func(s *scene) {
 		s.become(manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"})
@@ -327,12 +328,12 @@ func passedOver(s *scene) {
 
 func completedEntry(s *scene) { s.entry.Completed = true }
 
-// finishedAndGone is an absent object of which the watch saw that its work was done.
+// finishedAndGone is an absent object that had completed its work when the watch last showed it.
 func finishedAndGone(s *scene) {
 	s.live = Observed{Presence: Absent, Finished: true, UID: "u1", Digest: s.live.Digest}
 }
 
-// text describes a decision: what it does, why, and what else it says.
+// text describes a decision.
 func (d decision) text() string {
 	var parts []string
 	switch {

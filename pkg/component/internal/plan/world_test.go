@@ -14,13 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// world is a cluster as far as plans are concerned: it holds objects, carries out actions like the API server, and shows them to a watch
-// on our label.
+// world is a cluster as far as plans are concerned: it holds objects, carries out actions like the API server, and
+// shows them to a watch on our label.
 type world struct {
 	objects map[manifests.Key]*thing
 	// blind are the objects whose type cannot be listed for a while; unwatched are those that can only be read.
 	blind, unwatched map[manifests.Key]bool
-	// slow are the objects that are not ready at once, held those that finalizers hold, and uncovered those whose fields we don't own.
+	// slow are the objects that are not ready at once, held those that finalizers hold, and uncovered those whose fields
+	// we don't own.
 	slow, held, uncovered map[manifests.Key]bool
 	// unreadable are the objects that may not be read.
 	unreadable map[manifests.Key]bool
@@ -69,7 +70,7 @@ func (w *world) add(key manifests.Key, owner, digest string) *thing {
 	return x
 }
 
-// touch changes an object as somebody else would.
+// touch changes an object as another client would.
 func (w *world) touch(x *thing) { x.version = w.next() }
 
 // drift takes a field of ours away.
@@ -89,7 +90,7 @@ func (w *world) observed(key manifests.Key) Observed {
 	}
 }
 
-// watched is what a watch tells.
+// watched is the state of an object as a watch shows it.
 func (w *world) watched(key manifests.Key) Observed {
 	switch {
 	case w.blind[key]:
@@ -103,7 +104,7 @@ func (w *world) watched(key manifests.Key) Observed {
 	return w.observed(key)
 }
 
-// read is what an answer tells.
+// read is the result of a read.
 func (w *world) read(a Action) Result {
 	if w.unreadable[a.Key] {
 		return Result{Verb: VerbRead, Failure: &Failure{Class: Terminal, Reason: "Forbidden", Message: "it may not be read"}}
@@ -120,14 +121,14 @@ func (w *world) read(a Action) Result {
 	return Result{Verb: VerbRead, Observed: &o}
 }
 
-// perform carries out an action. What the preconditions forbid is answered by a read, as the executor does it.
+// perform carries out an action. If the preconditions are not met it reads the object, as the executor does.
 func (w *world) perform(a Action) Result {
 	x := w.objects[a.Key]
 	switch a.Verb {
 	case VerbRead, VerbCreateNamespace:
 		return w.read(a)
 	case VerbGuard, VerbProbe, VerbUnguard:
-		return w.keep(a)
+		return w.performGuard(a)
 	case VerbCreate:
 		if w.closed[a.Key.Namespace] {
 			return Result{Verb: VerbCreate, Failure: &Failure{Class: Transient, Reason: WaitNamespaceTerminating, Message: "it is being deleted"}}
@@ -168,8 +169,8 @@ func (w *world) perform(a Action) Result {
 	return result
 }
 
-// keep carries out an action on the guard, which holds from its second probe on.
-func (w *world) keep(a Action) Result {
+// performGuard carries out an action on the guard, which is in effect from its second probe on.
+func (w *world) performGuard(a Action) Result {
 	r := Result{Verb: a.Verb, Observed: &Observed{Presence: Absent}}
 	switch {
 	case a.Verb == VerbUnguard:
@@ -183,8 +184,8 @@ func (w *world) keep(a Action) Result {
 	return r
 }
 
-// settle lets time pass: what is on its way arrives, what is being deleted goes, and what could not be watched can be.
-func (w *world) settle() {
+// passTime ends what is under way: objects become ready, or are gone, and types can be watched again.
+func (w *world) passTime() {
 	for _, key := range sortedKeys(w.objects) {
 		x := w.objects[key]
 		switch {
@@ -198,7 +199,7 @@ func (w *world) settle() {
 	clear(w.blind)
 }
 
-// component is what a caller of plans keeps.
+// component is the state that a caller of plans keeps.
 type component struct {
 	world     *world
 	desired   []manifests.Object
@@ -209,7 +210,8 @@ type component struct {
 	deleting  bool
 	// trigger is the state of the component.
 	trigger string
-	// guards says that guards can be set up; guard is what is known of ours. Each pass is a second later than the one before.
+	// guards says that guards can be set up; guard is the state of ours. Each pass is a second later than the one
+	// before.
 	guards bool
 	guard  Guard
 	clock  int
@@ -217,11 +219,11 @@ type component struct {
 	preDelete, postDelete []manifests.Object
 	// same says that desired was rendered from the inputs that were applied last.
 	same bool
-	// repairs are what plans remember.
+	// repairs are those of the last plan.
 	repairs map[manifests.Key]Repairs
 }
 
-// revision is known where the inputs are the same.
+// revision is not zero if the inputs are the same.
 func (c *component) revision() int64 {
 	if c.same {
 		return 1
@@ -234,8 +236,8 @@ func (c *component) knownGuard() Guard {
 	return c.guard
 }
 
-// pass plans and performs until there is nothing left to do without waiting, as the engine does it. onPlan sees every plan with its facts,
-// and may change the world before the actions are performed.
+// pass plans and performs until there is nothing left to do without waiting, as the engine does it. onPlan sees every
+// plan with its facts, and may change the world before the actions are performed.
 func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	c.clock++
 	results := map[manifests.Key]Result{}

@@ -49,7 +49,7 @@ func simulateReleased(was plan.Observed) plan.Observed {
 // simulateGuarded returns a guard that has been in effect for long enough.
 func simulateGuarded(g plan.Guard, a plan.Action, now time.Time) plan.Guard {
 	long := now.Add(-time.Minute)
-	g.Definitions, g.SetUp, g.Probed, g.Held = nil, long, long, long
+	g.Definitions, g.SetUp, g.Probed, g.EffectiveSince = nil, long, long, long
 	for _, d := range a.Definitions {
 		g.Definitions = append(g.Definitions, d.Name)
 	}

@@ -6,34 +6,34 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Hints say how the status of an object tells readiness, where its type does not follow the conventions.
+// Hints describe how the status of an object shows its readiness, for types that do not follow the conventions.
 type Hints struct {
-	// HasObservedGeneration says that the object is not ready before it has status.observedGeneration.
+	// HasObservedGeneration says that an object without status.observedGeneration is not ready.
 	HasObservedGeneration bool
-	// HasReadyCondition says that it is not ready before its condition Ready is True.
+	// HasReadyCondition says that an object is not ready until its condition Ready is True.
 	HasReadyCondition bool
-	// Conditions must be True, too. Empty names count for nothing.
+	// Conditions must be True as well. Empty names are ignored.
 	Conditions []string
 }
 
-// The conditions from which kstatus reads readiness off objects of any type.
+// The conditions by which kstatus computes the readiness of objects of any type.
 const (
 	conditionReady   = "Ready"
 	conditionStalled = "Stalled"
 )
 
-// missing says what an object lacks that the hints ask for; "" if it lacks nothing.
+// missing returns what an object lacks of what the hints require; empty if it lacks nothing.
 func (h Hints) missing(obj *unstructured.Unstructured) string {
 	if h.HasObservedGeneration {
 		if _, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); !found || err != nil {
-			return "its controller has not looked at it yet: it has no status.observedGeneration"
+			return "its controller has not processed it yet: it has no status.observedGeneration"
 		}
 	}
-	wanted := h.Conditions
+	kinds := h.Conditions
 	if h.HasReadyCondition {
-		wanted = append([]string{conditionReady}, wanted...)
+		kinds = append([]string{conditionReady}, kinds...)
 	}
-	for _, kind := range wanted {
+	for _, kind := range kinds {
 		if kind == "" {
 			continue
 		}
@@ -44,12 +44,12 @@ func (h Hints) missing(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// isTrue says whether a condition is true for the current generation, and what the object says of it where it is not.
+// isTrue reports whether a condition is true for the current generation, with a message if it is not.
 func isTrue(obj *unstructured.Unstructured, kind string) (holds bool, message string) {
 	condition, err := findCondition(obj, kind)
 	switch {
 	case err != nil:
-		return false, fmt.Sprintf("its conditions cannot be understood: %v", err)
+		return false, fmt.Sprintf("its conditions cannot be read: %v", err)
 	case condition == nil:
 		return false, fmt.Sprintf("not %s yet", kind)
 	case isOutdated(obj, condition):
@@ -59,8 +59,8 @@ func isTrue(obj *unstructured.Unstructured, kind string) (holds bool, message st
 	return condition["status"] == "True", fmt.Sprintf("not %s yet: %s", kind, text)
 }
 
-// outdated says that readiness would be read off a condition that was set for an older generation; "" if it would not. That an object is not
-// stalled nobody has to say again.
+// outdated returns a message if kstatus would use a condition that was set for an older generation; otherwise it is
+// empty. A condition Stalled that is not True may be of an older generation.
 func outdated(obj *unstructured.Unstructured) string {
 	for _, kind := range []string{conditionReady, conditionStalled} {
 		condition, err := findCondition(obj, kind)
@@ -75,16 +75,17 @@ func outdated(obj *unstructured.Unstructured) string {
 }
 
 func outdatedMessage(obj *unstructured.Unstructured, condition map[string]any) string {
-	return fmt.Sprintf("its condition %v is about generation %v, and it is at %d", condition["type"], condition["observedGeneration"], obj.GetGeneration())
+	return fmt.Sprintf("its condition %v was set for generation %v, but the object is at generation %d",
+		condition["type"], condition["observedGeneration"], obj.GetGeneration())
 }
 
-// isOutdated says that a condition names the generation that it is about, and that it is not the current one.
+// isOutdated reports whether a condition has an observed generation that is older than the object.
 func isOutdated(obj *unstructured.Unstructured, condition map[string]any) bool {
-	about, found, err := unstructured.NestedInt64(condition, "observedGeneration")
-	return found && err == nil && about < obj.GetGeneration()
+	observed, found, err := unstructured.NestedInt64(condition, "observedGeneration")
+	return found && err == nil && observed < obj.GetGeneration()
 }
 
-// findCondition returns a condition, which is only read; nil where there is none.
+// findCondition returns the condition of that type, nil without one. The result must not be changed.
 func findCondition(obj *unstructured.Unstructured, kind string) (map[string]any, error) {
 	field, found, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "conditions")
 	if !found || err != nil {
@@ -92,7 +93,7 @@ func findCondition(obj *unstructured.Unstructured, kind string) (map[string]any,
 	}
 	conditions, ok := field.([]any)
 	if !ok {
-		return nil, fmt.Errorf("status.conditions is no list, but %T", field)
+		return nil, fmt.Errorf("status.conditions is %T, not a list", field)
 	}
 	for _, c := range conditions {
 		if condition, ok := c.(map[string]any); ok && condition["type"] == kind {

@@ -21,7 +21,7 @@ func TestHints(t *testing.T) {
 		{"without hints, what has no status is ready", "", ready.Hints{}, ready.Result{State: ready.Ready}},
 		{
 			"waits for the observed generation to be there", "status: {}", observed,
-			ready.Result{State: ready.InProgress, Message: "its controller has not looked at it yet: it has no status.observedGeneration"},
+			ready.Result{State: ready.InProgress, Message: "its controller has not processed it yet: it has no status.observedGeneration"},
 		},
 		{
 			"waits for the observed generation to be the current one", "status: {observedGeneration: 1}", observed,
@@ -41,7 +41,7 @@ func TestHints(t *testing.T) {
 		{"waits for those that are not there", "status: {conditions: [{type: A, status: 'True'}]}", several, ready.Result{State: ready.InProgress, Message: "not B yet"}},
 		{
 			"takes none of an older generation", "status: {conditions: [{type: A, status: 'True', observedGeneration: 1}, {type: B, status: 'True'}]}", several,
-			ready.Result{State: ready.InProgress, Message: "its condition A is about generation 1, and it is at 2"},
+			ready.Result{State: ready.InProgress, Message: "its condition A was set for generation 1, but the object is at generation 2"},
 		},
 		{
 			"is ready by all of them", "status: {conditions: [{type: A, status: 'True', observedGeneration: 2}, {type: B, status: 'True'}]}", several,
@@ -49,7 +49,7 @@ func TestHints(t *testing.T) {
 		},
 		{
 			"does not understand conditions that are none", "status: {conditions: none}", several,
-			ready.Result{State: ready.Unknown, Message: "its status cannot be understood"},
+			ready.Result{State: ready.Unknown, Message: "its status cannot be read"},
 		},
 		{
 			"a failure needs no hint", "status: {conditions: [{type: Stalled, status: 'True', message: stuck}]}", condition,
@@ -58,12 +58,12 @@ func TestHints(t *testing.T) {
 		{
 			"a Ready condition of an older generation says nothing", "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
-			ready.Result{State: ready.InProgress, Message: "its condition Ready is about generation 1, and it is at 2"},
+			ready.Result{State: ready.InProgress, Message: "its condition Ready was set for generation 1, but the object is at generation 2"},
 		},
 		{
 			"nor does a failure of an older generation", "status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
-			ready.Result{State: ready.InProgress, Message: "its condition Stalled is about generation 1, and it is at 2"},
+			ready.Result{State: ready.InProgress, Message: "its condition Stalled was set for generation 1, but the object is at generation 2"},
 		},
 		{
 			"that it is not stalled need not be said again", "status: {conditions: [{type: Stalled, status: 'False', observedGeneration: 1}]}",

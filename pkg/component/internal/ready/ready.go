@@ -1,4 +1,3 @@
-// Package ready computes the readiness of a dependent from the object alone.
 package ready
 
 import (
@@ -14,41 +13,41 @@ type State string
 
 // The states.
 const (
-	// Ready: the object reached what its spec asks for, at its current generation.
+	// Ready: the object reached its current spec.
 	Ready State = "Ready"
-	// InProgress: it is on its way.
+	// InProgress: the object has not reached its current spec yet.
 	InProgress State = "InProgress"
-	// Failed: it reports that it will not get there without a change.
+	// Failed: the object reports that it will not reach its spec without a change.
 	Failed State = "Failed"
-	// Terminating: it has a deletion timestamp.
+	// Terminating: the object has a deletion timestamp.
 	Terminating State = "Terminating"
-	// Unknown: the object's status cannot be understood.
+	// Unknown: the status of the object cannot be read.
 	Unknown State = "Unknown"
 )
 
 // Result is a state with its explanation.
 type Result struct {
 	State State
-	// Message explains a state other than Ready to a person.
+	// Message explains a state other than Ready.
 	Message string
 }
 
-// needed are conditions that must be true besides what kstatus asks for.
-var needed = map[schema.GroupKind]string{
-	// kstatus takes a Job that started for current, but what the next wave waits for is its work, such as the migration of a database.
+// required are the conditions that must be true besides what kstatus requires.
+var required = map[schema.GroupKind]string{
+	// kstatus regards a Job as current once it started. The next wave waits for its work, such as a database migration.
 	{Group: "batch", Kind: "Job"}: "Complete",
-	// kstatus does not know the type. An API whose server does not answer yet makes every use of it fail.
+	// kstatus does not cover the type. Requests to an API fail until its server answers.
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}: "Available",
 }
 
-// conventions are hints for types that we know ourselves. Of the ready-made operator's components we know that one without a Ready condition
-// is new: its controller has not looked at it, and kstatus would take it for current.
+// conventions are hints for types of Fairlead. A component of the ready-made operator without a Ready condition is new,
+// but kstatus would regard it as current.
 var conventions = map[schema.GroupKind]Hints{
 	{Group: "fairlead.io", Kind: "Component"}: {HasReadyCondition: true},
 }
 
-// Of computes the readiness of a live object by the rules of kstatus, with the exceptions of needed, and of what the hints say. A condition
-// that its controller set for an older generation says nothing of this one. The object is only read.
+// Of returns the readiness of a live object, by the rules of kstatus, the exceptions of required and conventions, and
+// the hints. A condition that was set for an older generation does not count.
 func Of(obj *unstructured.Unstructured, hints Hints) Result {
 	r := byKstatus(obj)
 	if runsToCompletion(obj) && r.State != Terminating {
@@ -62,7 +61,7 @@ func Of(obj *unstructured.Unstructured, hints Hints) Result {
 	}
 	gk := obj.GroupVersionKind().GroupKind()
 	known := conventions[gk]
-	known.Conditions = []string{needed[gk]}
+	known.Conditions = []string{required[gk]}
 	for _, h := range []Hints{known, hints} {
 		if message := h.missing(obj); message != "" {
 			return Result{State: InProgress, Message: message}
@@ -73,14 +72,14 @@ func Of(obj *unstructured.Unstructured, hints Hints) Result {
 
 var pod = schema.GroupKind{Kind: "Pod"}
 
-// runsToCompletion says of a Pod that it is not started again when it succeeds.
+// runsToCompletion reports whether a Pod is not started again after it succeeds.
 func runsToCompletion(obj *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(obj.Object, "spec", "restartPolicy")
 	return obj.GroupVersionKind().GroupKind() == pod && (policy == "Never" || policy == "OnFailure")
 }
 
-// ofRun computes the readiness of a Pod that runs to completion. kstatus takes it for current while it runs, but like that of a Job its
-// work is what the next wave waits for.
+// ofRun returns the readiness of a Pod that runs to completion. kstatus regards a running Pod as current, but the next
+// wave waits for its work, as for that of a Job.
 func ofRun(obj *unstructured.Unstructured) Result {
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	switch phase {
@@ -95,7 +94,7 @@ func ofRun(obj *unstructured.Unstructured) Result {
 func byKstatus(obj *unstructured.Unstructured) Result {
 	r, err := status.Compute(obj)
 	if err != nil {
-		return Result{State: Unknown, Message: fmt.Sprintf("its status cannot be understood: %v", err)}
+		return Result{State: Unknown, Message: fmt.Sprintf("its status cannot be read: %v", err)}
 	}
 	switch r.Status {
 	case status.CurrentStatus:

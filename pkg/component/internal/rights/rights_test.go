@@ -15,7 +15,10 @@ func TestAdvice(t *testing.T) {
 			`User "operator" cannot impersonate-on:serviceaccount:list resource "configmaps" in API group "" in the namespace "shop"`, fred,
 			"allow that user to impersonate system:serviceaccount:shop:fred, or have the component act as somebody else",
 		},
-		{"the right to act as somebody whom nobody knows here", `User "operator" cannot impersonate resource "users"`, "", "allow that user to impersonate others"},
+		{
+			"the right to act as somebody whom nobody knows here", `User "operator" cannot impersonate resource "users"`, "",
+			"allow that user to impersonate others",
+		},
 		{"a webhook that speaks of impersonation", "denied: we cannot impersonate this", "fred", Grant},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,205 @@
+package plan
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Inventory is the record of dependents, by key.
+//
+// The entry of an object of a phase stays until the component is gone, because it shows which objects of the phase are
+// still to be applied. Completed means that the phase is over for the object; Completed without a UID means that the
+// object is gone as well.
+type Inventory map[manifests.Key]metav1alpha1.InventoryEntry
+
+// KeyOf returns the key of an entry.
+func KeyOf(e metav1alpha1.InventoryEntry) manifests.Key {
+	return manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+}
+
+// NewInventory returns an inventory with the entries.
+func NewInventory(entries []metav1alpha1.InventoryEntry) Inventory {
+	inv := make(Inventory, len(entries))
+	for _, e := range entries {
+		inv[KeyOf(e)] = e
+	}
+	return inv
+}
+
+// Removals returns the recorded dependents that are not desired.
+func Removals(inv Inventory, desired []manifests.Object) []metav1alpha1.InventoryEntry {
+	wanted := make(map[manifests.Key]bool, len(desired))
+	for _, o := range desired {
+		wanted[o.Key] = true
+	}
+	var removals []metav1alpha1.InventoryEntry
+	for key, e := range inv {
+		if !wanted[key] {
+			removals = append(removals, e)
+		}
+	}
+	return removals
+}
+
+// ManagedTypes returns the types that recorded dependents define. Entries are validated when they are recorded;
+// unreadable ones are ignored.
+func ManagedTypes(entries []metav1alpha1.InventoryEntry) []manifests.ManagedType {
+	var types []manifests.ManagedType
+	for _, e := range entries {
+		for _, text := range e.Types {
+			if t, err := manifests.ParseManagedType(text); err == nil {
+				types = append(types, t)
+			}
+		}
+	}
+	return types
+}
+
+// IsNamespace reports whether an object is a namespace. Kubernetes deletes all objects in a namespace with it.
+func IsNamespace(key manifests.Key) bool {
+	return key.GroupKind() == schema.GroupKind{Kind: "Namespace"}
+}
+
+// IsDefinition reports whether an object is a custom resource definition. Kubernetes deletes all instances with their
+// definition.
+func IsDefinition(key manifests.Key) bool { return key.GroupKind() == customResourceDefinition }
+
+// IsClaim reports whether an object is a PersistentVolumeClaim. Its deletion may delete data.
+func IsClaim(key manifests.Key) bool {
+	return key.GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
+}
+
+// RecordedDeletePolicy returns the delete policy for the entry of an object, from the policy of its manifest, own, or
+// fallback without one. Claims have data, so they are deleted only if their own manifest says so. Empty means delete,
+// to keep the entries of most objects small.
+func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePolicy) metav1alpha1.DeletePolicy {
+	if IsClaim(key) {
+		if own == metav1alpha1.DeleteDelete {
+			return own
+		}
+		return metav1alpha1.DeleteOrphan
+	}
+	if own == "" {
+		own = fallback
+	}
+	if own == metav1alpha1.DeleteDelete {
+		return ""
+	}
+	return own
+}
+
+// Orphans reports whether a recorded object is orphaned instead of deleted when it is removed for that reason. The
+// recorded policy decides, not the current manifest or defaults. Unknown policies orphan. A purge deletes whatever the
+// policy is, except claims, which are orphaned unless the policy is delete.
+func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
+	switch {
+	case IsClaim(KeyOf(e)):
+		return e.DeletePolicy != metav1alpha1.DeleteDelete
+	case reason == ReasonPurged:
+		return false
+	}
+	switch e.DeletePolicy {
+	case "", metav1alpha1.DeleteDelete:
+		return false
+	case metav1alpha1.DeleteOrphanOnApply:
+		return reason == ReasonPruned
+	case metav1alpha1.DeleteOrphanOnDelete:
+		return reason == ReasonDeleted
+	case metav1alpha1.DeleteOrphan:
+	}
+	return true
+}
+
+// drop removes the entry of an object that is gone. The entry of an object of a phase stays, so that the object is not
+// applied again.
+func (inv Inventory) drop(e metav1alpha1.InventoryEntry) {
+	if e.Phase == "" {
+		delete(inv, KeyOf(e))
+		return
+	}
+	e.UID, e.Completed = "", true
+	inv[KeyOf(e)] = e
+}
+
+// existing returns the entries of objects that may exist, for the phases that match.
+func (inv Inventory) existing(matches func(manifests.Phase) bool) []metav1alpha1.InventoryEntry {
+	var found []metav1alpha1.InventoryEntry
+	for _, e := range inv {
+		if !isGone(e) && matches(manifests.Phase(e.Phase)) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func inAnyPhase(manifests.Phase) bool { return true }
+
+// notPostDelete matches ordinary dependents and objects of the phase pre-delete, which are deleted together.
+func notPostDelete(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }
+
+// formerDependents returns the entries of objects of a phase that are recorded as ordinary dependents. They are removed
+// first: what such an object did as a dependent does not count for the phase.
+func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
+	var found []metav1alpha1.InventoryEntry
+	for _, o := range objects {
+		if e, recorded := inv[o.Key]; recorded && e.Phase == "" {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// dropFormerPhase drops the entries of objects of a phase that completed the phase before and are gone, so that they
+// are applied again.
+func (inv Inventory) dropFormerPhase(phase manifests.Phase, objects []manifests.Object) {
+	for _, o := range objects {
+		if e := inv[o.Key]; e.Phase != string(phase) && isGone(e) {
+			delete(inv, o.Key)
+		}
+	}
+}
+
+// skipped returns the objects of phases that could not be applied, in the order of their keys.
+func (inv Inventory) skipped() []manifests.Key {
+	var found []manifests.Key
+	for key, e := range inv {
+		if isSkipped(e) {
+			found = append(found, key)
+		}
+	}
+	slices.SortFunc(found, manifests.Key.Compare)
+	return found
+}
+
+// isSkipped reports whether an entry is that of an object of a phase that could not be applied.
+func isSkipped(e metav1alpha1.InventoryEntry) bool {
+	return e.Phase != "" && e.Completed && e.UID == "" && e.Digest == ""
+}
+
+// isGone reports whether an entry is that of an object of a phase that completed its phase and is gone.
+func isGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
+
+// isPhaseOver reports whether a phase is over for a recorded object. An object may be part of both phases.
+func isPhaseOver(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
+	if phase == manifests.PhasePreDelete && manifests.Phase(e.Phase) == manifests.PhasePostDelete {
+		return true
+	}
+	return e.Completed && e.Phase == string(phase)
+}
+
+// clearGuarded records that no definition is guarded.
+func (inv Inventory) clearGuarded() {
+	for key, e := range inv {
+		e.Guarded = false
+		inv[key] = e
+	}
+}
+
+// anyGuarded reports whether a guard may exist for one of the entries.
+func anyGuarded(entries []metav1alpha1.InventoryEntry) bool {
+	return slices.ContainsFunc(entries, func(e metav1alpha1.InventoryEntry) bool { return e.Guarded })
+}
