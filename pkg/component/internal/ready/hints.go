@@ -2,6 +2,7 @@ package ready
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -25,23 +26,32 @@ const (
 // missing returns what an object lacks of what the hints require; empty if it lacks nothing.
 func (h Hints) missing(obj *unstructured.Unstructured) string {
 	if h.HasObservedGeneration {
-		if _, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); !found || err != nil {
+		if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "observedGeneration"); !found || err != nil {
 			return "its controller has not processed it yet: it has no status.observedGeneration"
 		}
 	}
-	kinds := h.Conditions
-	if h.HasReadyCondition {
-		kinds = append([]string{conditionReady}, kinds...)
-	}
-	for _, kind := range kinds {
-		if kind == "" {
-			continue
-		}
+	for _, kind := range h.kinds() {
 		if holds, message := isTrue(obj, kind); !holds {
 			return message
 		}
 	}
 	return ""
+}
+
+// kinds returns the types of the conditions that must be true.
+func (h Hints) kinds() []string {
+	kinds := slices.DeleteFunc(slices.Clone(h.Conditions), func(kind string) bool { return kind == "" })
+	if h.HasReadyCondition {
+		kinds = append([]string{conditionReady}, kinds...)
+	}
+	return kinds
+}
+
+// decide reports whether the hints name conditions, and the object has conditions in a readable form. Then they decide
+// where kstatus cannot.
+func (h Hints) decide(obj *unstructured.Unstructured) bool {
+	_, err := findCondition(obj, conditionReady)
+	return len(h.kinds()) > 0 && err == nil
 }
 
 // isTrue reports whether a condition is true for the current generation, with a message if it is not.

@@ -2,6 +2,8 @@ package ready
 
 import (
 	"fmt"
+	"maps"
+	"strconv"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,14 +49,19 @@ var conventions = map[schema.GroupKind]Hints{
 }
 
 // Of returns the readiness of a live object, by the rules of kstatus, the exceptions of required and conventions, and
-// the hints. A condition that was set for an older generation does not count.
+// the hints. A condition that was set for an older generation does not count. If kstatus cannot read the status, the
+// conditions that the hints name decide; without such hints the state is Unknown.
 func Of(obj *unstructured.Unstructured, hints Hints) Result {
+	obj = withIntegerGeneration(obj)
 	r := byKstatus(obj)
 	if runsToCompletion(obj) && r.State != Terminating {
 		r = ofRun(obj)
 	}
 	if message := outdated(obj); message != "" && r.State != Terminating {
 		return Result{State: InProgress, Message: message}
+	}
+	if r.State == Unknown && hints.decide(obj) {
+		r = byStalled(obj)
 	}
 	if r.State != Ready {
 		return r
@@ -89,6 +96,34 @@ func ofRun(obj *unstructured.Unstructured) Result {
 		return Result{State: Failed, Message: "the pod failed"}
 	}
 	return Result{State: InProgress, Message: "the pod has not completed"}
+}
+
+// withIntegerGeneration returns the object with status.observedGeneration as an integer, if it is a string of digits.
+// Argo Rollouts write it as a string, which kstatus does not read. The object itself is not changed.
+func withIntegerGeneration(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	status, _ := obj.Object["status"].(map[string]any)
+	text, isText := status["observedGeneration"].(string)
+	if !isText {
+		return obj
+	}
+	generation, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return obj
+	}
+	top, status := maps.Clone(obj.Object), maps.Clone(status)
+	status["observedGeneration"] = generation
+	top["status"] = status
+	return &unstructured.Unstructured{Object: top}
+}
+
+// byStalled returns Failed if the condition Stalled is true for the current generation, and Ready otherwise.
+func byStalled(obj *unstructured.Unstructured) Result {
+	condition, err := findCondition(obj, conditionStalled)
+	if err != nil || condition == nil || condition["status"] != "True" {
+		return Result{State: Ready}
+	}
+	message, _ := condition["message"].(string)
+	return Result{State: Failed, Message: message}
 }
 
 func byKstatus(obj *unstructured.Unstructured) Result {

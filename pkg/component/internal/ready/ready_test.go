@@ -2,6 +2,7 @@ package ready_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -84,5 +85,86 @@ func TestAPodThatRunsToCompletionIsReadyWhenItIs(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// The controller of Argo Rollouts writes status.observedGeneration as a string.
+func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
+	available := ready.Hints{Conditions: []string{"Available"}}
+	const notRead = "its status cannot be read: looking up status.observedGeneration from resource: " +
+		".status.observedGeneration accessor error: 5d9c7 is of the type string, expected int64"
+	conditions := func(text string) string { return "conditions: [" + text + "]" }
+	healthy := conditions("{type: Available, status: 'True'}, {type: Progressing, status: 'True'}")
+	for _, c := range []struct {
+		name, generation, status string
+		hints                    ready.Hints
+		want                     ready.Result
+	}{
+		{"healthy", "'2'", healthy, ready.Hints{}, ready.Result{State: ready.Ready}},
+		{"healthy, with a hint", "'2'", healthy, available, ready.Result{State: ready.Ready}},
+		{
+			"at an older generation", "'1'", healthy, available,
+			ready.Result{State: ready.InProgress, Message: "Rollout generation is 2, but latest observed generation is 1"},
+		},
+		{
+			"not available", "'2'", conditions("{type: Available, status: 'False', message: 1 of 3}"), available,
+			ready.Result{State: ready.InProgress, Message: "not Available yet: 1 of 3"},
+		},
+		{"with a hash, and nothing that decides", "5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead}},
+		{
+			"with a hash, and a hint that needs the generation", "5d9c7", healthy, ready.Hints{HasObservedGeneration: true},
+			ready.Result{State: ready.Unknown, Message: notRead},
+		},
+		{"with a hash, decided by the hint", "5d9c7", healthy, available, ready.Result{State: ready.Ready}},
+		{
+			"with a hash, decided by several hints", "5d9c7", healthy,
+			ready.Hints{HasObservedGeneration: true, HasReadyCondition: true},
+			ready.Result{State: ready.InProgress, Message: "not Ready yet"},
+		},
+		{
+			"with a hash, and without its condition", "5d9c7", "conditions: []", available,
+			ready.Result{State: ready.InProgress, Message: "not Available yet"},
+		},
+		{
+			"with a hash, and a condition of an older generation", "5d9c7",
+			conditions("{type: Available, status: 'True', observedGeneration: 1}"), available,
+			ready.Result{
+				State:   ready.InProgress,
+				Message: "its condition Available was set for generation 1, but the object is at generation 2",
+			},
+		},
+		{
+			"with a hash, and stalled", "5d9c7",
+			conditions("{type: Available, status: 'True'}, {type: Stalled, status: 'True', message: stuck}"), available,
+			ready.Result{State: ready.Failed, Message: "stuck"},
+		},
+		{"with a hash, and conditions that are none", "5d9c7", "conditions: none", available, ready.Result{State: ready.Unknown, Message: notRead}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rollout := widget(t, "status: {observedGeneration: "+c.generation+", "+c.status+"}")
+			rollout.SetAPIVersion("argoproj.io/v1alpha1")
+			rollout.SetKind("Rollout")
+			before := rollout.DeepCopy()
+			if got := ready.Of(rollout, c.hints); got != c.want {
+				t.Errorf("got  %v\nwant %v", got, c.want)
+			}
+			if !reflect.DeepEqual(before, rollout) {
+				t.Error("the object was changed")
+			}
+		})
+	}
+}
+
+// A Deployment with a string is no Deployment of Kubernetes, but kinds of other groups copy its status.
+func TestADeploymentWithAnObservedGenerationThatIsAString(t *testing.T) {
+	const status = "replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " +
+		"conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]"
+	for generation, want := range map[string]ready.State{"'2'": ready.Ready, "'1'": ready.InProgress, "abc": ready.Unknown} {
+		d := widget(t, "spec: {replicas: 1}, status: {observedGeneration: "+generation+", "+status+"}")
+		d.SetAPIVersion("apps/v1")
+		d.SetKind("Deployment")
+		if got := ready.Of(d, ready.Hints{}); got.State != want {
+			t.Errorf("%s: got %v, want %s", generation, got, want)
+		}
 	}
 }
