@@ -30,7 +30,8 @@ func DryRunUnsupported(err error) bool {
 
 // DefinitionTerminating reports whether no instance can be created because the definition of its type is being deleted.
 func DefinitionTerminating(s metav1.Status) bool {
-	return s.Reason == metav1.StatusReasonForbidden && strings.Contains(s.Message, "while custom resource definition is terminating")
+	return s.Reason == metav1.StatusReasonForbidden &&
+		strings.Contains(s.Message, "while custom resource definition is terminating")
 }
 
 // OtherVersion reports whether a server-side apply was refused because the managed fields of the object are listed in a
@@ -41,7 +42,8 @@ func OtherVersion(err error) bool {
 		return false
 	}
 	message := status.Status().Message
-	return strings.Contains(message, "field not declared in schema") || strings.Contains(message, "to an invalid group/version")
+	return strings.Contains(message, "field not declared in schema") ||
+		strings.Contains(message, "to an invalid group/version")
 }
 
 // Untyped reports whether a manifest does not fit the schema of its type. Server-side apply answers with an internal
@@ -60,8 +62,8 @@ func TooLarge(s metav1.Status) bool {
 
 // immutable are the phrases by which the API server says that a field cannot change.
 var immutable = []string{
-	"immutable", "may not change", "may not be changed", "may not be updated", "cannot change", "cannot be changed", "cannot be updated",
-	"updates to ",
+	"immutable", "may not change", "may not be changed", "may not be updated", "cannot change", "cannot be changed",
+	"cannot be updated", "updates to ",
 }
 
 // ImmutableField reports whether an update was refused because it changes a field that cannot change. Validation rules
@@ -76,7 +78,8 @@ func ImmutableField(err error) bool {
 
 // UnknownField reports whether a request with strict field validation was refused because the type has no such field.
 func UnknownField(err error, field string) bool {
-	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && strings.Contains(messageOf(err), fmt.Sprintf("unknown field %q", field))
+	return (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) &&
+		strings.Contains(messageOf(err), fmt.Sprintf("unknown field %q", field))
 }
 
 // RefusedByPolicy reports whether a request was refused by the ValidatingAdmissionPolicy of that name.
