@@ -1,32 +1,25 @@
 package changes
 
 import (
-	"strings"
-
-	"github.com/pmezard/go-difflib/difflib"
+	"github.com/aymanbagabas/go-udiff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
 
-// contextLines is how many lines are shown around those that differ.
-const contextLines = 3
-
 // Unified returns how two objects that were cleaned differ, as a unified diff of their YAML under a name; empty where they do not. Nil is an
 // object that does not exist. The values of Secrets are masked, such that it shows which of them differ.
 func Unified(name string, before, after *unstructured.Unstructured) (string, error) {
 	before, after = mask(before, after)
-	from, err := lines(before)
+	from, err := text(before)
 	if err != nil {
 		return "", err
 	}
-	to, err := lines(after)
+	to, err := text(after)
 	if err != nil {
 		return "", err
 	}
-	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: from, B: to, FromFile: sideName(name, before, "before"), ToFile: sideName(name, after, "after"), Context: contextLines,
-	})
+	return udiff.ToUnified(sideName(name, before, "before"), sideName(name, after, "after"), from, udiff.Lines(from, to), udiff.DefaultContextLines)
 }
 
 func sideName(name string, obj *unstructured.Unstructured, side string) string {
@@ -36,15 +29,13 @@ func sideName(name string, obj *unstructured.Unstructured, side string) string {
 	return name + " (" + side + ")"
 }
 
-func lines(obj *unstructured.Unstructured) ([]string, error) {
+// text returns the YAML of an object; it is empty for nil.
+func text(obj *unstructured.Unstructured) (string, error) {
 	if obj == nil {
-		return nil, nil
+		return "", nil
 	}
-	text, err := yaml.Marshal(obj.Object)
-	if err != nil {
-		return nil, err
-	}
-	return difflib.SplitLines(strings.TrimSuffix(string(text), "\n")), nil
+	manifest, err := yaml.Marshal(obj.Object)
+	return string(manifest), err
 }
 
 // The texts that stand for values of Secrets: one that is the same on both sides, and one that differs.

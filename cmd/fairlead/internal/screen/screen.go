@@ -4,11 +4,10 @@ package screen
 import (
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 )
 
@@ -51,57 +50,11 @@ func Clean(line string) string {
 	}, line)
 }
 
-// colour is the sequence, of ECMA-48, that sets or resets a colour. Clean leaves only ours.
-var colour = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
-
-// Cut shortens a line, which is clean but for our colours, so that it takes one row of a terminal.
+// Cut shortens a line so that it takes one row of a terminal of this width. Colour sequences take no column.
 func Cut(line string, width int) string {
 	// A terminal may wrap a line that ends in its last column.
-	longest := max(width-1, 1)
-	parts := split(line)
-	if count(parts) <= longest {
-		return line
-	}
-	var kept strings.Builder
-	room := longest
-	for _, part := range parts {
-		switch {
-		case len(part) > 1 && part[0] == escape:
-			kept.WriteString(part)
-			continue
-		case room > 1:
-			kept.WriteString(part)
-		case room == 1:
-			kept.WriteRune('…')
-		}
-		room--
-	}
-	return kept.String()
+	return ansi.Truncate(line, max(width-1, 1), "…")
 }
 
-const escape = '\x1b'
-
-// split takes a line apart, into sequences of colours and characters.
-func split(line string) []string {
-	var parts []string
-	for line != "" {
-		size := len(colour.FindString(line))
-		if size == 0 {
-			_, size = utf8.DecodeRuneInString(line)
-		}
-		parts = append(parts, line[:size])
-		line = line[size:]
-	}
-	return parts
-}
-
-// count returns how many columns the parts of a line take.
-func count(parts []string) int {
-	columns := 0
-	for _, part := range parts {
-		if part[0] != escape {
-			columns++
-		}
-	}
-	return columns
-}
+// Width returns the number of columns that a line takes. Wide characters, such as those of Chinese, take two; colour sequences none.
+func Width(line string) int { return ansi.StringWidth(line) }

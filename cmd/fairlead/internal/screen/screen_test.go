@@ -18,12 +18,22 @@ func TestCutCountsWhatIsSeen(t *testing.T) {
 		{"a line that fits", "ready", 6, "ready"},
 		{"a line as wide as the terminal", "ready", 5, "rea…"},
 		{"characters of several bytes", "größer", 5, "grö…"},
+		{"characters that take two columns", "日本語です", 8, "日本語…"},
+		{"an emoji of several code points", "👩‍👩‍👧 family", 5, "👩‍👩‍👧 …"},
 		{"colours take no room", red, 8, red},
 		{"colours end though their text is cut", red + " now", 5, "\x1b[31mSta…\x1b[0m"},
 		{"a terminal without room", "ready", 1, "…"},
 	} {
 		if got := screen.Cut(c.line, c.width); got != c.want {
 			t.Errorf("%s: want %q, got %q", c.name, c.want, got)
+		}
+	}
+}
+
+func TestWidthCountsColumns(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "größer": 6, "日本": 4, "e\u0301": 1, screen.Coloured().In(screen.Bad, "no"): 2} {
+		if got := screen.Width(text); got != want {
+			t.Errorf("%q: want %d, got %d", text, want, got)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (e Event) Print(o Output, now time.Time) error {
 	for i, c := range cells {
 		line.WriteString(o.Palette.In(c.tone, c.text))
 		if i < len(usual) {
-			line.WriteString(strings.Repeat(" ", max(usual[i]-len([]rune(c.text)), 0)))
+			line.WriteString(strings.Repeat(" ", max(usual[i]-screen.Width(c.text), 0)))
 		}
 		line.WriteString("  ")
 	}

@@ -3,7 +3,6 @@ package show
 import (
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
@@ -42,7 +41,7 @@ func columns(p screen.Palette, rows [][]cell) []string {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+			widths[i] = max(widths[i], screen.Width(c.text))
 		}
 	}
 	aligned := make([]string, 0, len(rows))
@@ -50,7 +49,7 @@ func columns(p screen.Palette, rows [][]cell) []string {
 		var line strings.Builder
 		for i, c := range cells {
 			line.WriteString(p.In(c.tone, c.text))
-			line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text)+2))
+			line.WriteString(strings.Repeat(" ", widths[i]-screen.Width(c.text)+2))
 		}
 		aligned = append(aligned, strings.TrimRight(line.String(), " "))
 	}
