@@ -15,6 +15,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
 func main() {
@@ -22,12 +23,30 @@ func main() {
 }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(context.Background())
 	defer stop()
-	// A second signal ends the program at once.
-	context.AfterFunc(ctx, stop)
-	// The libraries log what they return as errors too; a person gets it once.
+	// The libraries log the errors that they return. The command line prints each error once.
 	klog.SetLogger(logr.Discard())
 	ctrllog.SetLogger(logr.Discard())
 	return cli.Run(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+}
+
+// interruptible returns a context that ends with the first SIGINT or SIGTERM; its cause is an exit.SignalError. A second signal ends the
+// program at once.
+func interruptible(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case received := <-signals:
+			signal.Stop(signals)
+			cancel(exit.SignalError{Signal: received})
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
 }

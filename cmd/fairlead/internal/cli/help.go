@@ -9,12 +9,13 @@ import (
 const exitCodes = `The exit code tells what became of a command:
 
   0  yes: it is so, or it was done
-  1  the answer is no: the component does not exist, is Stalled or Suspended, the time was up, the API server refused a write,
-     or the command was interrupted; the reason is on stderr
+  1  the answer is no: the component does not exist, is Stalled or Suspended, the time was up, or the API server refused a write;
+     the reason is on stderr
   2  bad usage or input: flags and arguments, a folder or a file of values, a source that does not render (which apply leaves to the
      operator, and answers 1 with --wait), a type that the cluster does not serve
   3  the cluster could not be asked, or does not answer you: kubeconfig invalid, not reachable, not authorized, a right that you lack,
      the custom resource definition of components not installed
+  130  the command was interrupted before it had an answer: by SIGINT (Ctrl-C); SIGTERM answers 143
 
 Without --wait, commands that change something answer 0 once the API server has accepted the change. Status answers 0 where the
 component is Ready, and 1 where it is not; diff answers 0 where nothing differs, and 1 where something does. All others that show

@@ -56,6 +56,9 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 	if failure.Shown {
 		return int(failure.Code)
 	}
+	if ctx.Err() != nil {
+		failure = interrupted(failure, exit.InterruptedBy(context.Cause(ctx)))
+	}
 	program := root.CommandPath()
 	_, _ = fmt.Fprintf(streams.ErrOut, "%s: %s\n", program, exit.Line(failure))
 	if failure.Usage {
@@ -78,6 +81,16 @@ func classify(err error) *exit.Error {
 		return &exit.Error{Code: exit.CodeOf(work.error), Err: work.error}
 	}
 	return &exit.Error{Code: exit.Misuse, Usage: true, Err: err}
+}
+
+// interrupted returns the error of a command that was interrupted before it had an answer. Errors that only say that a context ended become
+// one word.
+func interrupted(failure *exit.Error, code exit.Code) *exit.Error {
+	err := failure.Err
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
+	return &exit.Error{Code: code, Err: err}
 }
 
 // work makes the body of a command.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -105,6 +107,17 @@ var _ = Describe("the command line", func() {
 		Entry("an unknown context", []string{"--context=nowhere"}, "specified context: nowhere"),
 		Entry("nobody listening", []string{"--server=https://127.0.0.1:1"}, "127.0.0.1:1"),
 		Entry("no answer in time", []string{"--server=https://192.0.2.1", "--request-timeout=100ms"}, "192.0.2.1"),
+	)
+
+	DescribeTable("answers with 128 plus the number of the signal when it is interrupted", func(ctx SpecContext, cause error, want int) {
+		interrupted, interrupt := context.WithCancelCause(ctx)
+		interrupt(cause)
+		r := run(interrupted, "fairlead", "render", folder("web.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"))
+		Expect(r).To(Equal(result{Code: want, Err: "fairlead: interrupted\n"}))
+	},
+		Entry("SIGINT", exit.SignalError{Signal: syscall.SIGINT}, 130),
+		Entry("SIGTERM", exit.SignalError{Signal: syscall.SIGTERM}, 143),
+		Entry("a context that ends without a signal", nil, 130),
 	)
 
 	It("is a plugin of kubectl by its name", func(ctx SpecContext) {

@@ -146,7 +146,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		report(ctx, c, progressing(web))
 		Eventually(ctx, p.out).Should(gbytes.Say("waiting for Deployment"))
 		p.stop()
-		Eventually(ctx, p.code).Should(Receive(Equal(1)))
+		Eventually(ctx, p.code).Should(Receive(Equal(130)))
 		Expect(p.err).To(gbytes.Say("interrupted; component.fairlead.io/shop goes on without being waited for: waiting for Deployment"))
 	})
 

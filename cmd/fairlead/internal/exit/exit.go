@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -25,7 +27,26 @@ const (
 	Misuse Code = 2
 	// NotAsked: the cluster could not be asked.
 	NotAsked Code = 3
+	// Interrupted: SIGINT ended the command before it had an answer. Shells expect 128 plus the number of the signal.
+	Interrupted Code = 130
 )
+
+// SignalError is the cause of a context that a signal ended.
+type SignalError struct{ Signal os.Signal }
+
+// Error names the signal.
+func (e SignalError) Error() string { return fmt.Sprintf("signal: %s", e.Signal) }
+
+// InterruptedBy returns the exit code of a command whose context ended: 128 plus the number of the signal that is the cause, and
+// Interrupted for any other cause.
+func InterruptedBy(cause error) Code {
+	if received, ok := errors.AsType[SignalError](cause); ok {
+		if number, ok := received.Signal.(syscall.Signal); ok {
+			return Code(128 + int(number))
+		}
+	}
+	return Interrupted
+}
 
 // Error is an error whose exit code is known.
 type Error struct {
@@ -88,7 +109,7 @@ func CodeOf(err error) Code {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return No
+		return Interrupted
 	case IsUnasked(err):
 		return NotAsked
 	}

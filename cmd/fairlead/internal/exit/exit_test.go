@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -44,7 +45,7 @@ var _ = Describe("CodeOf", func() {
 		Entry("invalid", apierrors.NewInvalid(kind, "shop", nil), exit.No),
 		Entry("conflict", apierrors.NewConflict(components, "shop", errors.New("changed")), exit.No),
 		Entry("a namespace that is being deleted, although that is a kind of Forbidden", terminating, exit.No),
-		Entry("interrupted", context.Canceled, exit.No),
+		Entry("interrupted", context.Canceled, exit.Interrupted),
 		Entry("a right that is missing", missing, exit.NotAsked),
 		Entry("a right that is missing, on the way to an answer", exit.Refuse("the notes: %w", missing), exit.NotAsked),
 		Entry("forbidden by admission", apierrors.NewForbidden(components, "shop", errors.New("exceeded quota")), exit.No),
@@ -57,6 +58,12 @@ var _ = Describe("CodeOf", func() {
 		Entry("no connection", refused, exit.NotAsked),
 		Entry("a kind that is not served", &meta.NoKindMatchError{GroupKind: kind}, exit.NotAsked),
 	)
+
+	It("adds the number of the signal to 128", func() {
+		Expect(exit.InterruptedBy(exit.SignalError{Signal: syscall.SIGINT})).To(Equal(exit.Interrupted))
+		Expect(exit.InterruptedBy(exit.SignalError{Signal: syscall.SIGTERM})).To(Equal(exit.Code(143)))
+		Expect(exit.InterruptedBy(context.Canceled)).To(Equal(exit.Interrupted))
+	})
 
 	It("makes one line of joined errors", func() {
 		Expect(exit.Line(errors.Join(errors.New("one"), errors.New("two")))).To(Equal("one; two"))
