@@ -47,7 +47,13 @@ func (a *app) newApply() *cobra.Command {
 		Use:   "apply NAME DIR",
 		Short: "Apply a local folder as a component",
 		Long:  applyHelp,
-		Args:  takes(0, theComponent, theFolder),
+		Args: func(cmd *cobra.Command, args []string) error {
+			// kubectl apply takes no arguments: a person who wrote the same is told the difference, not the usage.
+			if err := o.values.Manifest(); len(args) < 2 && err != nil {
+				return exit.BadInput("%w", err)
+			}
+			return takes(0, theComponent, theFolder)(cmd, args)
+		},
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.apply(ctx, args[0], args[1], o, changed)
 		}),

@@ -120,6 +120,19 @@ var _ = Describe("the command line", func() {
 		Entry("a context that ends without a signal", nil, 130),
 	)
 
+	DescribeTable("refuses a manifest instead of values, and says what to do", func(ctx SpecContext, args ...string) {
+		GinkgoT().Chdir(folder("chart/Chart.yaml", "name: shop",
+			"shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\nmetadata: {name: shop}\n"))
+		r := run(ctx, append([]string{"fairlead"}, args...)...)
+		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: shop.yaml: this is a manifest of kind Component, and -f expects values, such as replicas: 2; " +
+			"kubectl apply -f applies a manifest; to make it part of a component, put it into the folder: fairlead apply NAME DIR\n"}))
+	},
+		Entry("apply as kubectl has it", "apply", "-f", "shop.yaml"),
+		Entry("apply without a folder", "apply", "shop", "-f", "shop.yaml"),
+		Entry("apply", "apply", "shop", "chart", "-f", "shop.yaml"),
+		Entry("render", "render", "chart", "-f", "shop.yaml"),
+	)
+
 	It("is a plugin of kubectl by its name", func(ctx SpecContext) {
 		r := run(ctx, "/usr/bin/kubectl-fairlead", "apply", "--help")
 		Expect(r.Code).To(Equal(0))

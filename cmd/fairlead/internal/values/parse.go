@@ -38,7 +38,21 @@ func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	if err := json.Unmarshal(asJSON, &values); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return values, nil
+	return values, checkNoManifest(file, values)
+}
+
+// errManifest says what to do with a manifest that was named as a file of values.
+var errManifest = errors.New("and -f expects values, such as replicas: 2; kubectl apply -f applies a manifest; " +
+	"to make it part of a component, put it into the folder: fairlead apply NAME DIR")
+
+// checkNoManifest refuses values that are a manifest: their apiVersion and kind are texts.
+func checkNoManifest(file string, values map[string]any) error {
+	_, hasVersion := values["apiVersion"].(string)
+	kind, hasKind := values["kind"].(string)
+	if !hasVersion || !hasKind {
+		return nil
+	}
+	return fmt.Errorf("%s: this is a manifest of kind %s, %w", file, kind, errManifest)
 }
 
 // firstDocument returns the root of the first document, or nil where there is none or nothing in it. ignored tells of what follows, which

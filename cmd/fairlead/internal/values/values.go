@@ -49,6 +49,24 @@ func (s Sources) Load() (map[string]any, error) {
 	return merged, nil
 }
 
+// Manifest returns the error of the first file that holds a manifest instead of values, nil if there is none. It reads neither Stdin nor
+// files that cannot be read; Load reports those.
+func (s Sources) Manifest() error {
+	for _, file := range s.Files {
+		if file == "-" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if _, err := parse(file, text, func(error) {}); errors.Is(err, errManifest) {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s Sources) loadFile(file string) (map[string]any, error) {
 	if file == "-" {
 		text, err := io.ReadAll(s.Stdin)

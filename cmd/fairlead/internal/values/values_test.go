@@ -46,6 +46,8 @@ var _ = Describe("Sources", func() {
 		Entry("a scalar replaces a map, and a map a scalar",
 			[]string{"a: {b: 1}\nc: 2", "a: x\nc: {d: 3}"}, nil,
 			map[string]any{"a": "x", "c": map[string]any{"d": int64(3)}}),
+		Entry("a kind alone makes no manifest", []string{"kind: web\napiVersion: {of: it}"}, nil,
+			map[string]any{"kind": "web", "apiVersion": map[string]any{"of": "it"}}),
 		Entry("a null stays, to drop a default of the chart", []string{"a: {b: 1}", "a: null"}, nil, map[string]any{"a": nil}),
 		Entry("numbers keep their kind", []string{"whole: 3\nbroken: 2.5\ntext: '3'"}, nil,
 			map[string]any{"whole": int64(3), "broken": 2.5, "text": "3"}),
