@@ -2,18 +2,23 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
@@ -57,13 +62,13 @@ func (a *app) newApply() *cobra.Command {
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.apply(ctx, args[0], args[1], o, changed)
 		}),
-		ValidArgsFunction: a.completeApply,
+		ValidArgsFunction: a.completer.ComponentAndFolder,
 	}
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addSpecFlags(flags)
 	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is ready, and show its progress")
-	complete(cmd, "generator", generators...)
+	completion.Values(cmd, "generator", generators...)
 	return cmd
 }
 
@@ -124,7 +129,7 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 		return err
 	}
 	a.warnOfAccount(ctx, c, target, *o.fields["serviceAccountName"])
-	if err := a.await(ctx, found{c, target, component}, o); err != nil {
+	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: component}, o); err != nil {
 		return err
 	}
 	// What keeps notes from being rendered keeps the component from being ready, or is a right that applying does not need.
@@ -134,9 +139,9 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 
 // await waits until what was applied is ready, where that is wanted. A failure that is told of the very same component is one of before: its
 // operator is asked to try again, and what it comes to then is the answer.
-func (a *app) await(ctx context.Context, f found, o applyOptions) error {
-	if suspend, _, _ := unstructured.NestedBool(f.obj.Object, "spec", "suspend"); suspend {
-		idle := exit.Refuse("%s is suspended, so that nothing is applied; fairlead resume %s lets its operator take it up", f.target, f.target.Name)
+func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error {
+	if suspend, _, _ := unstructured.NestedBool(f.Live.Object, "spec", "suspend"); suspend {
+		idle := exit.Refuse("%s is suspended, so that nothing is applied; fairlead resume %s lets its operator take it up", f.Target, f.Target.Name)
 		if o.wait {
 			return idle
 		}
@@ -146,29 +151,29 @@ func (a *app) await(ctx context.Context, f found, o applyOptions) error {
 	if !o.wait {
 		return nil
 	}
-	m, err := f.maintained()
+	m, err := f.Managed()
 	if err != nil {
 		return err
 	}
-	w := a.newWaiter(f.cluster, f.target, o.timeout)
-	if progress.OfApply(m.status, f.obj.GetGeneration()).Verdict != progress.Failed {
-		return w.ready(ctx, f.obj)
+	w := a.newWaiter(f.Cluster, f.Target, o.timeout)
+	if progress.OfApply(m.Status, f.Live.GetGeneration()).Verdict != progress.Failed {
+		return w.Ready(ctx, f.Live)
 	}
-	after, request, err := m.request(ctx, true)
+	after, request, err := m.RequestReconcile(ctx, true)
 	if apierrors.IsForbidden(err) {
-		return w.ready(ctx, f.obj)
+		return w.Ready(ctx, f.Live)
 	}
 	if err != nil {
 		return err
 	}
-	a.println(f.target.String() + " reconcile requested")
-	return w.answered(ctx, after, request)
+	a.println(f.Target.String() + " reconcile requested")
+	return w.Answered(ctx, after, request)
 }
 
 // spec returns the fields of the spec that the command line gives. An empty text removes a field.
 func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 	if o.timeout < 0 {
-		return nil, negativeTimeout(o.timeout)
+		return nil, errNegativeTimeout(o.timeout)
 	}
 	fields := map[string]any{}
 	for field, value := range o.fields {
@@ -228,4 +233,18 @@ func checkApplicable(target cluster.Target) error {
 		return exit.BadUsage("component %q: %s", target.Name, strings.Join(problems, ", "))
 	}
 	return nil
+}
+
+// warnOfAccount warns if a service account does not exist. That is not an error, because rights are granted to a name. It stays silent if
+// the person may not read service accounts.
+func (a *app) warnOfAccount(ctx context.Context, c *cluster.Cluster, target cluster.Target, account string) {
+	if account == "" {
+		return
+	}
+	obj := &metav1.PartialObjectMetadata{}
+	obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
+	if err := c.Get(ctx, client.ObjectKey{Namespace: target.Namespace, Name: account}, obj); apierrors.IsNotFound(err) {
+		a.warn(fmt.Errorf("there is no service account %q in namespace %q; %s acts as it all the same, with the rights granted to that name",
+			account, target.Namespace, target))
+	}
 }

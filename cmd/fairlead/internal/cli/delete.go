@@ -30,11 +30,11 @@ func (a *app) newDelete() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
-				return negativeTimeout(timeout)
+				return errNegativeTimeout(timeout)
 			}
 			return a.delete(ctx, args[0], wait, timeout)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component and its dependents are gone, and show the progress")
 	return cmd
@@ -45,7 +45,7 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 	if err != nil {
 		return err
 	}
-	c, target, obj := f.cluster, f.target, f.obj
+	c, target, obj := f.Cluster, f.Target, f.Live
 	// Of other types only what is a component: a person may have mistaken the type.
 	if _, err := cluster.Status(target, obj); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 		return err
 	}
 	if again && wait {
-		if obj, err = a.deleteAgain(ctx, found{c, target, obj}); err != nil {
+		if obj, err = a.deleteAgain(ctx, cluster.Object{Cluster: c, Target: target, Live: obj}); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 	if !wait {
 		return reportBlocker(target, obj)
 	}
-	if err := a.newWaiter(c, target, timeout).gone(ctx, obj); err != nil {
+	if err := a.newWaiter(c, target, timeout).Gone(ctx, obj); err != nil {
 		return err
 	}
 	a.println(target.String() + " deleted")
@@ -85,7 +85,7 @@ func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cl
 	} else if err != nil {
 		return nil, err
 	}
-	after, err := remaining(ctx, found{c, target, obj})
+	after, err := remaining(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
 	if after != nil {
 		a.println(target.String() + " deletion requested")
 	}
@@ -93,10 +93,10 @@ func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cl
 }
 
 // remaining returns the component as it is now, or nil where it is gone: another one may have its name.
-func remaining(ctx context.Context, f found) (*unstructured.Unstructured, error) {
-	now := f.target.Blank()
-	err := f.cluster.Get(ctx, client.ObjectKeyFromObject(now), now)
-	if apierrors.IsNotFound(err) || err == nil && now.GetUID() != f.obj.GetUID() {
+func remaining(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
+	now := f.Target.Blank()
+	err := f.Cluster.Get(ctx, client.ObjectKeyFromObject(now), now)
+	if apierrors.IsNotFound(err) || err == nil && now.GetUID() != f.Live.GetUID() {
 		return nil, nil
 	}
 	if err != nil {
@@ -107,15 +107,15 @@ func remaining(ctx context.Context, f found) (*unstructured.Unstructured, error)
 
 // deleteAgain asks the operator to go on with a deletion at once: no watch may tell that what held it up was put right. Who may not ask, or does
 // not know whom, waits all the same. It returns nil where the component is gone.
-func (a *app) deleteAgain(ctx context.Context, f found) (*unstructured.Unstructured, error) {
-	m, err := f.maintained()
+func (a *app) deleteAgain(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
+	m, err := f.Managed()
 	if err != nil {
-		return f.obj, nil
+		return f.Live, nil
 	}
-	after, _, err := m.request(ctx, false)
+	after, _, err := m.RequestReconcile(ctx, false)
 	switch {
 	case apierrors.IsForbidden(err):
-		return f.obj, nil
+		return f.Live, nil
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsConflict(err):
@@ -124,7 +124,7 @@ func (a *app) deleteAgain(ctx context.Context, f found) (*unstructured.Unstructu
 	case err != nil:
 		return nil, err
 	}
-	a.println(f.target.String() + " reconcile requested")
+	a.println(f.Target.String() + " reconcile requested")
 	return after, nil
 }
 

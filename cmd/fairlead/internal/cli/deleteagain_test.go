@@ -54,7 +54,7 @@ func TestARequestThatConflictsIsNoSignThatTheComponentIsGone(t *testing.T) {
 
 			var out bytes.Buffer
 			a := newApp(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
-			after, err := a.deleteAgain(t.Context(), found{&cluster.Cluster{Client: refusing}, target, obj})
+			after, err := a.deleteAgain(t.Context(), cluster.Object{Cluster: &cluster.Cluster{Client: refusing}, Target: target, Live: obj})
 			if err != nil || (after != nil) != c.left || out.Len() > 0 {
 				t.Errorf("got %v, %v, %q", after, err, out.String())
 			}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
@@ -37,7 +37,7 @@ func (a *app) newDiff() *cobra.Command {
 		RunE: work(func(ctx context.Context, args []string) error {
 			return notMerelyNo(a.diff(ctx, args, *o, lastApplied))
 		}),
-		ValidArgsFunction: a.completeApply,
+		ValidArgsFunction: a.completer.ComponentAndFolder,
 	}
 	o.addTo(cmd)
 	cmd.Flags().BoolVar(&lastApplied, "last-applied", false, "compare with what was applied last instead of with the objects as they are")
@@ -53,12 +53,12 @@ func notMerelyNo(err error) error {
 }
 
 func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplied bool) error {
-	p, err := a.foresee(ctx, args, o)
+	p, err := a.preview(ctx, args, o)
 	if err != nil {
 		return err
 	}
-	differs := p.forecast.Stuck()
-	for _, s := range p.forecast.Steps {
+	differs := p.Forecast.Stuck()
+	for _, s := range p.Forecast.Steps {
 		text, err := changeOf(s, lastApplied)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Key, err)
@@ -74,12 +74,12 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 			return err
 		}
 	}
-	for _, w := range p.forecast.Waiting {
+	for _, w := range p.Forecast.Waiting {
 		if w.Failed {
 			a.warn(fmt.Errorf("%s: %s: %s", w.Dependent, w.Reason, w.Message))
 		}
 	}
-	if err := p.unread(); err != nil {
+	if err := p.Unreadable(); err != nil {
 		return err
 	}
 	if differs {
@@ -113,27 +113,27 @@ func manifestOf(s component.Step) (*unstructured.Unstructured, error) {
 }
 
 // coloured colours the lines of a unified diff.
-func coloured(p screen.Palette, text string) string {
+func coloured(p terminal.Palette, text string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) {
-		line = screen.Clean(strings.TrimSuffix(line, "\n"))
+		line = terminal.Clean(strings.TrimSuffix(line, "\n"))
 		lines.WriteString(p.In(toneOfLine(line), line) + "\n")
 	}
 	return lines.String()
 }
 
-func toneOfLine(line string) screen.Tone {
+func toneOfLine(line string) terminal.Tone {
 	switch {
 	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-		return screen.Strong
+		return terminal.Strong
 	case strings.HasPrefix(line, "@@"):
-		return screen.Place
+		return terminal.Place
 	case strings.HasPrefix(line, "+"):
-		return screen.Added
+		return terminal.Added
 	case strings.HasPrefix(line, "-"):
-		return screen.Removed
+		return terminal.Removed
 	case strings.HasPrefix(line, "#"):
-		return screen.Faint
+		return terminal.Faint
 	}
-	return screen.Plain
+	return terminal.Plain
 }

@@ -35,7 +35,7 @@ func (a *app) newExport() *cobra.Command {
 			}
 			return a.export(ctx, args[0], place, withSecrets)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().StringVarP(&place, "output", "o", "", "file or folder to write to; stdout by default")
 	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false, "include the Secrets that the component refers to, with their values")
@@ -71,15 +71,15 @@ func (a *app) export(ctx context.Context, name, place string, withSecrets bool) 
 }
 
 // collect returns what a component is made of. What those of other operators refer to is not known.
-func collect(ctx context.Context, f found, withSecrets bool) (bundle.Bundle, error) {
-	if f.target.IsReadyMade() {
-		return bundle.Collect(ctx, f.cluster, f.obj, withSecrets)
+func collect(ctx context.Context, f cluster.Object, withSecrets bool) (bundle.Bundle, error) {
+	if f.Target.IsReadyMade() {
+		return bundle.Collect(ctx, f.Cluster, f.Live, withSecrets)
 	}
-	if _, err := cluster.StatusIfAny(f.target, f.obj); err != nil {
+	if _, err := cluster.StatusIfAny(f.Target, f.Live); err != nil {
 		return bundle.Bundle{}, err
 	}
 	return bundle.Bundle{
-		Objects: []*unstructured.Unstructured{bundle.Portable(f.obj)},
-		Missing: []string{"what " + f.target.String() + " refers to is not in it: only its operator knows"},
+		Objects: []*unstructured.Unstructured{bundle.Portable(f.Live)},
+		Missing: []string{"what " + f.Target.String() + " refers to is not in it: only its operator knows"},
 	}, nil
 }

@@ -34,7 +34,7 @@ func (a *app) newHistory() *cobra.Command {
 			}
 			return a.history(ctx, args[0], out)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	addOutputFlag(cmd, &output, historyFormats)
 	return cmd
@@ -45,13 +45,13 @@ func (a *app) history(ctx context.Context, name string, out show.Output) error {
 	if err != nil {
 		return err
 	}
-	status, err := cluster.StatusIfAny(f.target, f.obj)
+	status, err := cluster.StatusIfAny(f.Target, f.Live)
 	if err != nil {
 		return err
 	}
 	if len(status.History) == 0 && !out.Structured() {
-		_, err := fmt.Fprintf(a.ErrOut, "%s has no revisions yet.\n", f.target)
+		_, err := fmt.Fprintf(a.ErrOut, "%s has no revisions yet.\n", f.Target)
 		return err
 	}
-	return show.NewHistory(f.obj, status).Print(out, time.Now())
+	return show.NewHistory(f.Live, status).Print(out, time.Now())
 }

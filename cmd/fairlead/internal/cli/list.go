@@ -31,7 +31,7 @@ func (a *app) newList() *cobra.Command {
 			}
 			return a.list(ctx, kind, everywhere, out)
 		}),
-		ValidArgsFunction: a.completeType,
+		ValidArgsFunction: a.completer.Type,
 	}
 	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list the components of all namespaces")
 	addOutputFlag(cmd, &output, show.Formats)

@@ -3,20 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/belongs"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const logsHelp = `Show the logs of the component NAME: of the pods that are its dependents, or that Kubernetes made for its Deployments, StatefulSets,
@@ -45,7 +37,7 @@ func (a *app) newLogs() *cobra.Command {
 		RunE: work(func(ctx context.Context, args []string) error {
 			return a.logs(ctx, args[0], args[1:], o)
 		}),
-		ValidArgsFunction: a.completeLogs,
+		ValidArgsFunction: a.completer.Workloads,
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.follow, "follow", "f", false, "go on showing what is written")
@@ -58,7 +50,7 @@ func (a *app) newLogs() *cobra.Command {
 	flags.BoolVar(&o.Timestamps, "timestamps", false, "show when each line was written")
 	flags.BoolVar(&o.Prefix, "prefix", true, "show which pod and container wrote each line")
 	flags.IntVar(&o.limit, "max-log-requests", 50, "how many logs are read at once")
-	a.completeContainers(cmd)
+	a.completer.Containers(cmd, "container")
 	return cmd
 }
 
@@ -91,19 +83,19 @@ func (a *app) logs(ctx context.Context, name string, only []string, o logOptions
 	if err != nil {
 		return err
 	}
-	workloads, err := workloadsOf(ctx, c, target, only)
+	workloads, err := logs.Workloads(ctx, c, target, only)
 	if err != nil {
 		return err
 	}
 	o.Palette = a.palette()
-	pods := &podLogs{cluster: c, selector: selector, belongings: belongs.New(c, workloads), options: o}
+	pods := logs.NewPods(c, workloads, selector)
 	if o.follow {
 		following, stop := context.WithCancel(ctx)
 		defer stop()
-		a.written.whenFull(stop)
-		return newFollowing(pods, namespacesOf(workloads), a.warn).follow(following, logs.NewFollower(c, o.Options, o.limit, a.Out, a.warn))
+		a.stdout.OnFail(stop)
+		return pods.Follow(following, o.Options, o.limit, a.Out, a.warn)
 	}
-	sources, err := pods.sources(ctx, namespacesOf(workloads))
+	sources, err := pods.Sources(ctx, o.Options, o.limit)
 	if err != nil {
 		return err
 	}
@@ -114,77 +106,10 @@ func (a *app) logs(ctx context.Context, name string, only []string, o logOptions
 	return logs.Print(ctx, c, sources, o.Options, a.Out, a.warn)
 }
 
-// wanted says what has the logs.
+// wanted describes the objects whose logs are shown.
 func (o logOptions) wanted() string {
 	if o.Previous {
 		return "containers that were restarted"
 	}
-	return "pods that have begun"
-}
-
-// podLogs finds the pods of workloads.
-type podLogs struct {
-	cluster    *cluster.Cluster
-	selector   labels.Selector
-	belongings *belongs.Belongings
-	options    logOptions
-}
-
-func (p *podLogs) selection(namespace string) cluster.Selection {
-	return cluster.Selection{Namespace: namespace, Options: []client.ListOption{client.MatchingLabelsSelector{Selector: p.selector}}}
-}
-
-// sources returns the containers that have logs now.
-func (p *podLogs) sources(ctx context.Context, namespaces []string) ([]logs.Source, error) {
-	var found []logs.Source
-	named := map[string]bool{}
-	err := p.each(ctx, namespaces, func(pod *corev1.Pod) {
-		found = append(found, logs.Sources(pod, p.options.Options)...)
-		for _, name := range logs.Containers(pod) {
-			named[name] = true
-		}
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(found) > p.options.limit:
-		return nil, exit.Refuse("%d logs are more than --max-log-requests %d; name a dependent, or raise it", len(found), p.options.limit)
-	}
-	return found, p.options.missed(named)
-}
-
-// missed says that the container that is wanted is none of those that pods have.
-func (o logOptions) missed(named map[string]bool) error {
-	if o.Container == "" || len(named) == 0 || named[o.Container] {
-		return nil
-	}
-	return exit.Refuse("no pod has a container %q; they have %s", o.Container, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
-}
-
-// each calls visit for each pod that is one of ours.
-func (p *podLogs) each(ctx context.Context, namespaces []string, visit func(*corev1.Pod)) error {
-	for _, namespace := range namespaces {
-		var list corev1.PodList
-		err := p.cluster.Pages(ctx, &list, p.selection(namespace), func() error {
-			for i := range list.Items {
-				ours, err := p.ours(ctx, &list.Items[i])
-				if err != nil {
-					return err
-				}
-				if ours {
-					visit(&list.Items[i])
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *podLogs) ours(ctx context.Context, pod *corev1.Pod) (bool, error) {
-	_, ours, err := p.belongings.DependentOf(ctx, manifests.Key{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}, pod)
-	return ours, err
+	return "pods that have started"
 }

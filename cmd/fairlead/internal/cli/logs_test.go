@@ -127,7 +127,7 @@ var _ = Describe("logs", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(ContainSubstring("has no dependent deployment/db with pods; it has deployment/web"))
 		Expect(fairlead(ctx, namespace, "logs", "shop", "web").Code).To(Equal(2))
-		Expect(fairlead(ctx, namespace, "logs", "shop")).To(Equal(result{Err: "component.fairlead.io/shop has no pods that have begun.\n"}))
+		Expect(fairlead(ctx, namespace, "logs", "shop")).To(Equal(result{Err: "component.fairlead.io/shop has no pods that have started.\n"}))
 	})
 
 	It("refuses to read more logs at once than it may", func(ctx SpecContext) {

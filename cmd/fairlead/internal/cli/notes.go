@@ -25,7 +25,7 @@ func (a *app) newNotes() *cobra.Command {
 		Long:              notesHelp,
 		Args:              takes(0, theComponent),
 		RunE:              work(func(ctx context.Context, args []string) error { return a.notes(ctx, args[0]) }),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 }
 

@@ -2,13 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
@@ -41,7 +43,7 @@ func (o *planOptions) addTo(cmd *cobra.Command) {
 	o.addSpecFlags(&added)
 	added.VisitAll(func(f *pflag.Flag) { o.ofSpec = append(o.ofSpec, f.Name) })
 	cmd.Flags().AddFlagSet(&added)
-	complete(cmd, "generator", generators...)
+	completion.Values(cmd, "generator", generators...)
 }
 
 func (a *app) newPlan() *cobra.Command {
@@ -59,7 +61,7 @@ func (a *app) newPlan() *cobra.Command {
 			}
 			return a.plan(ctx, args, *o, out)
 		}),
-		ValidArgsFunction: a.completeApply,
+		ValidArgsFunction: a.completer.ComponentAndFolder,
 	}
 	o.addTo(cmd)
 	cmd.Flags().BoolVar(&o.deletion, "delete", false, "show what a deletion of the component would do")
@@ -68,14 +70,14 @@ func (a *app) newPlan() *cobra.Command {
 }
 
 func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.Output) error {
-	p, err := a.foresee(ctx, args, o)
+	p, err := a.preview(ctx, args, o)
 	if err != nil {
 		return err
 	}
-	if err := show.NewPlan(p.component, p.forecast, p.deletion).Print(out); err != nil {
+	if err := show.NewPlan(p.Component, p.Forecast, p.Deletion).Print(out); err != nil {
 		return err
 	}
-	return p.unread()
+	return p.Unreadable()
 }
 
 // check finds contradictions in the command line.
@@ -89,5 +91,31 @@ func (o planOptions) check(args []string) error {
 	return nil
 }
 
-var errNoPreview = errors.New("its operator renders it, and only that knows how, so that nobody else can tell what it would do; " +
-	"fairlead tree shows its dependents as they are, and fairlead plan --delete what its deletion would do")
+// preview returns what the operator would do. The arguments are a component and, if a folder is to be applied first, that folder.
+func (a *app) preview(ctx context.Context, args []string, o planOptions) (preview.Result, error) {
+	if err := o.check(args); err != nil {
+		return preview.Result{}, err
+	}
+	c, target, err := a.connect(args[0])
+	if err != nil {
+		return preview.Result{}, err
+	}
+	if len(args) == 1 {
+		return preview.Component(ctx, c, target, o.deletion)
+	}
+	if err := preview.CheckReadyMade(target); err != nil {
+		return preview.Result{}, err
+	}
+	fields, err := o.spec(o.changed)
+	if err != nil {
+		return preview.Result{}, err
+	}
+	archive, err := publish.Pack(args[1])
+	if err != nil {
+		return preview.Result{}, err
+	}
+	if err := checkApplicable(target); err != nil {
+		return preview.Result{}, err
+	}
+	return preview.Applied(ctx, c, target, preview.Change{Archive: archive, Fields: fields, Warn: a.warn})
+}

@@ -108,7 +108,7 @@ var _ = Describe("plan", onCluster(func() {
 		r = fairlead(ctx, namespace, "plan", "gadget/g", "--delete")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Out).To(And(MatchRegexp(`1 +0 +delete +ConfigMap +%s/ours`, namespace), HaveSuffix("1 to delete.\n")))
-		Expect(fairlead(ctx, namespace, "plan", "gadget/g").Err).To(ContainSubstring("only that knows how"))
+		Expect(fairlead(ctx, namespace, "plan", "gadget/g").Err).To(ContainSubstring("only its own operator can render it"))
 	})
 
 	DescribeTable("refuses", func(ctx SpecContext, args func(dir string) []string, code int, want string) {

@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rbac"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
@@ -59,13 +59,13 @@ func (a *app) newRBAC() *cobra.Command {
 			}
 			return a.rbac(ctx, args[0], o)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
 	flags.StringVar(&o.account, "service-account", "", "service account that the component acts as; by default the one that it names, or else "+defaultAccount)
 	flags.StringVar(&o.observe, "observe", string(component.ReachCluster), "how far the operator watches: "+strings.Join(reaches, ", "))
-	complete(cmd, "observe", reaches...)
+	completion.Values(cmd, "observe", reaches...)
 	flags.BoolVar(&o.bind, "bind", false, "print the bindings to the service account, too")
 	o.addRenderFlags(cmd)
 	changed = func() bool {
@@ -81,20 +81,20 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	if err := o.check(name); err != nil {
 		return err
 	}
-	needs, roles, err := a.needsOf(ctx, name, o)
+	r, roles, err := a.requirements(ctx, name, o)
 	if err != nil {
 		return err
 	}
-	needs.AccountWatches = o.observe == string(component.ReachIdentity)
-	operator, err := needs.OfOperator()
+	r.AccountWatches = o.observe == string(component.ReachIdentity)
+	operator, err := r.OfOperator()
 	if err != nil {
 		return err
 	}
-	grants := needs.OfAccount()
-	if rights.HandsOut(grants) {
+	grants := r.OfAccount()
+	if rbac.Escalates(grants) {
 		a.warn(errors.New("there are roles among the dependents: with bind and escalate on them the account can reach what these may grant"))
 	}
-	if rights.HandsOutAnything(grants) {
+	if rbac.EscalatesAnyRole(grants) {
 		a.warn(errors.New("roles with the update policy replace are created by POST, for which escalate cannot be granted by name: " +
 			"it is granted on all roles; another update policy for these needs it on them alone"))
 	}
@@ -102,7 +102,7 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	if err != nil {
 		return err
 	}
-	return unwritten(render.WriteRaw(a.Out, objects))
+	return errNotWritten(render.WriteRaw(a.Out, objects))
 }
 
 // check finds what is wrong with the command line before anything is read.
@@ -119,12 +119,69 @@ func (o rbacOptions) check(name string) error {
 	return nil
 }
 
-func (o rbacOptions) roles(component client.ObjectKey, named string) rights.Roles {
-	return rights.Roles{Component: component, Account: cmp.Or(o.account, named, defaultAccount), Bind: o.bind}
+func (o rbacOptions) roles(component client.ObjectKey, named string) rbac.Roles {
+	return rbac.Roles{Component: component, Account: cmp.Or(o.account, named, defaultAccount), Bind: o.bind}
 }
 
-// warnOfGuess tells of a type whose resource is not known.
-func (a *app) warnOfGuess(gvk schema.GroupVersionKind) {
-	plural, _ := meta.UnsafeGuessKindToResource(gvk)
-	a.warn(fmt.Errorf("%s is none of Kubernetes, and not defined here: its resource is taken for %q; correct that where it has another name", gvk.GroupKind(), plural.Resource))
+// requirements renders the component from a folder, or as it is in the cluster.
+func (a *app) requirements(ctx context.Context, name string, o rbacOptions) (rbac.Requirements, rbac.Roles, error) {
+	if o.folder != "" {
+		return a.requirementsOfFolder(ctx, name, o)
+	}
+	return a.requirementsOfComponent(ctx, name, o)
+}
+
+func (a *app) requirementsOfFolder(ctx context.Context, name string, o rbacOptions) (rbac.Requirements, rbac.Roles, error) {
+	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
+	o.name = name
+	// The roles are for the cluster of the kubeconfig, so the namespace is that in which apply would create the component.
+	namespace, _, err := a.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return fail(exit.Unasked("kubeconfig: %w", err))
+	}
+	req, err := o.request(namespace)
+	if err != nil {
+		return fail(err)
+	}
+	if req.Source, err = openSource(o.folder, o.path); err != nil {
+		return fail(err)
+	}
+	if req.Values, err = o.values.Load(); err != nil {
+		return fail(exit.BadInput("%w", err))
+	}
+	r, err := rbac.OfFolder(ctx, req, a.warn)
+	if err != nil {
+		return fail(errNotRendered(ctx, o.folder, err))
+	}
+	a.warnOfNothing(o.folder, len(r.Objects))
+	return r, o.roles(client.ObjectKey{Namespace: req.Namespace, Name: name}, ""), nil
+}
+
+func (a *app) requirementsOfComponent(ctx context.Context, name string, o rbacOptions) (rbac.Requirements, rbac.Roles, error) {
+	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
+	c, target, err := a.connect(name)
+	if err != nil {
+		return fail(err)
+	}
+	if !target.IsReadyMade() {
+		return fail(exit.BadUsage("%s: only components.%s can be rendered here; name a folder with --dir",
+			target, v1alpha1.GroupVersion.Group))
+	}
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return fail(err)
+	}
+	component := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
+		return fail(err)
+	}
+	about, err := a.flags.ToDiscoveryClient()
+	if err != nil {
+		return fail(exit.Unasked("kubeconfig: %w", err))
+	}
+	r, err := rbac.OfComponent(ctx, c, about, component, a.warn)
+	if err != nil {
+		return fail(exit.Refuse("%s: it cannot be rendered: %w", target, err))
+	}
+	return r, o.roles(client.ObjectKeyFromObject(component), component.ServiceAccountName()), nil
 }

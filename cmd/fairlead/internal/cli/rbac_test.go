@@ -51,7 +51,7 @@ var _ = Describe("rbac", func() {
 			"shop/component-web configmaps: get,create,patch,delete",
 			"/component:shop:web:watch widgets: get,list,watch",
 		))
-		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring(`its resource is taken for "widgets"`)))
+		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring(`is guessed as "widgets"`)))
 	})
 
 	It("is for the namespace that the kubeconfig names, as apply is", func(ctx SpecContext) {

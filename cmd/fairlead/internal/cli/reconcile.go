@@ -24,31 +24,31 @@ func (a *app) newReconcile() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
-				return negativeTimeout(timeout)
+				return errNegativeTimeout(timeout)
 			}
 			return a.reconcile(ctx, args[0], wait, timeout)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has answered and the component is ready, and show the progress")
 	return cmd
 }
 
 func (a *app) reconcile(ctx context.Context, name string, wait bool, timeout time.Duration) error {
-	found, err := a.findMaintained(ctx, name)
+	found, err := a.findManaged(ctx, name)
 	if err != nil {
 		return err
 	}
-	if found.suspended() {
-		return exit.Refuse("%s is suspended; resume it first", found.target)
+	if found.IsSuspended() {
+		return exit.Refuse("%s is suspended; resume it first", found.Target)
 	}
-	after, request, err := found.request(ctx, wait)
+	after, request, err := found.RequestReconcile(ctx, wait)
 	if err != nil {
 		return err
 	}
-	a.println(found.target.String() + " reconcile requested")
+	a.println(found.Target.String() + " reconcile requested")
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(found.cluster, found.target, timeout).answered(ctx, after, request)
+	return a.newWaiter(found.Cluster, found.Target, timeout).Answered(ctx, after, request)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
@@ -56,7 +57,7 @@ func (a *app) newRender() *cobra.Command {
 			}
 			return a.render(ctx, args[0], o)
 		}),
-		ValidArgsFunction: completeSource,
+		ValidArgsFunction: completion.FolderOrArchive,
 	}
 	flags := cmd.Flags()
 	changed = flags.Changed
@@ -77,15 +78,7 @@ func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.generator, "generator", "", "what renders the source: "+strings.Join(generators, ", ")+"; detected by default")
 	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "APIs that are served besides those of Kubernetes itself, such as monitoring.coreos.com/v1")
-	complete(cmd, "generator", generators...)
-}
-
-// completeSource completes a folder or an archive.
-func completeSource(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveDefault
+	completion.Values(cmd, "generator", generators...)
 }
 
 func (a *app) render(ctx context.Context, place string, o renderOptions) error {
@@ -102,20 +95,20 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	if o.raw {
 		objects, err := render.Raw(ctx, req)
 		if err != nil {
-			return unrendered(ctx, place, err)
+			return errNotRendered(ctx, place, err)
 		}
 		a.warnOfNothing(place, len(objects))
-		return unwritten(render.WriteRaw(a.Out, objects))
+		return errNotWritten(render.WriteRaw(a.Out, objects))
 	}
 	objects, err := render.Dependents(ctx, req)
 	if err != nil {
-		return unrendered(ctx, place, err)
+		return errNotRendered(ctx, place, err)
 	}
 	a.warnOfNothing(place, len(objects))
 	for _, gk := range render.Misspelt(objects) {
 		a.warn(fmt.Errorf("%s: Kubernetes has no such type; is it misspelt?", gk))
 	}
-	return unwritten(render.WriteDependents(a.Out, objects))
+	return errNotWritten(render.WriteDependents(a.Out, objects))
 }
 
 // warnOfNothing tells that a source renders to no objects, which is seldom what was meant.
@@ -125,7 +118,7 @@ func (a *app) warnOfNothing(place string, objects int) {
 	}
 }
 
-func unwritten(err error) error {
+func errNotWritten(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -175,8 +168,8 @@ func openSource(place, path string) (fs.FS, error) {
 	return tree, nil
 }
 
-// unrendered is what a person has to mend in the source or the values, unless they interrupted the rendering.
-func unrendered(ctx context.Context, place string, err error) error {
+// errNotRendered is what a person has to mend in the source or the values, unless they interrupted the rendering.
+func errNotRendered(ctx context.Context, place string, err error) error {
 	if ctx.Err() != nil {
 		return exit.Refuse("interrupted")
 	}

@@ -1,4 +1,3 @@
-// Package cli is the command line: commands, flags, and what becomes of errors.
 package cli
 
 import (
@@ -7,14 +6,18 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/wait"
 )
 
 // pluginName is the file name under which kubectl finds the program, as "kubectl fairlead".
@@ -27,11 +30,13 @@ const completionName = "kubectl_complete-fairlead"
 type app struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
-	// written is what Out writes to.
-	written *written
-	// busy tells what a command is at that has said nothing for a while.
-	busy *progress.Busy
-	// noColor says that a person wants no colours even on a terminal.
+	// stdout is the writer behind Out.
+	stdout *terminal.Writer
+	// activity shows that a command is still at work while it has printed nothing.
+	activity *progress.Activity
+	// completer completes arguments in a shell.
+	completer completion.Completer
+	// noColor turns colours off on a terminal too.
 	noColor bool
 }
 
@@ -45,8 +50,8 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 		root.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
 	}
 	command, err := root.ExecuteContextC(ctx)
-	a.busy.End()
-	if full := a.written.failure(); full != nil && (err == nil || exit.IsShown(err) || errors.Is(err, full)) {
+	a.activity.End()
+	if full := a.stdout.Err(); full != nil && (err == nil || exit.IsShown(err) || errors.Is(err, full)) {
 		err = &exit.Error{Code: exit.No, Err: full}
 	}
 	if err == nil {
@@ -104,10 +109,11 @@ func work(do func(ctx context.Context, args []string) error) func(*cobra.Command
 }
 
 func newApp(streams genericiooptions.IOStreams) *app {
-	busy := progress.NewBusy(streams.ErrOut)
-	a := &app{IOStreams: streams, busy: busy, written: &written{out: streams.Out}}
-	a.Out, a.ErrOut = busy.Before(a.written), busy.Before(streams.ErrOut)
+	activity := progress.NewActivity(streams.ErrOut)
+	a := &app{IOStreams: streams, activity: activity, stdout: terminal.NewWriter(streams.Out)}
+	a.Out, a.ErrOut = activity.Before(a.stdout), activity.Before(streams.ErrOut)
 	a.flags = cluster.Configure(genericclioptions.NewConfigFlags(true))
+	a.completer = completion.New(a.flags)
 	return a
 }
 
@@ -133,11 +139,11 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; there are none anyway where stdout is no terminal, or NO_COLOR is set")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Name() != cobra.ShellCompRequestCmd && cmd.Name() != cobra.ShellCompNoDescRequestCmd {
-			a.busy.Begin(cmd.CommandPath() + " is at it")
+			a.activity.Begin(cmd.CommandPath() + " is at it")
 		}
 	}
 	root.AddCommand(a.commands()...)
-	a.completeConnection(root)
+	a.completer.Connection(root)
 	explainItself(root)
 	return root
 }
@@ -152,18 +158,32 @@ func (a *app) commands() []*cobra.Command {
 	}
 }
 
-// connect connects as the flags say, and finds the component that a person named.
+// connect connects as the flags say, and resolves the type of the component that a person named.
 func (a *app) connect(reference string) (*cluster.Cluster, cluster.Target, error) {
-	ref, err := cluster.ParseReference(reference)
+	return cluster.ConnectTo(a.flags, reference)
+}
+
+// find returns the object that a person named. It is an error if it does not exist.
+func (a *app) find(ctx context.Context, reference string) (cluster.Object, error) {
+	c, target, err := a.connect(reference)
 	if err != nil {
-		return nil, cluster.Target{}, err
+		return cluster.Object{}, err
 	}
-	c, err := cluster.Connect(a.flags)
+	obj, err := c.Find(ctx, target)
+	return cluster.Object{Cluster: c, Target: target, Live: obj}, err
+}
+
+// findManaged returns the component that a person named, and the name of its reconciler.
+func (a *app) findManaged(ctx context.Context, reference string) (cluster.Managed, error) {
+	o, err := a.find(ctx, reference)
 	if err != nil {
-		return nil, cluster.Target{}, err
+		return cluster.Managed{}, err
 	}
-	target, err := c.Resolve(ref)
-	return c, target, err
+	return o.Managed()
+}
+
+func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.Duration) *wait.Waiter {
+	return wait.New(c, target, timeout, a.Out)
 }
 
 func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, line) }

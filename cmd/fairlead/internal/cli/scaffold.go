@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
@@ -51,7 +52,7 @@ func (a *app) newScaffold() *cobra.Command {
     --operator-name shop-operator.example.com --module example.com/shop-operator`,
 		Args:              takes(0, theFolder),
 		RunE:              work(func(ctx context.Context, args []string) error { return a.scaffold(ctx, args[0], o) }),
-		ValidArgsFunction: completeFolder,
+		ValidArgsFunction: completion.Folder,
 	}
 	cmd.AddCommand(a.newScaffoldUpdate())
 	flags := cmd.Flags()
@@ -69,17 +70,9 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project uses instead of a release")
 	flags.BoolVar(&o.force, "force", false, "overwrite files")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write none")
-	complete(cmd, "generator", scaffold.GeneratorNames...)
-	complete(cmd, "interfaces", strings.Split(texts(scaffold.Interfaces), ", ")...)
+	completion.Values(cmd, "generator", scaffold.GeneratorNames...)
+	completion.Values(cmd, "interfaces", strings.Split(texts(scaffold.Interfaces), ", ")...)
 	return cmd
-}
-
-// completeFolder completes a folder.
-func completeFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 func texts[T ~string](values []T) string {

@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 const statusHelp = `Show what there is to know of the component NAME: its state and since when, who is waited for and why, what blocks its
@@ -40,7 +40,7 @@ func (a *app) newStatus() *cobra.Command {
 			}
 			return a.status(ctx, args[0], watch, out)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing what changes")
 	addOutputFlag(cmd, &output, show.Formats)
@@ -52,20 +52,20 @@ func (a *app) status(ctx context.Context, name string, watch bool, out show.Outp
 	if err != nil {
 		return err
 	}
-	s, err := statusOf(f.target, f.obj)
+	s, err := statusOf(f.Target, f.Live)
 	if err != nil {
 		return err
 	}
 	if watch {
-		w := &statusWatch{target: f.target, out: out, printed: show.Status{}}
-		if s, err = w.follow(ctx, f.cluster, f.obj); err != nil {
+		w := &statusWatch{target: f.Target, out: out, printed: show.Status{}}
+		if s, err = w.follow(ctx, f.Cluster, f.Live); err != nil {
 			return err
 		}
 	} else if err := s.Print(out, time.Now()); err != nil {
 		return err
 	}
 	if !s.IsReady() {
-		return exit.RefuseShown("%s is not ready", f.target)
+		return exit.RefuseShown("%s is not ready", f.Target)
 	}
 	return nil
 }
@@ -107,8 +107,8 @@ type statusWatch struct {
 
 // follow shows states until the context ends, and returns the last one.
 func (w *statusWatch) follow(ctx context.Context, c *cluster.Cluster, from *unstructured.Unstructured) (show.Status, error) {
-	if fd, ok := screen.Terminal(w.out.Writer); ok && !w.out.Structured() && w.out.Format != show.FormatName {
-		w.block = progress.NewBlock(w.out, func() (int, int) { return screen.Size(fd) })
+	if fd, ok := terminal.Descriptor(w.out.Writer); ok && !w.out.Structured() && w.out.Format != show.FormatName {
+		w.block = progress.NewBlock(w.out, func() (int, int) { return terminal.Size(fd) })
 		ticking, stop := context.WithCancel(ctx)
 		defer stop()
 		go w.tick(ticking)

@@ -26,11 +26,11 @@ func (a *app) newSuspend() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
-				return negativeTimeout(timeout)
+				return errNegativeTimeout(timeout)
 			}
 			return a.suspend(ctx, args[0], reason, wait, timeout)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for other people")
 	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has taken note, so that it does nothing any more")
@@ -38,27 +38,27 @@ func (a *app) newSuspend() *cobra.Command {
 }
 
 func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeout time.Duration) error {
-	f, err := a.findMaintained(ctx, name)
+	f, err := a.findManaged(ctx, name)
 	if err != nil {
 		return err
 	}
-	noted := f.obj.GetAnnotations()[f.annotation(component.AnnotationSuspendReason)]
-	after, word := f.obj, "is suspended already"
-	if !f.suspended() || noted != reason && reason != "" {
-		annotations := map[string]string{f.annotation(component.AnnotationSuspendReason): reason}
-		if word = "suspended"; f.suspended() {
+	noted := f.Live.GetAnnotations()[f.Annotation(component.AnnotationSuspendReason)]
+	after, word := f.Live, "is suspended already"
+	if !f.IsSuspended() || noted != reason && reason != "" {
+		annotations := map[string]string{f.Annotation(component.AnnotationSuspendReason): reason}
+		if word = "suspended"; f.IsSuspended() {
 			// Annotations alone start no pass.
-			annotations[f.annotation(component.AnnotationReconcileRequested)] = time.Now().UTC().Format(time.RFC3339Nano)
+			annotations[f.Annotation(component.AnnotationReconcileRequested)] = time.Now().UTC().Format(time.RFC3339Nano)
 		}
-		if after, err = f.cluster.Suspend(ctx, f.target, f.obj, true, annotations); err != nil {
+		if after, err = f.Cluster.Suspend(ctx, f.Target, f.Live, true, annotations); err != nil {
 			return err
 		}
 	}
-	a.println(f.target.String() + " " + word)
+	a.println(f.Target.String() + " " + word)
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(f.cluster, f.target, timeout).suspended(ctx, after)
+	return a.newWaiter(f.Cluster, f.Target, timeout).Suspended(ctx, after)
 }
 
 const resumeHelp = `Resume the component NAME, which was suspended: its operator applies what changed meanwhile, and repairs what drifted.
@@ -75,35 +75,35 @@ func (a *app) newResume() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if timeout < 0 {
-				return negativeTimeout(timeout)
+				return errNegativeTimeout(timeout)
 			}
 			return a.resume(ctx, args[0], wait, timeout)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component is ready, and show its progress")
 	return cmd
 }
 
 func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.Duration) error {
-	f, err := a.findMaintained(ctx, name)
+	f, err := a.findManaged(ctx, name)
 	if err != nil {
 		return err
 	}
-	after, word := f.obj, "is not suspended"
-	if f.suspended() {
+	after, word := f.Live, "is not suspended"
+	if f.IsSuspended() {
 		word = "resumed"
-		reason := map[string]string{f.annotation(component.AnnotationSuspendReason): ""}
-		if after, err = f.cluster.Suspend(ctx, f.target, f.obj, false, reason); err != nil {
+		reason := map[string]string{f.Annotation(component.AnnotationSuspendReason): ""}
+		if after, err = f.Cluster.Suspend(ctx, f.Target, f.Live, false, reason); err != nil {
 			return err
 		}
-		if after.GetGeneration() == f.obj.GetGeneration() {
-			return exit.Refuse("%s is suspended by its operator, although spec.suspend is not set; see how this type is resumed", f.target)
+		if after.GetGeneration() == f.Live.GetGeneration() {
+			return exit.Refuse("%s is suspended by its operator, although spec.suspend is not set; see how this type is resumed", f.Target)
 		}
 	}
-	a.println(f.target.String() + " " + word)
+	a.println(f.Target.String() + " " + word)
 	if !wait {
 		return nil
 	}
-	return a.newWaiter(f.cluster, f.target, timeout).ready(ctx, after)
+	return a.newWaiter(f.Cluster, f.Target, timeout).Ready(ctx, after)
 }

@@ -31,7 +31,7 @@ func (a *app) newTree() *cobra.Command {
 			}
 			return a.tree(ctx, args[0], out)
 		}),
-		ValidArgsFunction: a.completeOne,
+		ValidArgsFunction: a.completer.Component,
 	}
 	addOutputFlag(cmd, &output, show.Formats)
 	return cmd
@@ -42,22 +42,22 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	if err != nil {
 		return err
 	}
-	status, err := cluster.Status(f.target, f.obj)
+	status, err := cluster.Status(f.Target, f.Live)
 	if err != nil {
 		return err
 	}
-	inventory, unreadable := component.Inventory(ctx, f.cluster, &status)
-	a.busy.Begin(fmt.Sprintf("reading the dependents, %d", len(inventory)))
-	nodes, err := component.Tree(ctx, f.cluster, inventory)
+	inventory, unreadable := component.Inventory(ctx, f.Cluster, &status)
+	a.activity.Begin(fmt.Sprintf("reading the dependents, %d", len(inventory)))
+	nodes, err := component.Tree(ctx, f.Cluster, inventory)
 	if err != nil {
 		return err
 	}
 	nodes = component.AddUnrecorded(nodes, status.Waiting)
-	if err := show.NewTree(f.obj, status, nodes).Print(out); err != nil {
+	if err := show.NewTree(f.Live, status, nodes).Print(out); err != nil {
 		return err
 	}
 	if unreadable != nil {
-		return exit.Refuse("%s: the inventory cannot be read in full: %w", f.target, unreadable)
+		return exit.Refuse("%s: the inventory cannot be read in full: %w", f.Target, unreadable)
 	}
 	var hidden []string
 	for _, n := range nodes {
@@ -65,5 +65,5 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 			hidden = append(hidden, n.Key.String())
 		}
 	}
-	return notAllRead(f.target.String(), hidden)
+	return exit.Unreadable(f.Target.String(), hidden)
 }

@@ -147,7 +147,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Eventually(ctx, p.out).Should(gbytes.Say("waiting for Deployment"))
 		p.stop()
 		Eventually(ctx, p.code).Should(Receive(Equal(130)))
-		Expect(p.err).To(gbytes.Say("interrupted; component.fairlead.io/shop goes on without being waited for: waiting for Deployment"))
+		Expect(p.err).To(gbytes.Say("interrupted; the operator continues to work on component.fairlead.io/shop: waiting for Deployment"))
 	})
 
 	It("takes up a watch that is interrupted, and misses nothing", func(ctx SpecContext) {

@@ -75,9 +75,9 @@ var _ = Describe("why", onCluster(func() {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "own"}})).To(Succeed())
 		for want, args := range map[string][]string{
-			"is no dependent of a component": {"why", "cm/own"},
-			"does not exist":                 {"why", "cm/none"},
-			"has no field data.a":            {"why", "cm/own", "--field", "data.a"},
+			"is not a dependent of a component": {"why", "cm/own"},
+			"does not exist":                    {"why", "cm/none"},
+			"has no field data.a":               {"why", "cm/own", "--field", "data.a"},
 		} {
 			r := fairlead(ctx, namespace, args...)
 			Expect(r.Code).To(Equal(1))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -144,4 +145,19 @@ func Line(err error) string {
 		line.WriteString(part)
 	}
 	return line.String()
+}
+
+// maxUnreadable is the number of objects that Unreadable names.
+const maxUnreadable = 3
+
+// Unreadable returns an error that names the objects of a component that could not be read, nil if there are none. Commands return it after
+// they have shown everything else.
+func Unreadable(component string, objects []string) error {
+	switch more := len(objects) - maxUnreadable; {
+	case len(objects) == 0:
+		return nil
+	case more > 0:
+		objects = append(slices.Clone(objects[:maxUnreadable]), fmt.Sprintf("and %d more", more))
+	}
+	return Unasked("%s: not all of it can be read: %s", component, strings.Join(objects, ", "))
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 // line is a line of a log.
@@ -50,7 +50,7 @@ type printer struct {
 }
 
 // tones tell sources apart.
-var tones = []screen.Tone{"36", "32", "33", "35", "34", "96", "92", "93", "95", "94"}
+var tones = []terminal.Tone{"36", "32", "33", "35", "34", "96", "92", "93", "95", "94"}
 
 func (p *printer) print(s Source, l line) error {
 	var text strings.Builder

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 // Opener opens the log of a container, until the context ends.
@@ -33,7 +33,7 @@ type Options struct {
 	// Timestamps shows when a line was written, and Prefix by whom.
 	Timestamps, Prefix bool
 	// Palette colours prefixes, so that they can be told apart.
-	Palette screen.Palette
+	Palette terminal.Palette
 }
 
 // Source is a container that has a log.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 // Display shows a person one report after the other.
@@ -16,11 +16,11 @@ type Display interface {
 // NewDisplay returns the display that fits what is written to: on a terminal the latest report is redrawn in place, elsewhere, as in a log,
 // each line is written once.
 func NewDisplay(out io.Writer) Display {
-	terminal, ok := screen.Terminal(out)
+	fd, ok := terminal.Descriptor(out)
 	if !ok {
 		return &log{out: out, printed: Printed{}}
 	}
-	return NewBlock(out, func() (int, int) { return screen.Size(terminal) })
+	return NewBlock(out, func() (int, int) { return terminal.Size(fd) })
 }
 
 // log writes each line once.
@@ -58,7 +58,7 @@ const (
 func (b *Block) Show(report Report) {
 	lines := make([]string, 0, len(report.Lines))
 	for _, line := range report.Lines {
-		lines = append(lines, screen.Clean(line))
+		lines = append(lines, terminal.Clean(line))
 	}
 	b.Draw(lines)
 }
@@ -89,9 +89,9 @@ func fit(lines []string, width, height int) []string {
 	var fitting []string
 	for i, line := range lines {
 		if i == rows-1 && len(lines) > rows {
-			return append(fitting, screen.Cut(fmt.Sprintf("… and %d more lines", len(lines)-i), width))
+			return append(fitting, terminal.Cut(fmt.Sprintf("… and %d more lines", len(lines)-i), width))
 		}
-		fitting = append(fitting, screen.Cut(line, width))
+		fitting = append(fitting, terminal.Cut(line, width))
 	}
 	return fitting
 }

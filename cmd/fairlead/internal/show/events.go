@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 // Events are what was told of a component.
@@ -117,7 +117,7 @@ func (e Event) Print(o Output, now time.Time) error {
 	for i, c := range cells {
 		line.WriteString(o.Palette.In(c.tone, c.text))
 		if i < len(usual) {
-			line.WriteString(strings.Repeat(" ", max(usual[i]-screen.Width(c.text), 0)))
+			line.WriteString(strings.Repeat(" ", max(usual[i]-terminal.Width(c.text), 0)))
 		}
 		line.WriteString("  ")
 	}
@@ -136,7 +136,7 @@ func eventTitles(format Format) []string {
 func (e Event) cells(format Format, now time.Time) []cell {
 	kind := cell{text: oneLine(e.Type)}
 	if e.Type == corev1.EventTypeWarning {
-		kind.tone = screen.Bad
+		kind.tone = terminal.Bad
 	}
 	object := withGroup(e.Object.Kind, e.Object.Group) + " " + withNamespace(e.Object.Namespace, e.Object.Name)
 	cells := append([]cell{{text: duration.HumanDuration(now.Sub(e.Time.Time))}, kind}, row(e.Reason, object)...)

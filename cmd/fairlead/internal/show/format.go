@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 // Format is a form of output.
@@ -58,7 +58,7 @@ func Names(formats []Format) string {
 type Output struct {
 	io.Writer
 	Format  Format
-	Palette screen.Palette
+	Palette terminal.Palette
 }
 
 // write writes a value for programs.
@@ -119,7 +119,7 @@ func withNamespace(namespace, name string) string {
 }
 
 // oneLine makes a message fit into a row: without line breaks, and without what controls a terminal.
-func oneLine(text string) string { return screen.Clean(strings.Join(strings.Fields(text), " ")) }
+func oneLine(text string) string { return terminal.Clean(strings.Join(strings.Fields(text), " ")) }
 
 func orDash(text string) string {
 	if text == "" {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 // History is what became of the last revisions of a component.
@@ -90,12 +90,12 @@ func (r Revision) took() string {
 }
 
 func (r Revision) outcome() cell {
-	c := cell{text: oneLine(r.Outcome), tone: screen.Busy}
+	c := cell{text: oneLine(r.Outcome), tone: terminal.Busy}
 	switch metav1alpha1.RevisionOutcome(r.Outcome) {
 	case metav1alpha1.RevisionReady:
-		c.tone = screen.Good
+		c.tone = terminal.Good
 	case metav1alpha1.RevisionFailed:
-		c.tone = screen.Bad
+		c.tone = terminal.Bad
 	case metav1alpha1.RevisionProgressing, metav1alpha1.RevisionSuperseded:
 	}
 	if r.Reason != "" {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -182,10 +182,10 @@ func (p Plan) rows() [][]cell {
 }
 
 // toneOfAction are the colours of actions that people look for.
-var toneOfAction = map[string]screen.Tone{
-	actionOf(component.EffectCreate): screen.Good, actionOf(component.EffectUpdate): screen.Busy, actionOf(component.EffectAdopt): screen.Busy,
-	actionOf(component.EffectRecreate): screen.Bad, actionOf(component.EffectPrune): screen.Bad, actionOf(component.EffectPurge): screen.Bad,
-	actionOf(component.EffectDelete): screen.Bad, actionOf(component.EffectRelease): screen.Busy,
+var toneOfAction = map[string]terminal.Tone{
+	actionOf(component.EffectCreate): terminal.Good, actionOf(component.EffectUpdate): terminal.Busy, actionOf(component.EffectAdopt): terminal.Busy,
+	actionOf(component.EffectRecreate): terminal.Bad, actionOf(component.EffectPrune): terminal.Bad, actionOf(component.EffectPurge): terminal.Bad,
+	actionOf(component.EffectDelete): terminal.Bad, actionOf(component.EffectRelease): terminal.Busy,
 }
 
 // maxFields is how many fields of an update are named in a table.
@@ -212,20 +212,20 @@ func (s PlanStep) explanation() string {
 }
 
 // writeObstacles writes what stands in the way.
-func (p Plan) writeObstacles(text *strings.Builder, colours screen.Palette) {
+func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 	for _, b := range p.Blocked {
 		reason := fmt.Sprintf("there are foreign instances (%d): %s", b.Count, strings.Join(b.Names, ", "))
 		if b.Error != "" {
 			reason = b.Error
 		}
-		fmt.Fprintf(text, "\n%s %s\n", colours.In(screen.Bad, "Blocked by "+b.Type+":"), oneLine(reason))
+		fmt.Fprintf(text, "\n%s %s\n", colours.In(terminal.Bad, "Blocked by "+b.Type+":"), oneLine(reason))
 	}
 	if len(p.Finalizers) > 0 {
-		title := colours.In(screen.Bad, "Nothing is touched before the finalizers of others are gone:")
+		title := colours.In(terminal.Bad, "Nothing is touched before the finalizers of others are gone:")
 		fmt.Fprintf(text, "\n%s %s\n", title, oneLine(strings.Join(p.Finalizers, ", ")))
 	}
-	p.writeWaiting(text, true, colours.In(screen.Bad, "Somebody has to put this right; what follows it is held up:"))
-	p.writeWaiting(text, false, colours.In(screen.Busy, "It waits for:"))
+	p.writeWaiting(text, true, colours.In(terminal.Bad, "Somebody has to put this right; what follows it is held up:"))
+	p.writeWaiting(text, false, colours.In(terminal.Busy, "It waits for:"))
 }
 
 func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
@@ -237,7 +237,7 @@ func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
 			fmt.Fprintf(text, "\n%s\n", title)
 			title = ""
 		}
-		fmt.Fprintf(text, "  %s (wave %d): %s\n", screen.Clean(w.Dependent), w.Wave, strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
+		fmt.Fprintf(text, "  %s (wave %d): %s\n", terminal.Clean(w.Dependent), w.Wave, strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -182,7 +182,7 @@ var _ = Describe("Output", func() {
 		hostile := status(metav1alpha1.StateStalled, metav1.ConditionFalse, "GenerateFailed", "\x1b[2Jgone")
 		var out bytes.Buffer
 		list := show.NewList([]show.Component{show.NewComponent(shop("shop", time.Hour), hostile)})
-		Expect(list.Print(show.Output{Writer: &out, Palette: screen.Coloured()}, now)).To(Succeed())
+		Expect(list.Print(show.Output{Writer: &out, Palette: terminal.Coloured()}, now)).To(Succeed())
 		Expect(out.String()).To(And(ContainSubstring("\x1b[31mStalled\x1b[0m"), ContainSubstring("�[2Jgone"), Not(ContainSubstring("\x1b[2J"))))
 	})
 
@@ -192,7 +192,7 @@ var _ = Describe("Output", func() {
 			show.NewComponent(shop("shop", time.Hour), status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "")),
 			show.NewComponent(shop("größer", time.Hour), metav1alpha1.Status{}),
 		})
-		Expect(list.Print(show.Output{Writer: &coloured, Palette: screen.Coloured()}, now)).To(Succeed())
+		Expect(list.Print(show.Output{Writer: &coloured, Palette: terminal.Coloured()}, now)).To(Succeed())
 		Expect(list.Print(show.Output{Writer: &plain}, now)).To(Succeed())
 		Expect(regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(coloured.String(), "")).To(Equal(plain.String()))
 	})

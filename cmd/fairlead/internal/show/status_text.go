@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
 // Lines returns the status for people. They are clean but for colours.
 func (s Status) Lines(o Output, now time.Time) []string {
-	text := []string{o.Palette.In(screen.Strong, oneLine(s.Component.kind()+" "+withNamespace(s.Component.Namespace, s.Component.Name)))}
+	text := []string{o.Palette.In(terminal.Strong, oneLine(s.Component.kind()+" "+withNamespace(s.Component.Namespace, s.Component.Name)))}
 	text = append(text, columns(o.Palette, s.facts(o.Format == FormatWide, now))...)
 	if len(s.Conditions) > 0 {
 		rows := [][]cell{titled("CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE")}
@@ -30,7 +30,7 @@ func (s Status) Lines(o Output, now time.Time) []string {
 		text = append(append(text, ""), columns(o.Palette, rows)...)
 	}
 	for _, b := range s.Blockers {
-		text = append(text, "", o.Palette.In(screen.Bad, "The deletion is blocked: ")+oneLine(b))
+		text = append(text, "", o.Palette.In(terminal.Bad, "The deletion is blocked: ")+oneLine(b))
 	}
 	return text
 }
@@ -164,7 +164,7 @@ func ago(t *metav1.Time, now time.Time) string {
 func titled(titles ...string) []cell {
 	cells := row(titles...)
 	for i := range cells {
-		cells[i].tone = screen.Strong
+		cells[i].tone = terminal.Strong
 	}
 	return cells
 }

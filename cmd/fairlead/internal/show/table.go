@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 // cell is a text in a table.
 type cell struct {
 	text string
-	tone screen.Tone
+	tone terminal.Tone
 }
 
 // row makes cells of texts.
@@ -34,14 +34,14 @@ func table(o Output, titles []string, rows [][]cell) error {
 }
 
 // columns returns rows as lines whose cells stand below each other.
-func columns(p screen.Palette, rows [][]cell) []string {
+func columns(p terminal.Palette, rows [][]cell) []string {
 	var widths []int
 	for _, cells := range rows {
 		for i, c := range cells {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], screen.Width(c.text))
+			widths[i] = max(widths[i], terminal.Width(c.text))
 		}
 	}
 	aligned := make([]string, 0, len(rows))
@@ -49,7 +49,7 @@ func columns(p screen.Palette, rows [][]cell) []string {
 		var line strings.Builder
 		for i, c := range cells {
 			line.WriteString(p.In(c.tone, c.text))
-			line.WriteString(strings.Repeat(" ", widths[i]-screen.Width(c.text)+2))
+			line.WriteString(strings.Repeat(" ", widths[i]-terminal.Width(c.text)+2))
 		}
 		aligned = append(aligned, strings.TrimRight(line.String(), " "))
 	}
@@ -57,14 +57,14 @@ func columns(p screen.Palette, rows [][]cell) []string {
 }
 
 // toneOf returns the colour of a state of a component, or of a dependent.
-func toneOf(state string) screen.Tone {
+func toneOf(state string) terminal.Tone {
 	switch state {
 	case string(metav1alpha1.StateReady), string(component.NodeCompleted):
-		return screen.Good
+		return terminal.Good
 	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(component.NodeFailed), string(component.NodeMissing):
-		return screen.Bad
+		return terminal.Bad
 	case "":
-		return screen.Plain
+		return terminal.Plain
 	}
-	return screen.Busy
+	return terminal.Busy
 }

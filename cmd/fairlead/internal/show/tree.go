@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -103,7 +103,7 @@ func (t Tree) Print(o Output) error {
 	return table(o, append(titles, "MESSAGE"), rows)
 }
 
-func (t Tree) headline(p screen.Palette) string {
+func (t Tree) headline(p terminal.Palette) string {
 	c := t.Component
 	line := fmt.Sprintf("%s %s: ", c.kind(), withNamespace(c.Namespace, c.Name))
 	if c.State == "" {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/screen"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
 )
 
@@ -77,7 +77,7 @@ func (w Why) Print(o Output) error {
 	var rows [][]cell
 	add := func(title, text string) {
 		if text != "" {
-			rows = append(rows, []cell{{text: title, tone: screen.Strong}, {text: oneLine(text)}})
+			rows = append(rows, []cell{{text: title, tone: terminal.Strong}, {text: oneLine(text)}})
 		}
 	}
 	add("object", w.Object.String())
@@ -96,7 +96,7 @@ func (w Why) Print(o Output) error {
 		if i == 0 {
 			title = "values"
 		}
-		rows = append(rows, []cell{{text: title, tone: screen.Strong}, {text: oneLine(v.Path + " (" + v.From + ")")}})
+		rows = append(rows, []cell{{text: title, tone: terminal.Strong}, {text: oneLine(v.Path + " (" + v.From + ")")}})
 	}
 	if w.isConstant() {
 		add("values", "none has a part in it")

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
+)
+
+const scaffoldUpdateHelp = `Bring what this program would write today into a project that it wrote before, beside what you changed since.
+
+The project keeps what was written, in .fairlead, so that your changes can be told from those of the templates: both are merged as git
+merges branches. The types of a chart's values follow the chart in the project: replace its files, and update.
+
+Where you and the templates changed the same lines, the conflicts are listed with file and line, the answer is 1, and nothing is
+written; with --keep-conflicts everything is written, with the conflicts marked in the files as git marks them. Files that you
+deleted stay deleted.`
+
+// scaffoldUpdateOptions are the flags of scaffold update.
+type scaffoldUpdateOptions struct {
+	fairleadDir   string
+	keepConflicts bool
+	dryRun        bool
+}
+
+func (a *app) newScaffoldUpdate() *cobra.Command {
+	var o scaffoldUpdateOptions
+	cmd := &cobra.Command{
+		Use:   "update [DIR]",
+		Short: "Bring a scaffolded project up to date",
+		Long:  scaffoldUpdateHelp,
+		Args:  takes(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			return a.updateProject(ctx, append(args, ".")[0], o)
+		}),
+		ValidArgsFunction: completion.Folder,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project uses instead of a release")
+	flags.BoolVar(&o.keepConflicts, "keep-conflicts", false, "write what can be merged, and mark conflicts in the files")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list what would change, and write nothing")
+	return cmd
+}
+
+func (a *app) updateProject(ctx context.Context, dir string, o scaffoldUpdateOptions) error {
+	fairlead, err := scaffold.FindFairlead(o.fairleadDir)
+	if err != nil {
+		return exit.BadUsage("%w", err)
+	}
+	update, err := scaffold.UpdateProject(ctx, scaffold.UpdateRequest{
+		Dir: dir, Fairlead: fairlead, KeepConflicts: o.keepConflicts, DryRun: o.dryRun, Report: a.println,
+	})
+	a.warnOfNotes(update.Notes)
+	unfinished, written := errors.AsType[*scaffold.UnfinishedError](err)
+	if err != nil && !written {
+		return exit.BadInput("%w", err)
+	}
+	a.listUpdate(update)
+	if written {
+		return exit.Refuse("%w", unfinished)
+	}
+	switch {
+	case len(update.Conflicts) > 0 && o.keepConflicts && !o.dryRun:
+		return exit.Refuse("conflicts that are left to you, and marked in the files: %d", len(update.Conflicts))
+	case len(update.Conflicts) > 0:
+		return exit.Refuse("nothing was written, for conflicts: %d; --keep-conflicts writes them into the files", len(update.Conflicts))
+	case len(update.Changes) == 0:
+		a.println(dir + " is up to date")
+	}
+	return nil
+}
+
+// listUpdate says what becomes of each file.
+func (a *app) listUpdate(update scaffold.Update) {
+	for _, change := range update.Changes {
+		a.println(string(change.Verb) + " " + change.File)
+	}
+	for _, conflict := range update.Conflicts {
+		a.println("conflict " + conflict.String())
+	}
+}

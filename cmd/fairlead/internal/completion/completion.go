@@ -1,0 +1,152 @@
+package completion
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
+)
+
+// timeout bounds how long a shell waits for an answer.
+const timeout = 3 * time.Second
+
+// Completer completes arguments and flags with names in a cluster.
+type Completer struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+// New returns a Completer for the cluster of the flags.
+func New(flags *genericclioptions.ConfigFlags) Completer { return Completer{flags} }
+
+// Component completes one argument, a component as NAME or TYPE/NAME.
+func (c Completer) Component(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+	defer cancel()
+	names := c.components(ctx, typed)
+	if strings.Contains(typed, "/") || typed == "" && len(names) > 0 {
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	types := c.types(ctx, typed)
+	for i := range types {
+		types[i] += "/"
+	}
+	if len(names) == 0 && len(types) > 0 {
+		return types, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	return append(names, types...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// Type completes one argument, a type of components.
+func (c Completer) Type(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c.types(cmd.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+// ComponentAndFolder completes two arguments, a component and a folder.
+func (c Completer) ComponentAndFolder(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return c.Component(cmd, args, typed)
+}
+
+// Workloads completes a component, and any number of its workloads as KIND/NAME.
+func (c Completer) Workloads(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return c.Component(cmd, args, typed)
+	}
+	return ask(cmd.Context(), typed, func(ctx context.Context) ([]string, error) {
+		connection, target, err := cluster.ConnectTo(c.flags, args[0])
+		if err != nil {
+			return nil, err
+		}
+		all, err := logs.Workloads(ctx, connection, target, nil)
+		return logs.Names(all), err
+	}), cobra.ShellCompDirectiveNoFileComp
+}
+
+// Containers completes a flag with the containers of the component and workloads in the arguments.
+func (c Completer) Containers(cmd *cobra.Command, flag string) {
+	register(cmd, flag, func(cmd *cobra.Command, args []string, typed string) []string {
+		if len(args) == 0 {
+			return nil
+		}
+		return ask(cmd.Context(), typed, func(ctx context.Context) ([]string, error) {
+			connection, target, err := cluster.ConnectTo(c.flags, args[0])
+			if err != nil {
+				return nil, err
+			}
+			workloads, err := logs.Workloads(ctx, connection, target, args[1:])
+			if err != nil {
+				return nil, err
+			}
+			return logs.NewPods(connection, workloads, labels.Everything()).Containers(ctx)
+		})
+	})
+}
+
+// components returns the components whose names begin as typed.
+func (c Completer) components(ctx context.Context, typed string) []string {
+	kind, _, isTyped := strings.Cut(typed, "/")
+	prefix := ""
+	if isTyped {
+		prefix = kind + "/"
+	} else {
+		kind = ""
+	}
+	return ask(ctx, typed, func(ctx context.Context) ([]string, error) {
+		connection, err := cluster.Connect(c.flags)
+		if err != nil {
+			return nil, err
+		}
+		names, err := connection.Names(ctx, kind)
+		for i := range names {
+			names[i] = prefix + names[i]
+		}
+		return names, err
+	})
+}
+
+// types returns the types of components that the cluster serves and that have the category fairlead.
+func (c Completer) types(ctx context.Context, typed string) []string {
+	return ask(ctx, typed, func(context.Context) ([]string, error) {
+		about, err := c.flags.ToDiscoveryClient()
+		if err != nil {
+			return nil, err
+		}
+		return cluster.Types(about)
+	})
+}
+
+// ask returns the answers that begin as typed. It returns none if the question fails or takes too long.
+func ask(ctx context.Context, typed string, question func(context.Context) ([]string, error)) []string {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer := make(chan []string, 1)
+	go func() {
+		// Discovery takes no context, so it may outlast ctx.
+		if names, err := question(ctx); err == nil {
+			answer <- names
+			return
+		}
+		answer <- nil
+	}()
+	select {
+	case <-ctx.Done():
+		return nil
+	case names := <-answer:
+		return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, typed) })
+	}
+}

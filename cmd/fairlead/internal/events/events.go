@@ -1,0 +1,167 @@
+package events
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/ownership"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Subject returns the keys of a component and, if dependents is true, of the dependents in its inventory.
+func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dependents bool) ([]manifests.Key, error) {
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	// An object of another type must have the status of a component: a person may have mistaken the type.
+	status, err := cluster.StatusIfAny(target, obj)
+	if err != nil {
+		return nil, err
+	}
+	gvk := target.Mapping.GroupVersionKind
+	keys := []manifests.Key{{Group: gvk.Group, Kind: gvk.Kind, Namespace: target.Namespace, Name: target.Name}}
+	if !dependents {
+		return keys, nil
+	}
+	if status.TargetCluster != "" {
+		return nil, exit.Refuse("%s: its dependents are in another cluster, and so are their events; leave out --dependents", target)
+	}
+	inventory, err := component.Inventory(ctx, c, &status)
+	if err != nil {
+		return nil, exit.Refuse("%s: the inventory cannot be read in full: %w", target, err)
+	}
+	return append(keys, ownership.Keys(inventory)...), nil
+}
+
+// Reader lists and follows events.
+type Reader struct {
+	cluster *cluster.Cluster
+	owners  *ownership.Resolver
+	// namespaces are those of the events of the subject.
+	namespaces []string
+	selector   client.MatchingFields
+	types      []string
+
+	mu sync.Mutex
+	// seen has the last resource version of each event that was returned.
+	seen map[types.UID]string
+}
+
+// NewReader returns a Reader of the events of a subject, which begins with the component. If it is the component alone, the API server
+// selects the events. Types limits the types of events; empty means all.
+func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string) *Reader {
+	r := &Reader{
+		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes, seen: map[types.UID]string{},
+	}
+	if len(subject) == 1 {
+		r.selector = client.MatchingFields{"involvedObject.kind": subject[0].Kind, "involvedObject.name": subject[0].Name}
+	}
+	return r
+}
+
+// Namespaces returns the namespaces of the events of objects: that of the object, or default for objects without a namespace.
+func Namespaces(keys []manifests.Key) []string {
+	var namespaces []string
+	for _, key := range keys {
+		namespace := key.Namespace
+		if namespace == "" {
+			namespace = metav1.NamespaceDefault
+		}
+		namespaces = append(namespaces, namespace)
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
+}
+
+func (r *Reader) selection(namespace string) cluster.Selection {
+	s := cluster.Selection{Namespace: namespace}
+	if r.selector != nil {
+		s.Options = append(s.Options, r.selector)
+	}
+	return s
+}
+
+// List returns the existing events.
+func (r *Reader) List(ctx context.Context) ([]show.Event, error) {
+	var found []show.Event
+	for _, namespace := range r.namespaces {
+		var list corev1.EventList
+		err := r.cluster.Pages(ctx, &list, r.selection(namespace), func() error {
+			return r.take(ctx, list.Items, func(e show.Event) error {
+				found = append(found, e)
+				return nil
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Follow prints new and changed events until the context ends, which is not an error.
+func (r *Reader) Follow(ctx context.Context, out show.Output) error {
+	printEvent := func(e show.Event) error { return e.Print(out, time.Now()) }
+	group, watching := errgroup.WithContext(ctx)
+	for _, namespace := range r.namespaces {
+		group.Go(func() error {
+			var list corev1.EventList
+			return r.cluster.Watch(watching, &list, r.selection(namespace),
+				func() error { return r.take(watching, list.Items, printEvent) },
+				func(obj client.Object) error {
+					if event, ok := obj.(*corev1.Event); ok {
+						return r.take(watching, []corev1.Event{*event}, printEvent)
+					}
+					return nil
+				})
+		})
+	}
+	if err := group.Wait(); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// take calls visit with the events that belong to the subject, have a wanted type, and were not visited in this version.
+func (r *Reader) take(ctx context.Context, items []corev1.Event, visit func(show.Event) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range items {
+		e := &items[i]
+		if r.seen[e.UID] == e.ResourceVersion || len(r.types) > 0 && !slices.Contains(r.types, e.Type) {
+			continue
+		}
+		_, belongs, err := r.owners.Dependent(ctx, involved(e))
+		if err != nil {
+			return err
+		}
+		if !belongs {
+			continue
+		}
+		r.seen[e.UID] = e.ResourceVersion
+		if err := visit(show.NewEvent(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func involved(e *corev1.Event) manifests.Key {
+	o := e.InvolvedObject
+	group := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).Group
+	return manifests.Key{Group: group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+}

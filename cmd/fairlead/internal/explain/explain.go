@@ -1,0 +1,181 @@
+package explain
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Result is an explanation, and the first error that the API server's refusal to show something left in it.
+type Result struct {
+	show.Why
+	// Unreadable is why something is unknown; nil if everything could be read.
+	Unreadable error
+}
+
+// unknown records that something could not be found out.
+func (r *Result) unknown(what string, err error) {
+	r.Unknown = append(r.Unknown, what+": "+exit.Line(err))
+	if r.Unreadable == nil && exit.IsUnasked(err) {
+		r.Unreadable = exit.Unasked("%s: not all of it can be read: %w", r.Object, err)
+	}
+}
+
+// Object explains an object, or the field at path unless path is empty. It is an error if the object has no such field, or is neither a
+// dependent nor made for one.
+func Object(ctx context.Context, about notes.Discovery, o cluster.Object, path changes.Path) (Result, error) {
+	r := Result{Why: show.Why{Object: identity(o.Live)}}
+	if path != nil {
+		var err error
+		if r.Field, err = field(o.Target, o.Live, path); err != nil {
+			return r, err
+		}
+	}
+	dependent, owner, err := dependentOf(ctx, o.Cluster, o.Live, &r)
+	if err != nil {
+		return r, err
+	}
+	if dependent != o.Live {
+		// The operator renders the dependent. The field is in an object that a controller made, so no manifest sets it.
+		path = nil
+		if r.Field != nil {
+			r.Field.Unknown = false
+		}
+	}
+	e := explainer{cluster: o.Cluster, about: about, dependent: dependent, path: path, result: &r}
+	err = e.explain(ctx, owner)
+	return r, err
+}
+
+// explainer explains one dependent.
+type explainer struct {
+	cluster   *cluster.Cluster
+	about     notes.Discovery
+	dependent *unstructured.Unstructured
+	// path is the field of the dependent that is explained; nil if there is none.
+	path   changes.Path
+	result *Result
+}
+
+// explain adds what the component of the dependent has recorded, and what its rendering shows.
+func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
+	r := e.result
+	r.Component, r.Reconciler = owner.Component().String(), owner.Reconciler
+	r.Settings = manifestSettings(e.dependent, owner.Reconciler)
+	mapping, err := e.cluster.ResolveType(owner.Kind + "." + owner.Group)
+	if err != nil {
+		r.unknown("its component", err)
+		return nil
+	}
+	target := cluster.Target{Mapping: mapping, Namespace: owner.Namespace, Name: owner.Name}
+	obj := target.Blank()
+	err = e.cluster.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		r.unknown("its component, which may live in another cluster", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.addRecord(ctx, target, obj); err != nil {
+		return err
+	}
+	if !target.IsReadyMade() {
+		r.Unknown = append(r.Unknown, "file and values: only its own operator can render it")
+		return nil
+	}
+	return e.addOrigin(ctx, obj)
+}
+
+// manifestSettings returns the settings in the annotations of an object, without the marks of its owner.
+func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[string]string {
+	settings := map[string]string{}
+	for key, value := range obj.GetAnnotations() {
+		name, isSetting := strings.CutPrefix(key, reconciler+"/")
+		if isSetting && name != manifests.AnnotationOwnerID && name != manifests.AnnotationDigest {
+			settings[name] = value
+		}
+	}
+	return settings
+}
+
+// addRecord adds the revision of the component, and the waves in which its inventory records the dependent.
+func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *unstructured.Unstructured) error {
+	status, err := cluster.StatusIfAny(target, obj)
+	if err != nil {
+		return err
+	}
+	e.result.Revision = status.Revision
+	inventory, err := component.Inventory(ctx, e.cluster, &status)
+	if err != nil {
+		e.result.unknown("part of the record", err)
+	}
+	for _, entry := range inventory {
+		if entry.UID == e.dependent.GetUID() {
+			e.result.Recorded, e.result.Wave, e.result.DeleteWave = true, entry.Order, entry.EffectiveDeleteOrder()
+		}
+	}
+	return nil
+}
+
+// addOrigin renders the component, and adds the file and the values that the dependent comes from.
+func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured) error {
+	r := e.result
+	traced := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, traced); err != nil {
+		return err
+	}
+	req, err := notes.Request(ctx, e.cluster.Client, e.about, traced)
+	if err != nil {
+		r.unknown("file and values", err)
+		return nil
+	}
+	p, err := operator.Trace(ctx, req, e.wanted())
+	switch {
+	case err != nil:
+		r.unknown("file and values", err)
+		return nil
+	case p.Rendered == nil:
+		r.Unknown = append(r.Unknown, "file and values: it is not rendered any more")
+		return nil
+	}
+	r.File, r.Values = p.File, p.Values
+	if p.Unknown != "" {
+		r.Unknown = append(r.Unknown, "whether other values matter: "+p.Unknown)
+	}
+	if p.File == "" {
+		r.Unknown = append(r.Unknown, "file: its generator reports none")
+	}
+	if e.path != nil && r.Field != nil {
+		rendered, set := e.path.At(p.Rendered)
+		live, _ := e.path.At(e.dependent)
+		r.Field.Unknown, r.Field.Rendered, r.Field.Differs = false, set, set && !reflect.DeepEqual(rendered, live)
+	}
+	return nil
+}
+
+func (e explainer) wanted() operator.Wanted {
+	gvk := e.dependent.GroupVersionKind()
+	wanted := operator.Wanted{Key: manifests.Key{
+		Group: gvk.Group, Kind: gvk.Kind, Namespace: e.dependent.GetNamespace(), Name: e.dependent.GetName(),
+	}}
+	if e.path != nil {
+		wanted.At = e.path.At
+	}
+	return wanted
+}

@@ -1,0 +1,76 @@
+package explain
+
+import (
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func identity(obj *unstructured.Unstructured) show.WhyObject {
+	gvk := obj.GroupVersionKind()
+	return show.WhyObject{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// field returns the live value of a field and its managers. The value of a Secret is masked.
+func field(target cluster.Target, live *unstructured.Unstructured, path changes.Path) (*show.WhyField, error) {
+	value, found := path.At(live)
+	if !found {
+		return nil, exit.Refuse("%s has no field %s", target, path.In(live))
+	}
+	if changes.IsSecret(live) {
+		value = "***"
+	}
+	return &show.WhyField{Path: path.In(live), Value: value, Unknown: true, Managers: changes.Managers(live, path)}, nil
+}
+
+// maxControllers bounds how many controller references are followed, one after the other.
+const maxControllers = 8
+
+// dependentOf returns the dependent that an object is, or that controllers made it for, and the owner of that dependent.
+func dependentOf(
+	ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured, r *Result,
+) (*unstructured.Unstructured, manifests.Owner, error) {
+	obj := live
+	for range maxControllers {
+		if owner, ok := ownerOf(obj); ok {
+			return obj, owner, nil
+		}
+		ref := metav1.GetControllerOfNoCopy(obj)
+		if ref == nil {
+			break
+		}
+		parent := &unstructured.Unstructured{}
+		parent.SetAPIVersion(ref.APIVersion)
+		parent.SetKind(ref.Kind)
+		if err := c.Get(ctx, client.ObjectKey{Namespace: obj.GetNamespace(), Name: ref.Name}, parent); err != nil {
+			return nil, manifests.Owner{}, err
+		}
+		obj = parent
+		r.Through = append(r.Through, identity(obj).String())
+	}
+	return nil, manifests.Owner{}, exit.Refuse("%s is not a dependent of a component, and no dependent owns it", r.Object)
+}
+
+// ownerOf reads the owner of a dependent from its marks. Both the annotation and the label must be there: controllers copy labels.
+func ownerOf(obj *unstructured.Unstructured) (manifests.Owner, bool) {
+	for key, text := range obj.GetAnnotations() {
+		reconciler, isMark := strings.CutSuffix(key, "/"+manifests.AnnotationOwnerID)
+		if !isMark {
+			continue
+		}
+		owner, ok := manifests.ParseOwner(text)
+		if ok && owner.Reconciler == reconciler && obj.GetLabels()[reconciler+"/"+manifests.LabelOwnerID] == owner.ID() {
+			return owner, true
+		}
+	}
+	return manifests.Owner{}, false
+}

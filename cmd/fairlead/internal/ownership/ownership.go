@@ -1,0 +1,137 @@
+package ownership
+
+import (
+	"context"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Reader reads metadata of objects.
+type Reader interface {
+	Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
+}
+
+// Resolver finds the dependent that an object belongs to. Its methods may be called from several goroutines.
+type Resolver struct {
+	reader     Reader
+	dependents map[manifests.Key]bool
+
+	mu sync.Mutex
+	// owners caches the dependent of each object; the zero key stands for none.
+	owners map[manifests.Key]manifests.Key
+}
+
+// New returns a Resolver for the dependents of a component.
+func New(reader Reader, dependents []manifests.Key) *Resolver {
+	r := &Resolver{reader: reader, dependents: map[manifests.Key]bool{}, owners: map[manifests.Key]manifests.Key{}}
+	for _, key := range dependents {
+		r.dependents[key] = true
+	}
+	return r
+}
+
+// Keys returns the dependents that an inventory records.
+func Keys(inventory []metav1alpha1.InventoryEntry) []manifests.Key {
+	keys := make([]manifests.Key, 0, len(inventory))
+	for _, e := range inventory {
+		keys = append(keys, manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name})
+	}
+	return keys
+}
+
+// controlled has the version of each type whose objects the controllers of Kubernetes make for other objects. Only objects of these types
+// are read.
+var controlled = map[schema.GroupKind]string{
+	{Kind: "Pod"}:                       "v1",
+	{Group: "apps", Kind: "ReplicaSet"}: "v1",
+	{Group: "batch", Kind: "Job"}:       "v1",
+	{Kind: "ReplicationController"}:     "v1",
+}
+
+// maxDepth bounds how many controller references are followed. A Pod of a CronJob needs two.
+const maxDepth = 4
+
+// Dependent returns the dependent that an object is, or was made for. An object that does not exist, or may not be read, belongs to none.
+func (r *Resolver) Dependent(ctx context.Context, key manifests.Key) (manifests.Key, bool, error) {
+	return r.resolve(ctx, key, maxDepth)
+}
+
+// DependentOf is Dependent for an object that was read already.
+func (r *Resolver) DependentOf(ctx context.Context, key manifests.Key, obj metav1.Object) (manifests.Key, bool, error) {
+	if r.dependents[key] {
+		return key, true, nil
+	}
+	parent, ok := controllerOf(obj)
+	if !ok {
+		return manifests.Key{}, false, nil
+	}
+	return r.resolve(ctx, parent, maxDepth)
+}
+
+func (r *Resolver) resolve(ctx context.Context, key manifests.Key, depth int) (manifests.Key, bool, error) {
+	if r.dependents[key] {
+		return key, true, nil
+	}
+	version, isControlled := controlled[key.GroupKind()]
+	if !isControlled || depth == 0 {
+		return manifests.Key{}, false, nil
+	}
+	if owner, known := r.cached(key); known {
+		return owner, owner != manifests.Key{}, nil
+	}
+	owner, err := r.read(ctx, key, version, depth)
+	if err != nil {
+		return manifests.Key{}, false, err
+	}
+	r.cache(key, owner)
+	return owner, owner != manifests.Key{}, nil
+}
+
+// read reads the metadata of an object, and resolves its controller.
+func (r *Resolver) read(ctx context.Context, key manifests.Key, version string, depth int) (manifests.Key, error) {
+	obj := &metav1.PartialObjectMetadata{}
+	obj.SetGroupVersionKind(key.GroupKind().WithVersion(version))
+	err := r.reader.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, obj)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return manifests.Key{}, nil
+	}
+	if err != nil {
+		return manifests.Key{}, err
+	}
+	parent, ok := controllerOf(obj)
+	if !ok {
+		return manifests.Key{}, nil
+	}
+	owner, _, err := r.resolve(ctx, parent, depth-1)
+	return owner, err
+}
+
+// controllerOf returns the key of the object in the controller reference.
+func controllerOf(obj metav1.Object) (manifests.Key, bool) {
+	ref := metav1.GetControllerOf(obj)
+	if ref == nil {
+		return manifests.Key{}, false
+	}
+	group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
+	return manifests.Key{Group: group, Kind: ref.Kind, Namespace: obj.GetNamespace(), Name: ref.Name}, true
+}
+
+func (r *Resolver) cached(key manifests.Key) (manifests.Key, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	owner, known := r.owners[key]
+	return owner, known
+}
+
+func (r *Resolver) cache(key, owner manifests.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.owners[key] = owner
+}

@@ -1,0 +1,51 @@
+package preview
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/pkg/component"
+)
+
+// otherComponent is a component of another operator. Only its status is known, which is enough for a deletion: a deletion renders nothing.
+type otherComponent struct {
+	*unstructured.Unstructured
+	status metav1alpha1.Status
+}
+
+var _ component.Component = (*otherComponent)(nil)
+
+// GetParameters implements component.Component.
+func (o *otherComponent) GetParameters() (map[string]any, error) { return nil, nil }
+
+// GetStatus implements component.Component.
+func (o *otherComponent) GetStatus() *metav1alpha1.Status { return &o.status }
+
+// DeepCopyObject implements runtime.Object.
+func (o *otherComponent) DeepCopyObject() runtime.Object {
+	return &otherComponent{Unstructured: o.DeepCopy(), status: *o.status.DeepCopy()}
+}
+
+// deletionOfOther returns what the deletion of a component of any operator would do, with the default options of a reconciler.
+func deletionOfOther(ctx context.Context, c *cluster.Cluster, target cluster.Target) (Result, error) {
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return Result{}, err
+	}
+	status, err := cluster.Status(target, obj)
+	if err != nil {
+		return Result{}, err
+	}
+	if status.TargetCluster != "" {
+		return Result{}, exit.Refuse("%s: its dependents are in another cluster, and only its operator can connect to that", target)
+	}
+	p := component.Preview[*otherComponent]{Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler}
+	forecast, err := p.Delete(ctx, &otherComponent{Unstructured: obj, status: status})
+	result := Result{Target: target, Component: obj, Forecast: forecast, Deletion: true}
+	return result, explainRefusal(target, err, false)
+}

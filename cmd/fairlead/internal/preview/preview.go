@@ -1,0 +1,132 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// Result is a component and what its operator would do with it.
+type Result struct {
+	Target    cluster.Target
+	Component *unstructured.Unstructured
+	Forecast  component.Forecast
+	// Deletion reports whether Forecast is that of the component's deletion.
+	Deletion bool
+}
+
+// Change is what fairlead apply would write: the content of a folder, and fields of the spec.
+type Change struct {
+	Archive publish.Archive
+	Fields  map[string]any
+	// Warn is called with problems that do not end the preview.
+	Warn func(error)
+}
+
+// Component returns what the operator would do with the component as it is in the cluster, or with its deletion.
+func Component(ctx context.Context, c *cluster.Cluster, target cluster.Target, deletion bool) (Result, error) {
+	if !target.IsReadyMade() {
+		if deletion {
+			return deletionOfOther(ctx, c, target)
+		}
+		return Result{}, errNotReadyMade(target)
+	}
+	obj, err := c.Find(ctx, target)
+	if err != nil {
+		return Result{}, err
+	}
+	return preview(ctx, c, Result{Target: target, Component: obj, Deletion: deletion}, nil, false)
+}
+
+// Applied returns what the operator would do with the component after fairlead apply has written a change.
+func Applied(ctx context.Context, c *cluster.Cluster, target cluster.Target, change Change) (Result, error) {
+	publisher := publish.Publisher{Client: c.Client, Warn: change.Warn}
+	request := publish.Request{Target: target, Archive: change.Archive, Fields: change.Fields}
+	obj, source, err := publisher.Preview(ctx, request)
+	if err != nil {
+		return Result{}, err
+	}
+	contents := generator.References{sourceReference(source): source.BinaryData}
+	return preview(ctx, c, Result{Target: target, Component: obj}, contents, true)
+}
+
+// CheckReadyMade refuses components of other operators.
+func CheckReadyMade(target cluster.Target) error {
+	if !target.IsReadyMade() {
+		return errNotReadyMade(target)
+	}
+	return nil
+}
+
+func errNotReadyMade(target cluster.Target) error {
+	return exit.BadUsage("%s: only its own operator can render it, so there is no preview of an apply; "+
+		"fairlead tree shows its dependents as they are, and fairlead plan --delete shows what its deletion would do", target)
+}
+
+// preview completes a result. The contents replace those of referenced objects; fromFolder reports whether the component comes from a
+// folder, so that a person can correct its errors there.
+func preview(
+	ctx context.Context, c *cluster.Cluster, r Result, contents generator.References, fromFolder bool,
+) (Result, error) {
+	p, err := operator.Preview(c.Config(), contents)
+	if err != nil {
+		return Result{}, err
+	}
+	typed := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Component.Object, typed); err != nil {
+		return Result{}, err
+	}
+	run := p.Apply
+	if r.Deletion = r.Deletion || r.Component.GetDeletionTimestamp() != nil; r.Deletion {
+		run = p.Delete
+	}
+	r.Forecast, err = run(ctx, typed)
+	return r, explainRefusal(r.Target, err, fromFolder)
+}
+
+func sourceReference(source *corev1.ConfigMap) generator.Reference {
+	return generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: source.Namespace, Name: source.Name}
+}
+
+// Unreadable returns an error that names the objects that the preview could not read, nil if there are none.
+func (r Result) Unreadable() error {
+	var objects []string
+	for _, key := range r.Forecast.Unread {
+		objects = append(objects, key.String())
+	}
+	for _, blocked := range r.Forecast.Blocked {
+		if blocked.Error != "" {
+			objects = append(objects, "instances of "+blocked.Type)
+		}
+	}
+	return exit.Unreadable(r.Target.String(), objects)
+}
+
+// explainRefusal returns the error of a preview with the exit code of its reason.
+func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
+	var refused *component.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	text := fmt.Sprintf("%s: nothing would be done: %s: %s", target, refused.Reason, refused.Message)
+	switch {
+	case !refused.Terminal, refused.Reason == metav1alpha1.ReasonForbidden, exit.IsUnasked(refused.Cause):
+		return exit.Unasked("%s", text)
+	case fromFolder:
+		return exit.BadInput("%s", text)
+	}
+	return exit.Refuse("%s", text)
+}

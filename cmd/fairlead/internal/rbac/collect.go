@@ -1,0 +1,96 @@
+package rbac
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// OfFolder returns the requirements of a component that is rendered from a folder, without a cluster. Warn is called with assumptions that
+// a person has to check.
+func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requirements, error) {
+	recorder := &Recorder{}
+	req.Target = recorder
+	objects, err := render.Dependents(ctx, req)
+	return Requirements{
+		Namespace: req.Namespace, Policies: operator.Policies, Objects: objects, Lookups: recorder.Asked(),
+		References: []metav1alpha1.Reference{anySource},
+		Resource:   Resources(objects, nil, warnOfGuess(warn)),
+	}, err
+}
+
+// OfComponent returns the requirements of a component of the ready-made operator as it is in the cluster. It is rendered with the rights of
+// the person who asks.
+func OfComponent(
+	ctx context.Context, c *cluster.Cluster, about notes.Discovery, component *v1alpha1.Component, warn func(error),
+) (Requirements, error) {
+	req, err := notes.Request(ctx, c.Client, about, component)
+	if err != nil {
+		return Requirements{}, err
+	}
+	recorder := &Recorder{Answers: req.Target}
+	req.Target = recorder
+	objects, err := render.Live(ctx, req, c.RESTMapper())
+	return Requirements{
+		Namespace: component.Namespace, Policies: component.Policies().Or(operator.Policies),
+		Objects: objects, Lookups: recorder.Asked(), References: referencesOf(component),
+		Resource: Resources(objects, c.RESTMapper(), warnOfGuess(warn)),
+		Managed:  managedTypes(component, warn),
+	}, err
+}
+
+// anySource stands for the ConfigMaps that fairlead apply makes: each content has a ConfigMap with a name of its own.
+var anySource = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference}
+
+// referencesOf returns what the component reads now and will read after the next fairlead apply.
+func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
+	references := component.References()
+	source := component.Spec.Source.ConfigMap
+	if source == nil || !publish.Names(component.Name, source.Name) {
+		return references
+	}
+	references = slices.DeleteFunc(references, func(ref metav1alpha1.Reference) bool {
+		return ref.Kind == metav1alpha1.ConfigMapReference && ref.Name == source.Name
+	})
+	return append(references, anySource)
+}
+
+// managedTypes returns the additional managed types of a component that a role can express. It warns of the others.
+func managedTypes(component *v1alpha1.Component, warn func(error)) []manifests.ManagedType {
+	var types []manifests.ManagedType
+	for i, pattern := range component.AdditionalManagedTypes() {
+		t, err := manifests.NewManagedType(pattern.Group, pattern.Kind)
+		switch {
+		case err != nil:
+			warn(fmt.Errorf("spec.additionalManagedTypes[%d]: %w", i, err))
+		case strings.HasPrefix(t.Group, "*"):
+			warn(fmt.Errorf("spec.additionalManagedTypes[%d]: a role cannot express the group pattern %s; "+
+				"grant list and watch on these types yourself to the account that watches", i, t.Group))
+		default:
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// warnOfGuess returns a function that warns of a type whose resource had to be guessed.
+func warnOfGuess(warn func(error)) func(schema.GroupVersionKind) {
+	return func(gvk schema.GroupVersionKind) {
+		plural, _ := meta.UnsafeGuessKindToResource(gvk)
+		warn(fmt.Errorf("the resource of %s is guessed as %q, because the type is neither built in nor defined here; "+
+			"correct the role if the resource has another name", gvk.GroupKind(), plural.Resource))
+	}
+}

@@ -1,0 +1,138 @@
+package rbac
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Requirements are what the rights of a component follow from.
+type Requirements struct {
+	// Namespace is the component's own.
+	Namespace string
+	// Policies are those of dependents that name none.
+	Policies metav1alpha1.Policies
+	Objects  []manifests.Object
+	// References are the Secrets and ConfigMaps that the component reads, in its namespace; one without a name stands for all of the kind.
+	References []metav1alpha1.Reference
+	// Lookups are what its rendering looks up.
+	Lookups []Lookup
+	// Managed are types, besides those that dependents define, of which instances of others keep the component from being deleted. Their groups
+	// are no patterns.
+	Managed []manifests.ManagedType
+	// Resource names the resource that serves a type.
+	Resource func(schema.GroupVersionKind) string
+	// AccountWatches says that dependents, and what the component is rendered with, are watched as its account, and not by the operator.
+	AccountWatches bool
+}
+
+// Lookup is what a rendering looks up: an object, or without a name all objects of a type; without a namespace, everywhere.
+type Lookup struct {
+	schema.GroupVersionKind
+	Namespace, Name string
+}
+
+// Grant is a rule in a namespace, or in the whole cluster where that is empty.
+type Grant struct {
+	Namespace string
+	Rule      rbacv1.PolicyRule
+}
+
+// OfAccount returns what the account of a component must be granted: to write its dependents, hand out the rights in them, and read what it
+// is rendered with; and to watch all that, where the operator does not. The grants are sorted, and say nothing twice.
+func (r Requirements) OfAccount() []Grant {
+	return merged(slices.Concat(r.toWrite(), r.toEscalate(), r.toRead(), r.toProtect()))
+}
+
+// place is a type in a namespace, or without one in the whole cluster.
+type place struct {
+	namespace string
+	resource  schema.GroupResource
+}
+
+// toWrite returns a grant for each type in each namespace where there are dependents of it, and in the whole cluster for what has none.
+func (r Requirements) toWrite() []Grant {
+	used := map[place]map[string]bool{}
+	for _, o := range r.Objects {
+		at := place{o.Key.Namespace, r.resource(o.GroupVersionKind())}
+		if used[at] == nil {
+			used[at] = map[string]bool{}
+		}
+		for _, verb := range slices.Concat(verbs(o, r.Policies), r.watching()) {
+			used[at][verb] = true
+		}
+	}
+	var grants []Grant
+	for at, asked := range used {
+		grants = append(grants, Grant{at.namespace, rule(at.resource, slices.Collect(maps.Keys(asked)))})
+	}
+	return grants
+}
+
+// toRead returns grants for references and look-ups. A watch shows all of a type in a namespace, so a name bounds nothing where there is one.
+func (r Requirements) toRead() []Grant {
+	var grants []Grant
+	read := func(namespace string, resource schema.GroupResource, name, verb string) {
+		var names []string
+		if name != "" && !r.AccountWatches {
+			names = []string{name}
+		}
+		grants = append(grants, Grant{namespace, rule(resource, sorted(append(r.watching(), verb)), names...)})
+	}
+	for _, ref := range r.References {
+		read(r.Namespace, schema.GroupResource{Resource: strings.ToLower(string(ref.Kind)) + "s"}, ref.Name, "get")
+	}
+	for _, l := range r.Lookups {
+		verb := "get"
+		if l.Name == "" {
+			verb = "list"
+		}
+		read(l.Namespace, r.resource(l.GroupVersionKind), l.Name, verb)
+	}
+	return grants
+}
+
+func (r Requirements) resource(gvk schema.GroupVersionKind) schema.GroupResource {
+	return schema.GroupResource{Group: gvk.Group, Resource: r.Resource(gvk)}
+}
+
+func rule(resource schema.GroupResource, verbs []string, names ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, Verbs: verbs, ResourceNames: names}
+}
+
+// merged puts what needs the same verbs into one rule: the resources of a group, and the names of a resource.
+func merged(grants []Grant) []Grant {
+	byRights := map[string]*Grant{}
+	for _, g := range grants {
+		slices.SortFunc(g.Rule.Verbs, func(a, b string) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
+		key := g.Namespace + "|" + g.Rule.APIGroups[0] + "|" + strings.Join(g.Rule.Verbs, ",")
+		if len(g.Rule.ResourceNames) > 0 {
+			key += "|" + g.Rule.Resources[0]
+		}
+		if byRights[key] == nil {
+			byRights[key] = &g
+			continue
+		}
+		r := &byRights[key].Rule
+		r.Resources, r.ResourceNames = append(r.Resources, g.Rule.Resources...), append(r.ResourceNames, g.Rule.ResourceNames...)
+	}
+	found := make([]Grant, 0, len(byRights))
+	for _, key := range slices.Sorted(maps.Keys(byRights)) {
+		g := *byRights[key]
+		g.Rule.Resources, g.Rule.ResourceNames = sorted(g.Rule.Resources), sorted(g.Rule.ResourceNames)
+		found = append(found, g)
+	}
+	return found
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,266 @@
+package rbac_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rbac"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var defaults = metav1alpha1.Policies{
+	Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
+}
+
+// needs are those of manifests, given as YAML documents.
+func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rbac.Requirements {
+	t.Helper()
+	var bodies []*unstructured.Unstructured
+	for _, document := range documents {
+		body := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &body.Object); err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, body)
+	}
+	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
+		Reconciler: "fairlead.io", Namespace: "shop",
+		Owner: manifests.Owner{Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: "shop", Name: "web"},
+		ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+			if strings.HasPrefix(gvk.Kind, "Cluster") || gvk.Kind == "CustomResourceDefinition" || gvk.Kind == "Namespace" {
+				return manifests.ScopeCluster, nil
+			}
+			return manifests.ScopeNamespaced, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rbac.Requirements{Namespace: "shop", Policies: policies, Objects: objects, Resource: rbac.Resources(objects, nil, func(schema.GroupVersionKind) {})}
+}
+
+// lines are grants as text.
+func lines(grants []rbac.Grant) []string {
+	var found []string
+	for _, g := range grants {
+		parts := []string{
+			g.Namespace, strings.Join(g.Rule.APIGroups, ","), strings.Join(g.Rule.Resources, ","), strings.Join(g.Rule.Verbs, ","), strings.Join(g.Rule.ResourceNames, ","),
+		}
+		found = append(found, strings.TrimRight(strings.Join(parts, " "), " "))
+	}
+	slices.Sort(found)
+	return found
+}
+
+func expect(t *testing.T, got []rbac.Grant, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, lines(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+const config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+
+func TestVerbsFollowThePolicies(t *testing.T) {
+	with := func(name, value string) string {
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/" + name + ": '" + value + "'}}}"
+	}
+	for _, c := range []struct{ name, manifest, want string }{
+		{"by default", config, "get,create,patch,delete"},
+		{"under replace", with("update-policy", "replace"), "get,create,update,delete"},
+		{"under recreate", with("update-policy", "recreate"), "get,create,patch,delete"},
+		{"what is never deleted", with("delete-policy", "orphan"), "get,create,patch"},
+		{"what stays when the component goes", with("delete-policy", "orphan-on-delete"), "get,create,patch,delete"},
+		{"what is purged, and else kept", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			expect(t, needs(t, defaults, c.manifest).OfAccount(), "shop  configmaps "+c.want)
+		})
+	}
+}
+
+func TestPoliciesOfTheComponentHoldWhereAManifestNamesNone(t *testing.T) {
+	policies := metav1alpha1.Policies{Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan, Adoption: metav1alpha1.AdoptAlways}
+	expect(t, needs(t, policies, config).OfAccount(), "shop  configmaps get,create,update,patch")
+}
+
+func TestReleasingAClaimIsAPatch(t *testing.T) {
+	replace := defaults
+	replace.Update = metav1alpha1.UpdateReplace
+	claim := "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}}"
+	expect(t, needs(t, replace, claim).OfAccount(), "shop  persistentvolumeclaims get,create,update,patch,delete")
+}
+
+func TestEachNamespaceGrantsWhatIsInIt(t *testing.T) {
+	expect(t, needs(t, defaults, config,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: other}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: a}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: other, annotations: {fairlead.io/delete-policy: orphan}}}",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: other}}",
+	).OfAccount(),
+		"  namespaces get,create,patch,delete",
+		"other  secrets get,create,patch,delete",
+		"other  services get,create,patch",
+		"shop  configmaps,services get,create,patch,delete",
+	)
+}
+
+func TestRolesOfComponentsOfOneNameAreTold(t *testing.T) {
+	seen := map[string]string{}
+	for _, component := range []client.ObjectKey{
+		{Namespace: "shop", Name: "web"},
+		{Namespace: "other", Name: "web"},
+		{Namespace: "shop", Name: "web-watch"},
+		{Namespace: "a", Name: "b-c"},
+		{Namespace: "a-b", Name: "c"},
+	} {
+		grants := []rbac.Grant{{Rule: rbacv1.PolicyRule{}}, {Namespace: "shop"}, {Namespace: "other"}}
+		roles, err := rbac.Roles{Component: component, Account: "fairlead"}.Of(grants, []rbacv1.PolicyRule{{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, role := range roles {
+			key := role.GetNamespace() + "/" + role.GetName()
+			if seen[key] != "" {
+				t.Errorf("%s is a role of %s and of %s", key, seen[key], component)
+			}
+			seen[key] = component.String()
+		}
+	}
+}
+
+func TestRolesAmongDependentsMayBeHandedOutByName(t *testing.T) {
+	n := needs(t, defaults,
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: b}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: a}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: c}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: b}}",
+	)
+	grants := n.OfAccount()
+	expect(t, grants,
+		" rbac.authorization.k8s.io clusterrolebindings,clusterroles get,create,patch,delete",
+		" rbac.authorization.k8s.io clusterroles bind b",
+		" rbac.authorization.k8s.io clusterroles escalate b",
+		"shop rbac.authorization.k8s.io clusterroles bind view",
+		"shop rbac.authorization.k8s.io rolebindings,roles get,create,patch,delete",
+		"shop rbac.authorization.k8s.io roles bind a",
+		"shop rbac.authorization.k8s.io roles escalate a",
+	)
+	if !rbac.Escalates(grants) || rbac.Escalates(needs(t, defaults, config).OfAccount()) {
+		t.Error("who may make itself stronger is not told from who may not")
+	}
+}
+
+func TestARoleThatIsCreatedByPostIsNoRoleByName(t *testing.T) {
+	replaced := "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, annotations: {fairlead.io/update-policy: replace}}}"
+	grants := needs(t, defaults, replaced).OfAccount()
+	expect(t, grants,
+		"shop rbac.authorization.k8s.io roles escalate",
+		"shop rbac.authorization.k8s.io roles get,create,update,delete",
+	)
+	byName := needs(t, defaults, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}").OfAccount()
+	if !rbac.EscalatesAnyRole(grants) || rbac.EscalatesAnyRole(byName) {
+		t.Error("who may write any role is not told from who may write some")
+	}
+}
+
+func TestWhatIsReferencedAndLookedUpMayBeRead(t *testing.T) {
+	n := needs(t, defaults)
+	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "login"}, {Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+	secret := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	n.Lookups = []rbac.Lookup{
+		{GroupVersionKind: secret, Namespace: "shop", Name: "token"},
+		{GroupVersionKind: secret, Namespace: "shop", Name: "token"},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "other"},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Node"}},
+	}
+	expect(t, n.OfAccount(), "  nodes list", "other  pods list", "shop  configmaps get values", "shop  secrets get login,token")
+}
+
+func TestAReferenceWithoutANameStandsForAllOfItsKind(t *testing.T) {
+	n := needs(t, defaults)
+	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.ConfigMapReference}, {Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+	expect(t, n.OfAccount(), "shop  configmaps get", "shop  configmaps get values")
+}
+
+const definition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: boxen.example.com}, spec: {group: example.com,
+  names: {kind: Box, plural: boxen}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
+
+func TestTheOperatorIsGrantedWhatItCannotWatchAnyway(t *testing.T) {
+	n := needs(t, defaults, config, definition, "{apiVersion: example.com/v1, kind: Box, metadata: {name: a}}", "{apiVersion: other.com/v1, kind: Policy, metadata: {name: a}}")
+	rules, err := n.OfOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []rbac.Grant
+	for _, rule := range rules {
+		got = append(got, rbac.Grant{Rule: rule})
+	}
+	expect(t, got, " example.com boxen get,list,watch", " other.com policies get,list,watch")
+}
+
+func TestTheOperatorIsGrantedNothingForTypesOfKubernetes(t *testing.T) {
+	rules, err := needs(t, defaults, config, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}").OfOperator()
+	if err != nil || len(rules) > 0 {
+		t.Errorf("got %v, %v", rules, err)
+	}
+}
+
+func TestAnAccountThatWatchesIsGrantedWhatTheOperatorWouldBe(t *testing.T) {
+	kept := strings.NewReplacer("{name: boxen.example.com}", "{name: oxen.example.com, annotations: {fairlead.io/delete-policy: orphan}}",
+		"Box", "Ox", "boxen", "oxen").Replace(definition)
+	n := needs(t, defaults, config, definition, kept,
+		"{apiVersion: v1, kind: Namespace, metadata: {name: inner}}",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan}}}",
+		"{apiVersion: example.com/v1, kind: Box, metadata: {name: a}}",
+	)
+	n.AccountWatches = true
+	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "login"}}
+	n.Lookups = []rbac.Lookup{
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, Namespace: "other", Name: "gateway"},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Node"}},
+	}
+	expect(t, n.OfAccount(),
+		"  namespaces get,list,watch,create,patch,delete",
+		"  nodes list,watch",
+		" apiextensions.k8s.io customresourcedefinitions get,list,watch,create,patch,delete",
+		" example.com boxen list,watch",
+		"inner * * list",
+		"other  services get,list,watch",
+		"shop  configmaps get,list,watch,create,patch,delete",
+		"shop  secrets get,list,watch",
+		"shop example.com boxen get,list,watch,create,patch,delete",
+	)
+	if rules, err := n.OfOperator(); err != nil || len(rules) > 0 {
+		t.Errorf("the operator is granted %v, %v", rules, err)
+	}
+}
+
+func TestInstancesOfManagedTypesAreSeenByWhoeverWatches(t *testing.T) {
+	n := needs(t, defaults, config)
+	n.Managed = []manifests.ManagedType{
+		{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, {GroupKind: schema.GroupKind{Group: "made.example.com", Kind: "*"}},
+	}
+	rules, err := n.OfOperator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []rbac.Grant
+	for _, rule := range rules {
+		got = append(got, rbac.Grant{Rule: rule})
+	}
+	expect(t, got, " example.com widgets get,list,watch", " made.example.com * get,list,watch")
+	n.AccountWatches = true
+	expect(t, n.OfAccount(),
+		" example.com widgets list,watch", " made.example.com * list,watch", "shop  configmaps get,list,watch,create,patch,delete")
+}

@@ -1,0 +1,43 @@
+package rbac
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Resources names the resources of types: as definitions among the objects say, or as the mapper does, which may be nil. The names of all
+// others are derived from their kinds, as Kubernetes does for its own; guessed is told of those.
+func Resources(objects []manifests.Object, mapper meta.RESTMapper, guessed func(schema.GroupVersionKind)) func(schema.GroupVersionKind) string {
+	defined := map[schema.GroupKind]string{}
+	for _, o := range objects {
+		if o.Key.GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+			continue
+		}
+		group, _, _ := unstructured.NestedString(o.Body.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(o.Body.Object, "spec", "names", "kind")
+		defined[schema.GroupKind{Group: group, Kind: kind}], _, _ = unstructured.NestedString(o.Body.Object, "spec", "names", "plural")
+	}
+	return func(gvk schema.GroupVersionKind) string {
+		if plural := defined[gvk.GroupKind()]; plural != "" {
+			return plural
+		}
+		if mapper != nil {
+			if mapping, err := mapper.RESTMapping(gvk.GroupKind()); err == nil {
+				return mapping.Resource.Resource
+			}
+		}
+		if !ofKubernetes(gvk.GroupKind()) {
+			guessed(gvk)
+		}
+		plural, _ := meta.UnsafeGuessKindToResource(gvk)
+		return plural.Resource
+	}
+}
+
+func ofKubernetes(gk schema.GroupKind) bool {
+	return len(clientgoscheme.Scheme.VersionsForGroupKind(gk)) > 0 || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
+}

@@ -1,0 +1,96 @@
+package rbac
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// aggregateLabel makes the rules of a ClusterRole some of the operator's; see config/rbac/custom.yaml.
+const aggregateLabel = "fairlead.io/aggregate-to-operator"
+
+// Roles are the objects that grant something.
+type Roles struct {
+	// Component is whose roles they are, and Account the service account that it acts as, in its namespace.
+	Component client.ObjectKey
+	Account   string
+	// Bind adds the bindings of the account.
+	Bind bool
+}
+
+// name is that of the roles. Outside of the component's namespace they carry it, behind a sign that no name of a component or namespace has:
+// no other component's roles are called the same.
+func (r Roles) name(namespace string) string {
+	if namespace == r.Component.Namespace {
+		return "component-" + r.Component.Name
+	}
+	return "component:" + r.Component.Namespace + ":" + r.Component.Name
+}
+
+// Of returns the objects that make the grants: a Role in each namespace, a ClusterRole, and one for the operator where it needs rules.
+func (r Roles) Of(grants []Grant, operator []rbacv1.PolicyRule) ([]*unstructured.Unstructured, error) {
+	rules, namespaces := map[string][]rbacv1.PolicyRule{}, []string{}
+	for _, g := range grants {
+		namespaces = append(namespaces, g.Namespace)
+		rules[g.Namespace] = append(rules[g.Namespace], g.Rule)
+	}
+	slices.Sort(namespaces)
+	var objects []client.Object
+	for _, namespace := range slices.Compact(namespaces) {
+		objects = append(objects, r.role(namespace, rules[namespace]))
+		if r.Bind {
+			objects = append(objects, r.binding(namespace))
+		}
+	}
+	if len(operator) > 0 {
+		role := r.role("", operator)
+		role.SetName(r.name("") + ":watch")
+		role.SetLabels(map[string]string{aggregateLabel: "true"})
+		objects = append(objects, role)
+	}
+	return asData(objects)
+}
+
+func (r Roles) meta(namespace string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: r.name(namespace)}
+}
+
+func (r Roles) role(namespace string, rules []rbacv1.PolicyRule) client.Object {
+	version := rbacv1.SchemeGroupVersion.String()
+	if namespace == "" {
+		return &rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRole"}, ObjectMeta: r.meta(""), Rules: rules}
+	}
+	return &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: r.meta(namespace), Rules: rules}
+}
+
+func (r Roles) binding(namespace string) client.Object {
+	version := rbacv1.SchemeGroupVersion.String()
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: r.Component.Namespace, Name: r.Account}}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.name(namespace)}
+	if namespace == "" {
+		return &rbacv1.ClusterRoleBinding{
+			TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRoleBinding"}, ObjectMeta: r.meta(""), RoleRef: ref, Subjects: subjects,
+		}
+	}
+	ref.Kind = "Role"
+	return &rbacv1.RoleBinding{
+		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"}, ObjectMeta: r.meta(namespace), RoleRef: ref, Subjects: subjects,
+	}
+}
+
+func asData(objects []client.Object) ([]*unstructured.Unstructured, error) {
+	found := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, object := range objects {
+		data, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		if err != nil {
+			return nil, err
+		}
+		unstructured.RemoveNestedField(data, "metadata", "creationTimestamp")
+		found = append(found, &unstructured.Unstructured{Object: data})
+	}
+	return found, nil
+}

@@ -1,0 +1,58 @@
+package terminal_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+)
+
+func TestCutCountsWhatIsSeen(t *testing.T) {
+	red := terminal.Coloured().In(terminal.Bad, "Stalled")
+	for _, c := range []struct {
+		name, line string
+		width      int
+		want       string
+	}{
+		{"a line that fits", "ready", 6, "ready"},
+		{"a line as wide as the terminal", "ready", 5, "rea…"},
+		{"characters of several bytes", "größer", 5, "grö…"},
+		{"characters that take two columns", "日本語です", 8, "日本語…"},
+		{"an emoji of several code points", "👩‍👩‍👧 family", 5, "👩‍👩‍👧 …"},
+		{"colours take no room", red, 8, red},
+		{"colours end though their text is cut", red + " now", 5, "\x1b[31mSta…\x1b[0m"},
+		{"a terminal without room", "ready", 1, "…"},
+	} {
+		if got := terminal.Cut(c.line, c.width); got != c.want {
+			t.Errorf("%s: want %q, got %q", c.name, c.want, got)
+		}
+	}
+}
+
+func TestWidthCountsColumns(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "größer": 6, "日本": 4, "e\u0301": 1, terminal.Coloured().In(terminal.Bad, "no"): 2} {
+		if got := terminal.Width(text); got != want {
+			t.Errorf("%q: want %d, got %d", text, want, got)
+		}
+	}
+}
+
+func TestCleanLeavesNoControl(t *testing.T) {
+	if got := terminal.Clean("a\x1b[31mb\rc\u009bd"); got != "a�[31mb�c�d" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestThereAreNoColoursWhereNobodySeesThem(t *testing.T) {
+	file, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for _, palette := range []terminal.Palette{{}, terminal.NewPalette(file, false), terminal.NewPalette(&bytes.Buffer{}, false)} {
+		if got := palette.In(terminal.Good, "Ready"); got != "Ready" {
+			t.Errorf("got %q", got)
+		}
+	}
+}
