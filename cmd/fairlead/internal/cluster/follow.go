@@ -19,26 +19,24 @@ import (
 // is enough.
 type See func(*unstructured.Unstructured) (bool, error)
 
-// Follow watches a component from the given state on, until see says that it is enough, or fails, or the context ends; then the
-// context's error is returned. An interrupted connection is taken up again. Being refused to watch is an error.
+// Follow watches a component, and calls see with the given state and each later one, until see returns true or an error, or the context
+// ends; then it returns the context's error. It resumes a watch that breaks. An error that says that the person may not watch is final.
 func (c *Cluster) Follow(ctx context.Context, from *unstructured.Unstructured, see See) error {
 	f := &follower{cluster: c, uid: from.GetUID(), latest: from, see: see}
-	pause := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 5 * time.Second}
-	retry := pause
 	done, err := see(from)
-	for !done && err == nil {
-		var heard bool
-		if done, heard, err = f.watch(ctx); done || err != nil {
-			break
-		}
-		if heard {
-			retry = pause
-		}
-		if err = sleep(ctx, retry.Step()); err == nil {
-			done, err = f.reread(ctx)
-		}
+	if done || err != nil {
+		return err
 	}
-	return err
+	first := true
+	return retry(ctx, func() (done, progress bool, err error) {
+		if !first {
+			if done, err = f.reread(ctx); done || err != nil {
+				return done, false, err
+			}
+		}
+		first = false
+		return f.watch(ctx)
+	})
 }
 
 // follower is the place that a Follow has reached.
@@ -108,14 +106,24 @@ func finalOnly(err error) error {
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
+// retry calls attempt until it is done or fails. Between attempts it waits, longer each time, and shortly again after an attempt that made
+// progress.
+func retry(ctx context.Context, attempt func() (done, progress bool, err error)) error {
+	initial := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 5 * time.Second}
+	backoff := initial
+	for {
+		done, progress, err := attempt()
+		if done || err != nil {
+			return err
+		}
+		if progress {
+			backoff = initial
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(backoff.Step()):
+		}
 	}
 }
 

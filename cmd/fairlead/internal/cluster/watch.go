@@ -6,11 +6,9 @@ import (
 	"io"
 	"reflect"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -44,29 +42,24 @@ func (c *Cluster) Pages(ctx context.Context, list client.ObjectList, s Selection
 	}
 }
 
-// Watch reads a list as Pages does, and then calls changed for each object that is created or changed, until the context ends, whose error it
-// returns. An interrupted connection begins anew, with the list. Being refused is an error, and so is a list that fails at first.
-func (c *Cluster) Watch(ctx context.Context, list client.ObjectList, s Selection, visit func() error, changed func(client.Object) error) error {
-	pause := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 5 * time.Second}
-	for retry, begun := pause, false; ; begun = true {
-		err := c.Pages(ctx, list, s, visit)
-		if err != nil && !begun {
-			return err
+// Watch reads a list as Pages does, and then calls changed for each object that is created or changed, until the context ends; then it
+// returns the context's error. After a watch that breaks it begins again with the list. It is an error if the first list fails, or if the
+// person may not list or watch.
+func (c *Cluster) Watch(
+	ctx context.Context, list client.ObjectList, s Selection, visit func() error, changed func(client.Object) error,
+) error {
+	listed := false
+	return retry(ctx, func() (done, progress bool, err error) {
+		err = c.Pages(ctx, list, s, visit)
+		if err != nil && !listed {
+			return false, false, err
 		}
-		heard := false
+		listed = true
 		if err == nil {
-			heard, err = c.watchOnce(ctx, list, s, changed)
+			progress, err = c.watchOnce(ctx, list, s, changed)
 		}
-		if err = finalOnly(err); err != nil {
-			return err
-		}
-		if heard {
-			retry = pause
-		}
-		if err := sleep(ctx, retry.Step()); err != nil {
-			return err
-		}
-	}
+		return false, progress, finalOnly(err)
+	})
 }
 
 // failedVisit is an error of a visitor, which ends a watch.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/rbac"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
 )
 
@@ -69,7 +70,7 @@ func (f facts) GeneratorStory() string {
 func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (facts, []string, error) {
 	f := facts{Options: o, Fairlead: fairlead, SampleSpec: exampleSpec}
 	if o.Generator == GeneratorGo {
-		rights, err := formatRights(rightsFor(o, nil, exampleKinds))
+		rights, err := rbac.Format(rbac.RulesFor(o.rbacFeatures(), nil, exampleKinds))
 		f.Rights = rights
 		return f, nil, err
 	}
@@ -141,11 +142,16 @@ func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]st
 	if failure != nil && !lacksInput(failure) {
 		return nil, fmt.Errorf("the %s does not render: %w", path.Base(sourceFolder(f.Options)), failure)
 	}
-	kinds, notes := kindsIn(files)
+	var kinds []schema.GroupVersionKind
+	var notes []string
+	for _, file := range files {
+		named, computed := rbac.Kinds(file.Path, file.Content)
+		kinds, notes = append(kinds, named...), append(notes, computed...)
+	}
 	if failure != nil {
 		notes = append(notes, fmt.Sprintf("the sample does not render yet, complete config/samples/%s.yaml: %v", f.Singular(), failure))
 	}
-	rights, err := formatRights(rightsFor(f.Options, objects, kinds))
+	rights, err := rbac.Format(rbac.RulesFor(f.rbacFeatures(), objects, kinds))
 	f.Rights = rights
 	return notes, err
 }

@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	fairleadModule = "github.com/fairlead-io/fairlead"
 	// replacedVersion is what go.mod requires where a checkout stands in for a release.
 	replacedVersion = "v0.0.0"
 )
@@ -79,7 +78,7 @@ func checkCheckout(dir string) error {
 	if err != nil {
 		return fmt.Errorf("want the folder of a checkout of Fairlead: %w", err)
 	}
-	if found := modfile.ModulePath(text); found != fairleadModule {
+	if found := modfile.ModulePath(text); found != version.Module {
 		return fmt.Errorf("want the folder of a checkout of Fairlead; the module there is %q", found)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/rbac"
 )
 
 // Plural is the name of the component's type in paths of the API.
@@ -65,4 +67,13 @@ func (o Options) defaultImage() string { return "registry.example.com/" + o.Shor
 // WebhookPath is the part of a webhook's path that controller-runtime makes of the type.
 func (o Options) WebhookPath() string {
 	return strings.ReplaceAll(o.Group, ".", "-") + "-" + o.Version + "-" + o.Singular()
+}
+
+// rbacFeatures returns the interfaces of the component that need rules of their own.
+func (o Options) rbacFeatures() rbac.Features {
+	return rbac.Features{
+		KubeConfig:     o.Has(string(InterfaceKubeConfig)),
+		ServiceAccount: o.Has(string(InterfaceServiceAccount)),
+		Placement:      o.Has(string(InterfacePlacement)),
+	}
 }

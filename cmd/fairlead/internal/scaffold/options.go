@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/mod/module"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-io/fairlead/internal/version"
 )
 
 // Generator says what renders the dependents of the operator.
@@ -190,7 +192,7 @@ func checkModuleIsOwn(path string) error {
 	switch {
 	case first == "std" || first == "cmd" || token.IsKeyword(first):
 		return fmt.Errorf("--module %q: begin with a name of your own, such as example.com/shop-operator", path)
-	case path == fairleadModule || strings.HasPrefix(path, fairleadModule+"/"):
+	case path == version.Module || strings.HasPrefix(path, version.Module+"/"):
 		return fmt.Errorf("--module %q: it is that of Fairlead itself", path)
 	}
 	return nil

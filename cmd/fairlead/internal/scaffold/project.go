@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/staging"
 )
 
 // Request says what to write, and where.
@@ -111,24 +113,24 @@ func (p *Project) Write(ctx context.Context) error {
 	if len(existing) > 0 && !p.request.Force {
 		return &ExistsError{Dir: p.request.Dir, Files: existing}
 	}
-	stage, err := newStage(p.request.Dir)
+	stage, err := staging.New(p.request.Dir)
 	if err != nil {
 		return err
 	}
-	defer stage.discard()
+	defer stage.Discard()
 	for _, file := range p.Files {
-		if err := stage.put(file); err != nil {
+		if err := stage.Put(file.Path, file.Content); err != nil {
 			return err
 		}
 	}
-	made := workshop{dir: stage.dir, fairlead: p.request.Fairlead, report: p.request.Report}
+	made := toolRunner{dir: stage.Dir(), fairlead: p.request.Fairlead, report: p.request.Report}
 	if err := made.tidy(ctx); err != nil {
 		return err
 	}
 	if err := made.generate(ctx); err != nil {
 		return err
 	}
-	return stage.move(all, nil)
+	return stage.Move(all, nil)
 }
 
 // noteStrangers tells of files that are in the way of nothing, but that are built into the operator beside those of the project. Whether they are

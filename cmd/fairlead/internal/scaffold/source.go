@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/merge"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
@@ -35,7 +36,7 @@ func readSource(tree fs.FS) ([]File, error) {
 func withPlainLines(files []File) []File {
 	plain := slices.Clone(files)
 	for i := range plain {
-		plain[i].Content = withoutReturns(plain[i].Content)
+		plain[i].Content = merge.WithLineFeeds(plain[i].Content)
 	}
 	return plain
 }
@@ -81,14 +82,4 @@ func renderSource(ctx context.Context, o Options, tree fs.FS, values map[string]
 	return render.Raw(ctx, render.Request{
 		Source: tree, Engine: engines[o.Generator], Namespace: "default", Name: "sample", Values: values, Capabilities: capabilities,
 	})
-}
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

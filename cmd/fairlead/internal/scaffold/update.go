@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/merge"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/staging"
 )
 
 // UpdateRequest says which project to update.
@@ -25,28 +27,10 @@ type UpdateRequest struct {
 	Report func(line string)
 }
 
-// Verb says what an update does with a file.
-type Verb string
-
-// The verbs.
-const (
-	VerbCreate Verb = "create"
-	VerbUpdate Verb = "update"
-	VerbMerge  Verb = "merge"
-	VerbDelete Verb = "delete"
-)
-
-// Change is what an update does with a file.
-type Change struct {
-	Verb    Verb
-	File    string
-	content []byte
-}
-
 // Update is what a newer template comes to in a project.
 type Update struct {
-	Changes   []Change
-	Conflicts []Conflict
+	Changes   []merge.Change
+	Conflicts []merge.Conflict
 	// Notes are what a person should know about the result.
 	Notes []string
 }
@@ -63,7 +47,7 @@ func UpdateProject(ctx context.Context, req UpdateRequest) (Update, error) {
 	if err != nil {
 		return Update{}, err
 	}
-	update, err := merge(ctx, req.Dir, base, newer)
+	update, err := mergeAll(ctx, req.Dir, base, newer)
 	update.Notes = append(notes, update.Notes...)
 	if err != nil || req.DryRun || len(update.Conflicts) > 0 && !req.KeepConflicts {
 		return update, err
@@ -100,8 +84,8 @@ func renderNewer(ctx context.Context, req UpdateRequest, o Options) ([]File, []s
 	return newer, notes, err
 }
 
-// merge compares what was written last time, what is there, and what is newer.
-func merge(ctx context.Context, dir string, base, newer []File) (Update, error) {
+// mergeAll compares what was written last time, what is there, and what is newer.
+func mergeAll(ctx context.Context, dir string, base, newer []File) (Update, error) {
 	before, after := byPath(base), byPath(newer)
 	var paths []string
 	for _, file := range slices.Concat(base, newer) {
@@ -117,11 +101,11 @@ func merge(ctx context.Context, dir string, base, newer []File) (Update, error) 
 		if err != nil {
 			return update, err
 		}
-		v := versions{base: before[path], mine: mine, newer: after[path]}
-		if v.isLeftOut() {
+		v := merge.Versions{Base: before[path], Mine: mine, Newer: after[path]}
+		if v.IsLeftOut() {
 			update.Notes = append(update.Notes, path+" is deleted, or has another name, here: what the template changed in it is left out")
 		}
-		change, conflicts, err := v.merge(ctx, path)
+		change, conflicts, err := v.Merge(ctx, path)
 		if err != nil {
 			return update, err
 		}
@@ -152,36 +136,36 @@ func readMine(dir, path string) ([]byte, error) {
 
 // write writes an update: all of it, or nothing. Where conflicts are marked, the project's tools cannot work yet.
 func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error {
-	stage, err := newStage(req.Dir)
+	stage, err := staging.New(req.Dir)
 	if err != nil {
 		return err
 	}
-	defer stage.discard()
+	defer stage.Discard()
 	var written, deleted []string
 	for _, change := range u.Changes {
-		if change.Verb == VerbDelete {
+		if change.Verb == merge.VerbDelete {
 			deleted = append(deleted, change.File)
 			continue
 		}
 		written = append(written, change.File)
-		if err := stage.put(File{Path: change.File, Content: change.content}); err != nil {
+		if err := stage.Put(change.File, change.Content); err != nil {
 			return err
 		}
 	}
 	for _, file := range kept {
 		written = append(written, file.Path)
-		if err := stage.put(file); err != nil {
+		if err := stage.Put(file.Path, file.Content); err != nil {
 			return err
 		}
 	}
-	if err := stage.move(written, deleted); err != nil {
+	if err := stage.Move(written, deleted); err != nil {
 		return err
 	}
 	if len(u.Conflicts) > 0 {
 		req.Report("when the conflicts are resolved, run: go mod tidy && make generate")
 		return nil
 	}
-	tools := workshop{dir: req.Dir, fairlead: req.Fairlead, report: req.Report}
+	tools := toolRunner{dir: req.Dir, fairlead: req.Fairlead, report: req.Report}
 	if err := tools.tidy(ctx); err != nil {
 		return &UnfinishedError{Err: err}
 	}

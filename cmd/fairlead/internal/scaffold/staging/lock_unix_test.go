@@ -1,6 +1,6 @@
 //go:build (unix && !aix && !solaris) || illumos
 
-package scaffold
+package staging
 
 import (
 	"errors"
@@ -11,16 +11,16 @@ import (
 
 func TestAStageIsRemovedByTheNextOneWhereItsProcessWasKilled(t *testing.T) {
 	target := t.TempDir()
-	open := func() *stage {
+	open := func() *Stage {
 		t.Helper()
-		s, err := newStage(target)
+		s, err := New(target)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
 	atWork, killed, replacing := open(), open(), open()
-	t.Cleanup(atWork.discard)
+	t.Cleanup(atWork.Discard)
 	if err := errors.Join(os.Mkdir(filepath.Join(replacing.dir, formerFolder), 0o700), os.Mkdir(filepath.Join(target, stagePrefix+"mine"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestAStageIsRemovedByTheNextOneWhereItsProcessWasKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := open()
-	last.discard()
+	last.Discard()
 	for dir, stays := range map[string]bool{
 		atWork.dir: true, killed.dir: false, last.dir: false,
 		// What was replaced may be there alone, and of what has no lock nobody knows whose it is.

@@ -1,4 +1,4 @@
-package scaffold
+package staging
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// stage is a folder in which files are complete before they are moved to where they belong.
-type stage struct {
+// Stage is a folder in which files are complete before they are moved to where they belong.
+type Stage struct {
 	dir, target string
 	// made is the first folder above the target that did not exist.
 	made string
@@ -18,8 +18,8 @@ type stage struct {
 	lock *os.File
 }
 
-// newStage makes a stage on the file system of the target, so that moving is renaming.
-func newStage(target string) (*stage, error) {
+// New makes a stage on the file system of the target, so that moving is renaming.
+func New(target string) (*Stage, error) {
 	target, err := filepath.Abs(target)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func newStage(target string) (*stage, error) {
 		case err == nil && !info.IsDir():
 			return nil, fmt.Errorf("%s is no folder", parent)
 		case err == nil:
-			sweep(parent)
+			removeAbandoned(parent)
 			return openStage(parent, target, made)
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
@@ -40,34 +40,39 @@ func newStage(target string) (*stage, error) {
 	}
 }
 
-func openStage(parent, target, made string) (*stage, error) {
+func openStage(parent, target, made string) (*Stage, error) {
 	dir, err := os.MkdirTemp(parent, stagePrefix)
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{dir: dir, target: target, made: made}
+	s := &Stage{dir: dir, target: target, made: made}
 	if s.lock, err = claim(dir); err != nil {
-		s.discard()
+		s.Discard()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *stage) discard() {
+// Dir returns the folder of the stage.
+func (s *Stage) Dir() string { return s.dir }
+
+// Discard removes the stage.
+func (s *Stage) Discard() {
 	_ = os.RemoveAll(s.dir)
 	_ = s.lock.Close()
 }
 
-func (s *stage) put(file File) error {
-	place := filepath.Join(s.dir, filepath.FromSlash(file.Path))
+// Put writes a file, whose path is relative to the target and has slashes, into the stage.
+func (s *Stage) Put(path string, content []byte) error {
+	place := filepath.Join(s.dir, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(place, file.Content, 0o644)
+	return os.WriteFile(place, content, 0o644)
 }
 
 // move puts files in their places, and takes others away. Where that fails, what was done before is undone.
-func (s *stage) move(files, gone []string) error {
+func (s *Stage) Move(files, gone []string) error {
 	var undo []func() error
 	attempt := func(file string, step func(string) (back func() error, err error)) error {
 		back, err := step(filepath.FromSlash(file))
@@ -97,7 +102,7 @@ func (s *stage) move(files, gone []string) error {
 
 // moveOne returns what takes it back: what was there before is kept in the stage until that is discarded. Whoever is killed meanwhile leaves the
 // one file or the other.
-func (s *stage) moveOne(file string) (back func() error, err error) {
+func (s *Stage) moveOne(file string) (back func() error, err error) {
 	from, to, former := s.places(file)
 	existed, err := keep(to, former, from)
 	if err != nil {
@@ -120,7 +125,7 @@ func (s *stage) moveOne(file string) (back func() error, err error) {
 }
 
 // takeAway removes a file, which may be gone already.
-func (s *stage) takeAway(file string) (back func() error, err error) {
+func (s *Stage) takeAway(file string) (back func() error, err error) {
 	_, to, former := s.places(file)
 	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
 		return nil, err
@@ -133,7 +138,7 @@ func (s *stage) takeAway(file string) (back func() error, err error) {
 }
 
 // places are where a file is complete, where it belongs, and where the one that it replaces is kept.
-func (s *stage) places(file string) (from, to, former string) {
+func (s *Stage) places(file string) (from, to, former string) {
 	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, formerFolder, file)
 }
 

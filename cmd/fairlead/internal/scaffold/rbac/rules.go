@@ -1,7 +1,8 @@
-package scaffold
+package rbac
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,74 +17,80 @@ import (
 // dependentVerbs are what a reconciler does with dependents. deletecollection is missing: objects are deleted one by one.
 var dependentVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
-// right is a rule, and what it is for.
-type right struct {
-	why  string
-	rule rbacv1.PolicyRule
+// Rule is a rule, and what it is for.
+type Rule struct {
+	// Comment is the reason for the rule.
+	Comment string
+	rbacv1.PolicyRule
 }
 
-// rightsFor returns what an operator needs for dependents: those that are rendered, and kinds that may be rendered with other values.
-func rightsFor(o Options, objects []*unstructured.Unstructured, kinds []schema.GroupVersionKind) []right {
+// Features are the optional interfaces of a component that need rules of their own.
+type Features struct {
+	KubeConfig, ServiceAccount, Placement bool
+}
+
+// RulesFor returns what an operator needs for dependents: those that are rendered, and kinds that may be rendered with other values.
+func RulesFor(f Features, objects []*unstructured.Unstructured, kinds []schema.GroupVersionKind) []Rule {
 	for _, object := range objects {
 		kinds = append(kinds, object.GroupVersionKind())
 	}
-	rights := rightsOnKinds(kinds)
-	rights = append(rights, rightsOnDefinitions(objects)...)
-	rights = append(rights, rightsToGrant(objects)...)
-	return append(rights, rightsOfInterfaces(o, hasDeletionHooks(objects), kinds)...)
+	rules := rulesOnKinds(kinds)
+	rules = append(rules, rulesOnDefinitions(objects)...)
+	rules = append(rules, rulesToGrant(objects)...)
+	return append(rules, rulesOfFeatures(f, hasDeletionHooks(objects), kinds)...)
 }
 
-// rightsOnKinds has a rule for each API group.
-func rightsOnKinds(kinds []schema.GroupVersionKind) []right {
+// rulesOnKinds has a rule for each API group.
+func rulesOnKinds(kinds []schema.GroupVersionKind) []Rule {
 	resources := map[string][]string{}
 	for _, kind := range kinds {
 		resource, _ := meta.UnsafeGuessKindToResource(kind)
 		resources[kind.Group] = append(resources[kind.Group], resource.Resource)
 	}
-	var rights []right
-	for _, group := range sortedKeys(resources) {
+	var rules []Rule
+	for _, group := range slices.Sorted(maps.Keys(resources)) {
 		slices.Sort(resources[group])
-		rights = append(rights, right{rule: rbacv1.PolicyRule{
+		rules = append(rules, Rule{PolicyRule: rbacv1.PolicyRule{
 			APIGroups: []string{group}, Resources: slices.Compact(resources[group]), Verbs: dependentVerbs,
 		}})
 	}
-	return rights
+	return rules
 }
 
-// rightsOnDefinitions are what it takes to delete a definition without losing anybody's instances.
-func rightsOnDefinitions(objects []*unstructured.Unstructured) []right {
-	var rights []right
+// rulesOnDefinitions are what it takes to delete a definition without losing anybody's instances.
+func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
+	var rules []Rule
 	for _, object := range objects {
 		if object.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
 		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
 		plural, _, _ := unstructured.NestedString(object.Object, "spec", "names", "plural")
-		rights = append(rights, right{
-			why:  "Instances of " + plural + "." + group + ": while others have any, the definition is not deleted.",
-			rule: rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural}, Verbs: []string{"get", "list", "watch"}},
+		rules = append(rules, Rule{
+			Comment:    "Instances of " + plural + "." + group + ": while others have any, the definition is not deleted.",
+			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural}, Verbs: []string{"get", "list", "watch"}},
 		})
 	}
-	if len(rights) == 0 {
+	if len(rules) == 0 {
 		return nil
 	}
-	return append(rights, right{
-		why: "Definitions are deleted under a guard, an admission policy that refuses new instances.",
-		rule: rbacv1.PolicyRule{
+	return append(rules, Rule{
+		Comment: "Definitions are deleted under a guard, an admission policy that refuses new instances.",
+		PolicyRule: rbacv1.PolicyRule{
 			APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
 			Verbs: []string{"create", "patch", "delete"},
 		},
 	})
 }
 
-// rightsToGrant are those that dependents grant to others. Kubernetes lets nobody grant what they do not have.
-func rightsToGrant(objects []*unstructured.Unstructured) []right {
-	var rights []right
+// rulesToGrant are those that dependents grant to others. Kubernetes lets nobody grant what they do not have.
+func rulesToGrant(objects []*unstructured.Unstructured) []Rule {
+	var rules []Rule
 	defined := map[string]bool{}
 	for _, object := range objects {
 		if kind := object.GetKind(); kind == "Role" || kind == "ClusterRole" {
 			defined[kind+"/"+object.GetName()] = true
-			rights = append(rights, grantedBy(object)...)
+			rules = append(rules, grantedBy(object)...)
 		}
 	}
 	for _, object := range objects {
@@ -93,15 +100,15 @@ func rightsToGrant(objects []*unstructured.Unstructured) []right {
 			continue
 		}
 		resource := strings.ToLower(kind) + "s"
-		rights = append(rights, right{
-			why:  "To bind " + kind + " " + name + ", which is no dependent.",
-			rule: rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{resource}, ResourceNames: []string{name}, Verbs: []string{"bind"}},
+		rules = append(rules, Rule{
+			Comment:    "To bind " + kind + " " + name + ", which is no dependent.",
+			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{resource}, ResourceNames: []string{name}, Verbs: []string{"bind"}},
 		})
 	}
-	return rights
+	return rules
 }
 
-func grantedBy(role *unstructured.Unstructured) []right {
+func grantedBy(role *unstructured.Unstructured) []Rule {
 	var content struct {
 		Rules []rbacv1.PolicyRule `json:"rules"`
 	}
@@ -109,11 +116,11 @@ func grantedBy(role *unstructured.Unstructured) []right {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"rules": role.Object["rules"]}, &content); err != nil {
 		return nil
 	}
-	rights := make([]right, 0, len(content.Rules))
+	rules := make([]Rule, 0, len(content.Rules))
 	for _, rule := range content.Rules {
-		rights = append(rights, right{why: "What " + role.GetKind() + " " + role.GetName() + " grants.", rule: rule})
+		rules = append(rules, Rule{Comment: "What " + role.GetKind() + " " + role.GetName() + " grants.", PolicyRule: rule})
 	}
-	return rights
+	return rules
 }
 
 // hasDeletionHooks says whether something is applied when a component is deleted, which is recorded in a Secret before.
@@ -123,41 +130,41 @@ func hasDeletionHooks(objects []*unstructured.Unstructured) bool {
 	})
 }
 
-// rightsOfInterfaces are those that the fields of the spec ask for. Where Secrets are dependents, the operator has all rights on them anyway.
-func rightsOfInterfaces(o Options, recordsPhases bool, kinds []schema.GroupVersionKind) []right {
-	var rights []right
+// rulesOfFeatures are those that the fields of the spec ask for. Where Secrets are dependents, the operator has all rules on them anyway.
+func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersionKind) []Rule {
+	var rules []Rule
 	add := func(why, resource string, verbs ...string) {
-		rights = append(rights, right{why: why, rule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}})
+		rules = append(rules, Rule{Comment: why, PolicyRule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}})
 	}
 	hasSecrets := slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return kind.Group == "" && kind.Kind == "Secret" })
 	if recordsPhases && !hasSecrets {
 		add("What is applied when a component is deleted is recorded before.", "secrets", dependentVerbs...)
 	}
-	if o.Has(string(InterfaceKubeConfig)) && !hasSecrets {
+	if f.KubeConfig && !hasSecrets {
 		add("Kubeconfigs that components name. A finalizer holds them while there are dependents.", "secrets", "get", "list", "watch", "patch")
 	}
-	if o.Has(string(InterfaceServiceAccount)) {
+	if f.ServiceAccount {
 		add("Components that name a service account: the operator acts as it.", "serviceaccounts", "impersonate")
 	}
-	if o.Has(string(InterfacePlacement)) {
+	if f.Placement {
 		add("Namespaces that components are placed in, where they do not exist.", "namespaces", "get", "create")
 	}
-	return rights
+	return rules
 }
 
-// formatRights writes rules as YAML, but for those that others cover.
-func formatRights(rights []right) (string, error) {
+// Format writes rules as YAML, but for those that others cover.
+func Format(rules []Rule) (string, error) {
 	var out strings.Builder
-	for i, r := range rights {
-		if isCovered(rights, i) {
+	for i, r := range rules {
+		if isCovered(rules, i) {
 			continue
 		}
-		text, err := yaml.Marshal([]rbacv1.PolicyRule{r.rule})
+		text, err := yaml.Marshal([]rbacv1.PolicyRule{r.PolicyRule})
 		if err != nil {
 			return "", err
 		}
-		if r.why != "" {
-			out.WriteString("# " + r.why + "\n")
+		if r.Comment != "" {
+			out.WriteString("# " + r.Comment + "\n")
 		}
 		out.Write(text)
 	}
@@ -165,9 +172,9 @@ func formatRights(rights []right) (string, error) {
 }
 
 // isCovered says that a rule grants nothing that another one does not; of those that grant the same the first is written.
-func isCovered(rights []right, i int) bool {
-	for j := range rights {
-		if j != i && covers(rights[j].rule, rights[i].rule) && (j < i || !covers(rights[i].rule, rights[j].rule)) {
+func isCovered(rules []Rule, i int) bool {
+	for j := range rules {
+		if j != i && covers(rules[j].PolicyRule, rules[i].PolicyRule) && (j < i || !covers(rules[i].PolicyRule, rules[j].PolicyRule)) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package scaffold
+package staging
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // staged returns a stage with files, for a folder with others.
-func staged(t *testing.T, there, newer map[string]string) *stage {
+func staged(t *testing.T, there, newer map[string]string) *Stage {
 	t.Helper()
 	target := t.TempDir()
 	for name, text := range there {
@@ -21,13 +21,13 @@ func staged(t *testing.T, there, newer map[string]string) *stage {
 			t.Fatal(err)
 		}
 	}
-	s, err := newStage(target)
+	s, err := New(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.discard)
+	t.Cleanup(s.Discard)
 	for name, text := range newer {
-		if err := s.put(File{Path: name, Content: []byte(text)}); err != nil {
+		if err := s.Put(name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,7 +35,7 @@ func staged(t *testing.T, there, newer map[string]string) *stage {
 }
 
 // expect checks the content of a file; empty stands for none.
-func (s *stage) expect(t *testing.T, name, want string) {
+func (s *Stage) expect(t *testing.T, name, want string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.target, name))
 	if string(text) != want || want != "" && err != nil {
@@ -48,7 +48,7 @@ func TestAStageMovesFilesToTheirPlacesAndKeepsTheirModes(t *testing.T) {
 	if err := os.Chmod(filepath.Join(s.target, "a"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.move([]string{"a", "sub/b"}, []string{"gone", "never-there"}); err != nil {
+	if err := s.Move([]string{"a", "sub/b"}, []string{"gone", "never-there"}); err != nil {
 		t.Fatal(err)
 	}
 	s.expect(t, "a", "new")
@@ -89,7 +89,7 @@ func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks
 func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
 	// Where a file belongs there is a folder, which is not the scaffolder's to remove.
 	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "gone": "old"}, map[string]string{"a": "new", "b": "new", "c": "new"})
-	err := s.move([]string{"a", "b", "c"}, []string{"gone"})
+	err := s.Move([]string{"a", "b", "c"}, []string{"gone"})
 	if err == nil || !strings.Contains(err.Error(), "nothing was written") || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("got %v", err)
 	}
@@ -101,17 +101,17 @@ func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
 
 func TestAStageLeavesNoFolderThatItMade(t *testing.T) {
 	parent := t.TempDir()
-	s, err := newStage(filepath.Join(parent, "new", "project"))
+	s, err := New(filepath.Join(parent, "new", "project"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.put(File{Path: "a"}); err != nil {
+	if err := s.Put("a", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.move([]string{"a", "missing"}, nil); err == nil {
+	if err := s.Move([]string{"a", "missing"}, nil); err == nil {
 		t.Error("what is not in the stage was moved")
 	}
-	s.discard()
+	s.Discard()
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}

@@ -1,4 +1,4 @@
-package scaffold
+package merge
 
 import (
 	"os/exec"
@@ -23,37 +23,37 @@ func oddly(text []byte) []byte {
 func TestVersionsOfAFileAreMerged(t *testing.T) {
 	former, mine, newer, both := lines("a", "z"), lines("a", "mine"), lines("newer", "z"), lines("newer", "mine")
 	for name, test := range map[string]struct {
-		v    versions
+		v    Versions
 		verb Verb
 		want []byte
 	}{
-		"nothing changed":                                {versions{former, former, former}, "", nil},
-		"the template changed it":                        {versions{former, former, newer}, VerbUpdate, newer},
-		"both changed it":                                {versions{former, mine, newer}, VerbMerge, both},
-		"both changed it alike":                          {versions{former, newer, newer}, "", nil},
-		"it is new":                                      {versions{nil, nil, newer}, VerbCreate, newer},
-		"the template has it no more":                    {versions{former, former, nil}, VerbDelete, nil},
-		"it was emptied":                                 {versions{former, []byte{}, former}, "", nil},
-		"other line ends, nothing changed":               {versions{former, onWindows(former), former}, "", nil},
-		"other line ends everywhere, nothing changed":    {versions{onWindows(former), onWindows(former), former}, "", nil},
-		"other line ends, the template changed it":       {versions{former, onWindows(former), newer}, VerbUpdate, onWindows(newer)},
-		"other line ends, both changed it":               {versions{former, onWindows(mine), newer}, VerbMerge, onWindows(both)},
-		"other line ends but one, the template changed":  {versions{former, oddly(former), newer}, VerbUpdate, onWindows(newer)},
-		"other line ends but one, both changed it":       {versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
-		"other line ends in one line only":               {versions{former, lines("a", "mine\r"), newer}, VerbMerge, lines("newer", "mine\r")},
-		"other line ends, and the template has no more":  {versions{former, onWindows(former), nil}, VerbDelete, nil},
-		"deleted, or renamed, here":                      {versions{former, nil, newer}, "", nil},
-		"a file of an old template that is gone already": {versions{former, nil, nil}, "", nil},
+		"nothing changed":                                {Versions{former, former, former}, "", nil},
+		"the template changed it":                        {Versions{former, former, newer}, VerbUpdate, newer},
+		"both changed it":                                {Versions{former, mine, newer}, VerbMerge, both},
+		"both changed it alike":                          {Versions{former, newer, newer}, "", nil},
+		"it is new":                                      {Versions{nil, nil, newer}, VerbCreate, newer},
+		"the template has it no more":                    {Versions{former, former, nil}, VerbDelete, nil},
+		"it was emptied":                                 {Versions{former, []byte{}, former}, "", nil},
+		"other line ends, nothing changed":               {Versions{former, onWindows(former), former}, "", nil},
+		"other line ends everywhere, nothing changed":    {Versions{onWindows(former), onWindows(former), former}, "", nil},
+		"other line ends, the template changed it":       {Versions{former, onWindows(former), newer}, VerbUpdate, onWindows(newer)},
+		"other line ends, both changed it":               {Versions{former, onWindows(mine), newer}, VerbMerge, onWindows(both)},
+		"other line ends but one, the template changed":  {Versions{former, oddly(former), newer}, VerbUpdate, onWindows(newer)},
+		"other line ends but one, both changed it":       {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
+		"other line ends in one line only":               {Versions{former, lines("a", "mine\r"), newer}, VerbMerge, lines("newer", "mine\r")},
+		"other line ends, and the template has no more":  {Versions{former, onWindows(former), nil}, VerbDelete, nil},
+		"deleted, or renamed, here":                      {Versions{former, nil, newer}, "", nil},
+		"a file of an old template that is gone already": {Versions{former, nil, nil}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			change, conflicts, err := test.v.merge(t.Context(), "Makefile")
+			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
 			if err != nil || len(conflicts) > 0 {
 				t.Fatalf("got %v, %v", conflicts, err)
 			}
 			var verb Verb
 			var content []byte
 			if change != nil {
-				verb, content = change.Verb, change.content
+				verb, content = change.Verb, change.Content
 			}
 			if verb != test.verb || string(content) != string(test.want) {
 				t.Errorf("got %q %q, want %q %q", verb, content, test.verb, test.want)
@@ -65,15 +65,15 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 	former, newer := lines("a", "z"), lines("newer", "z")
 	for name, test := range map[string]struct {
-		v    versions
+		v    Versions
 		want string
 	}{
-		"a file that is new to both":               {versions{nil, former, newer}, "rename yours"},
-		"a changed file that the template dropped": {versions{former, newer, nil}, "delete it, or keep it as yours"},
-		"a file that is no text here":              {versions{former, []byte("\x7fELF\x00"), newer}, "it is no text"},
+		"a file that is new to both":               {Versions{nil, former, newer}, "rename yours"},
+		"a changed file that the template dropped": {Versions{former, newer, nil}, "delete it, or keep it as yours"},
+		"a file that is no text here":              {Versions{former, []byte("\x7fELF\x00"), newer}, "it is no text"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			change, conflicts, err := test.v.merge(t.Context(), "Makefile")
+			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
 			if err != nil || change != nil || len(conflicts) != 1 || conflicts[0].Line != 0 || !strings.Contains(conflicts[0].Why, test.want) {
 				t.Errorf("got %v, %v, %v", change, conflicts, err)
 			}
@@ -84,17 +84,17 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 func TestAFileThatIsNotThereIsLeftOutOnlyWhereTheTemplateChangedIt(t *testing.T) {
 	former, newer := lines("a", "z"), lines("newer", "z")
 	for name, test := range map[string]struct {
-		v    versions
+		v    Versions
 		want bool
 	}{
-		"changed":                              {versions{former, nil, newer}, true},
-		"as it was":                            {versions{former, nil, former}, false},
-		"as it was, with other line ends":      {versions{onWindows(former), nil, former}, false},
-		"new":                                  {versions{nil, nil, newer}, false},
-		"there":                                {versions{former, former, newer}, false},
-		"no more in the template, nor in here": {versions{former, nil, nil}, false},
+		"changed":                              {Versions{former, nil, newer}, true},
+		"as it was":                            {Versions{former, nil, former}, false},
+		"as it was, with other line ends":      {Versions{onWindows(former), nil, former}, false},
+		"new":                                  {Versions{nil, nil, newer}, false},
+		"there":                                {Versions{former, former, newer}, false},
+		"no more in the template, nor in here": {Versions{former, nil, nil}, false},
 	} {
-		if got := test.v.isLeftOut(); got != test.want {
+		if got := test.v.IsLeftOut(); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

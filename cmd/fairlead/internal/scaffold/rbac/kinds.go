@@ -1,4 +1,4 @@
-package scaffold
+package rbac
 
 import (
 	"path"
@@ -15,26 +15,24 @@ var (
 	separatorLine  = regexp.MustCompile(`(?m)^---`)
 )
 
-// kindsIn returns the kinds that manifests and templates name, also those that the sample does not render. An apiVersion that a template
-// computes is found by the kind where Kubernetes itself has it; of others a note tells.
-func kindsIn(files []File) (kinds []schema.GroupVersionKind, notes []string) {
-	for _, file := range files {
-		if !isManifest(file.Path) {
+// Kinds returns the kinds that a file of manifests or templates names, including those that the sample does not render. If a template
+// computes the apiVersion, the kind is looked up among the built-in types; otherwise a note says what to add to the chart.
+func Kinds(name string, content []byte) (kinds []schema.GroupVersionKind, notes []string) {
+	if !isManifest(name) {
+		return nil, nil
+	}
+	for _, document := range separatorLine.Split(string(content), -1) {
+		found := kindLine.FindStringSubmatch(document)
+		if found == nil {
 			continue
 		}
-		for _, document := range separatorLine.Split(string(file.Content), -1) {
-			found := kindLine.FindStringSubmatch(document)
-			if found == nil {
-				continue
-			}
-			kind, ok := completeKind(document, found[1])
-			if !ok {
-				notes = append(notes, file.Path+": the API group of "+found[1]+" is computed; add it to chart/rights.yaml")
-				continue
-			}
-			if !strings.HasSuffix(kind.Group, "config.k8s.io") {
-				kinds = append(kinds, kind)
-			}
+		kind, ok := completeKind(document, found[1])
+		if !ok {
+			notes = append(notes, name+": the API group of "+found[1]+" is computed; add it to chart/rights.yaml")
+			continue
+		}
+		if !strings.HasSuffix(kind.Group, "config.k8s.io") {
+			kinds = append(kinds, kind)
 		}
 	}
 	return kinds, notes

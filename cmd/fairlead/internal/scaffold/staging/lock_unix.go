@@ -1,6 +1,6 @@
 //go:build (unix && !aix && !solaris) || illumos
 
-package scaffold
+package staging
 
 import (
 	"os"

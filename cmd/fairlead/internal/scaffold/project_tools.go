@@ -13,29 +13,29 @@ import (
 	"strings"
 )
 
-// workshop runs the tools of a project.
-type workshop struct {
+// toolRunner runs the tools of a project.
+type toolRunner struct {
 	dir      string
 	fairlead Fairlead
 	report   func(string)
 }
 
 // tidy completes go.mod and go.sum.
-func (w workshop) tidy(ctx context.Context) error {
-	w.report("completing go.mod")
-	if err := w.seedSums(); err != nil {
+func (r toolRunner) tidy(ctx context.Context) error {
+	r.report("completing go.mod")
+	if err := r.seedSums(); err != nil {
 		return err
 	}
-	return w.run(ctx, "go", "mod", "tidy")
+	return r.run(ctx, "go", "mod", "tidy")
 }
 
 // seedSums takes over the sums of the checkout, where the project has none: nobody needs to ask for them.
-func (w workshop) seedSums() error {
-	place := filepath.Join(w.dir, "go.sum")
-	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) || w.fairlead.Dir == "" {
+func (r toolRunner) seedSums() error {
+	place := filepath.Join(r.dir, "go.sum")
+	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) || r.fairlead.Dir == "" {
 		return nil
 	}
-	sums, err := os.ReadFile(filepath.Join(w.fairlead.Dir, "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(r.fairlead.Dir, "go.sum"))
 	if err != nil {
 		return err
 	}
@@ -43,24 +43,24 @@ func (w workshop) seedSums() error {
 }
 
 // generate makes deep copies and the definition, as make generate does later. A checkout may have the tool already.
-func (w workshop) generate(ctx context.Context) error {
-	built := filepath.Join(w.fairlead.Dir, "bin", "controller-gen")
-	if _, err := os.Stat(built); w.fairlead.Dir != "" && err == nil && os.Getenv("CONTROLLER_GEN") == "" {
-		w.report("generating deep copies and the definition")
-		return w.run(ctx, "make", "generate", "CONTROLLER_GEN="+built)
+func (r toolRunner) generate(ctx context.Context) error {
+	built := filepath.Join(r.fairlead.Dir, "bin", "controller-gen")
+	if _, err := os.Stat(built); r.fairlead.Dir != "" && err == nil && os.Getenv("CONTROLLER_GEN") == "" {
+		r.report("generating deep copies and the definition")
+		return r.run(ctx, "make", "generate", "CONTROLLER_GEN="+built)
 	}
-	w.report("generating deep copies and the definition; building controller-gen may take a minute")
-	return w.run(ctx, "make", "generate")
+	r.report("generating deep copies and the definition; building controller-gen may take a minute")
+	return r.run(ctx, "make", "generate")
 }
 
 // run runs a tool in the project. Its output is part of the error.
-func (w workshop) run(ctx context.Context, name string, args ...string) error {
+func (r toolRunner) run(ctx context.Context, name string, args ...string) error {
 	command := exec.CommandContext(ctx, name, args...)
-	command.Dir = w.dir
+	command.Dir = r.dir
 	// A workspace or make around us is none of the project's.
 	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKEFLAGS=") || strings.HasPrefix(variable, "MAKELEVEL=") || strings.HasPrefix(variable, "MFLAGS=")
-	}), "GOWORK=off", "PWD="+w.dir)
+	}), "GOWORK=off", "PWD="+r.dir)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	err := command.Run()

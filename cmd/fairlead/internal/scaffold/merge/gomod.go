@@ -1,6 +1,10 @@
-package scaffold
+package merge
 
-import "golang.org/x/mod/modfile"
+import (
+	"golang.org/x/mod/modfile"
+
+	"github.com/fairlead-io/fairlead/internal/version"
+)
 
 // mergeModule brings what the template says of Fairlead and of Go into a go.mod. Everything else in it is the go command's, or a person's.
 func mergeModule(mine, base, newer []byte) ([]byte, error) {
@@ -13,8 +17,8 @@ func mergeModule(mine, base, newer []byte) ([]byte, error) {
 		files = append(files, parsed)
 	}
 	own, former, next := files[0], files[1], files[2]
-	if version := requiredFairlead(next); version != requiredFairlead(former) {
-		if err := own.AddRequire(fairleadModule, version); err != nil {
+	if required := requiredFairlead(next); required != requiredFairlead(former) {
+		if err := own.AddRequire(version.Module, required); err != nil {
 			return nil, err
 		}
 	}
@@ -34,15 +38,15 @@ func mergeModule(mine, base, newer []byte) ([]byte, error) {
 
 // replaceFairlead makes a checkout stand in for Fairlead, or none where place is empty.
 func replaceFairlead(file *modfile.File, place string) error {
-	if err := file.DropReplace(fairleadModule, ""); err != nil || place == "" {
+	if err := file.DropReplace(version.Module, ""); err != nil || place == "" {
 		return err
 	}
-	return file.AddReplace(fairleadModule, "", place, "")
+	return file.AddReplace(version.Module, "", place, "")
 }
 
 func requiredFairlead(file *modfile.File) string {
 	for _, requirement := range file.Require {
-		if requirement.Mod.Path == fairleadModule {
+		if requirement.Mod.Path == version.Module {
 			return requirement.Mod.Version
 		}
 	}
@@ -51,7 +55,7 @@ func requiredFairlead(file *modfile.File) string {
 
 func replacedFairlead(file *modfile.File) string {
 	for _, replacement := range file.Replace {
-		if replacement.Old.Path == fairleadModule {
+		if replacement.Old.Path == version.Module {
 			return replacement.New.Path
 		}
 	}

@@ -1,4 +1,4 @@
-package scaffold
+package staging
 
 import (
 	"os"
@@ -29,9 +29,9 @@ func claim(dir string) (*os.File, error) {
 	return file, os.Rename(fresh, filepath.Join(dir, lockFile))
 }
 
-// sweep removes the stages in a folder whose processes were killed. One that has begun to replace files stays: it may hold the only copy of
+// removeAbandoned removes the stages in a folder whose processes were killed. One that has begun to replace files stays: it may hold the only copy of
 // something. What cannot be removed is in nobody's way.
-func sweep(parent string) {
+func removeAbandoned(parent string) {
 	// What cannot be listed has no stages.
 	entries, _ := os.ReadDir(parent)
 	for _, entry := range entries {

@@ -1,0 +1,103 @@
+package rbac_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/rbac"
+)
+
+// rules returns the rules for rendered objects, given as YAML, in the form in which a project has them.
+func rules(t *testing.T, f rbac.Features, documents ...string) string {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	for _, document := range documents {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	text, err := rbac.Format(rbac.RulesFor(f, objects, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestRulesFollowFromWhatIsRendered(t *testing.T) {
+	for name, test := range map[string]struct {
+		features  rbac.Features
+		documents []string
+		want      []string
+		unwanted  []string
+	}{
+		"nothing": {want: []string{"[]\n"}},
+		"an object": {
+			documents: []string{"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}"},
+			want:      []string{"- apps\n", "- deployments\n", "- patch\n"}, unwanted: []string{"escalate"},
+		},
+		"a definition": {
+			documents: []string{"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: w}, " +
+				"spec: {group: example.com, names: {plural: widgets}}}"},
+			want: []string{"# Instances of widgets.example.com:", "- widgets\n", "- validatingadmissionpolicies\n"},
+		},
+		"a role, and the binding of another one": {
+			documents: []string{
+				"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: own}, " +
+					"rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
+				"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b}, roleRef: {kind: ClusterRole, name: view}}",
+			},
+			want: []string{"# What Role own grants.", "- pods\n", "# To bind ClusterRole view", "- bind\n"},
+		},
+		"a hook of the deletion": {
+			documents: []string{"{apiVersion: batch/v1, kind: Job, metadata: {name: j, annotations: {helm.sh/hook: pre-delete}}}"},
+			want:      []string{"- secrets\n"},
+		},
+		"interfaces": {
+			features: rbac.Features{KubeConfig: true, ServiceAccount: true, Placement: true},
+			want:     []string{"- impersonate\n", "- namespaces\n", "- secrets\n"},
+		},
+		"interfaces whose rules are covered by those on Secrets": {
+			features:  rbac.Features{KubeConfig: true},
+			documents: []string{"{apiVersion: v1, kind: Secret, metadata: {name: s}}"},
+			want:      []string{"- secrets\n"}, unwanted: []string{"Kubeconfigs"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := rules(t, test.features, test.documents...)
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("it lacks %q:\n%s", want, text)
+				}
+			}
+			for _, unwanted := range test.unwanted {
+				if strings.Contains(text, unwanted) {
+					t.Errorf("it has %q:\n%s", unwanted, text)
+				}
+			}
+		})
+	}
+}
+
+func TestKindsAreReadFromTemplatesToo(t *testing.T) {
+	const template = "{{ if .Values.web }}\napiVersion: apps/v1\nkind: Deployment\n{{ end }}\n---\n" +
+		"apiVersion: {{ .Values.api }}\nkind: ConfigMap\n---\napiVersion: {{ .Values.api }}\nkind: Widget\n"
+	kinds, notes := rbac.Kinds("templates/web.yaml", []byte(template))
+	want := []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "ConfigMap"}}
+	if len(kinds) != 2 || kinds[0] != want[0] || kinds[1] != want[1] {
+		t.Errorf("got %v, want %v", kinds, want)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "the API group of Widget is computed") {
+		t.Errorf("got %q", notes)
+	}
+	for _, name := range []string{"values.yaml", "README.md", "templates/tests/test.yaml"} {
+		if kinds, _ := rbac.Kinds(name, []byte("apiVersion: v1\nkind: Pod\n")); kinds != nil {
+			t.Errorf("%s: got %v", name, kinds)
+		}
+	}
+}
