@@ -44,38 +44,38 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.SetOutput(io.Discard) // errors are reported in one line, by the caller
 	flags.StringVar(&o.metrics.address, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")
 	flags.BoolVar(&o.metrics.secure, "metrics-secure", true,
-		"serve metrics by HTTPS, and only to those whom the API server lets get /metrics; otherwise by HTTP, to whoever gets there")
+		"serve metrics over HTTPS, to clients that the API server authorizes to get /metrics; otherwise over HTTP, to all clients")
 	flags.StringVar(&o.metrics.certificates, "metrics-cert-path", "",
-		"folder with tls.crt and tls.key for the metrics endpoint; without it the certificate is self-signed, and another one after each start")
+		"folder with tls.crt and tls.key for the metrics endpoint; by default the certificate is self-signed, and new at each start")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
-	flags.StringVar(&o.profilingAddress, "pprof-bind-address", "0", "address of /debug/pprof, which shows memory and must not be public; 0 turns it off")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the Lease, so that one of several replicas does")
-	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; that of the pod by default")
-	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "how many components are worked on at once")
-	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "how many requests write dependents of a cluster at once")
+	flags.StringVar(&o.profilingAddress, "pprof-bind-address", "0", "address of /debug/pprof, which must not be public because it shows memory; 0 turns it off")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while holding the Lease, so that only one of several replicas does")
+	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; by default that of the pod")
+	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "maximum number of components that are reconciled at once")
+	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "maximum number of requests at once that write dependents of a cluster")
 	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,
-		"memory for what is rendered, compressed; what was wanted least recently makes room, and is rendered again when it is wanted")
+		"size of the cache of rendered objects, compressed; the least recently used are removed, and rendered again when needed")
 	flags.IntVar(&o.maxStatusInventory, "max-status-inventory-bytes", component.MaxStatusInventory,
-		"text of an inventory that the status of a component holds, about 150 bytes for a dependent; a larger one is kept in Secrets")
+		"largest inventory that is stored in the status of a component, at about 150 bytes for a dependent; larger ones are in Secrets")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
-		"service account of components that name none, in the namespace of each; without it they act as the operator")
+		"service account of components that name none, in their namespaces; by default they act as the operator")
 	flags.StringVar((*string)(&o.observe), "observe", string(component.ReachCluster),
-		"how far watches reach: cluster, all namespaces at once; namespaces, components in those of --observe-namespaces, and dependents where\n"+
-			"there are some; identity, dependents where there are some, as the service account of their component")
-	flags.Func("observe-namespaces", "names of the namespaces of components, separated by commas; for --observe=namespaces", func(names string) error {
+		"watch scope: cluster, all namespaces with one watch; namespaces, components in those of --observe-namespaces, and dependents\n"+
+			"in the namespaces that have some; identity, dependents in the namespaces that have some, as the service account of their component")
+	flags.Func("observe-namespaces", "namespaces of components, separated by commas; for --observe=namespaces", func(names string) error {
 		o.observeNamespaces = strings.Split(names, ",")
 		return nil
 	})
 	flags.StringVar(&o.ownDeployment, "own-deployment", "",
-		"Deployment that this program runs in, as namespace/name: the component that holds it is not deleted, and does not prune it, which nobody would\n"+
-			"be left to finish")
+		"Deployment that this program runs in, as namespace/name: its component is not deleted and does not prune it, because that would\n"+
+			"stop the operator before it has finished")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
-	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "size of the largest archive that is fetched")
-	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "have metrics of single components, four series each")
+	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "maximum size of a fetched archive")
+	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "export metrics of each component, four series each")
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
-		"URL of an OpenTelemetry collector that takes traces by HTTP, such as http://collector:4318; by default that of the environment variable\n"+
-			"OTEL_EXPORTER_OTLP_ENDPOINT, and no traces without one")
-	flags.Float64Var(&o.tracing.ratio, "tracing-sampling-ratio", 1, "share of the passes that are traced, from 0 to 1")
+		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; by default that of the environment variable\n"+
+			"OTEL_EXPORTER_OTLP_ENDPOINT; without it there are no traces")
+	flags.Float64Var(&o.tracing.ratio, "tracing-sampling-ratio", 1, "fraction of the passes that are traced, from 0 to 1")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version, and exit")
 	config.RegisterFlags(flags)
 	o.zap.BindFlags(flags)
@@ -150,7 +150,7 @@ func (o options) validateObserve() error {
 	case err == nil:
 		return nil
 	case o.observe == component.ReachNamespaces && len(o.observeNamespaces) == 0:
-		return fmt.Errorf("--observe=%s: name them by --observe-namespaces", o.observe)
+		return fmt.Errorf("--observe=%s: name the namespaces with --observe-namespaces", o.observe)
 	case o.observe == component.ReachNamespaces:
 		return fmt.Errorf("--observe-namespaces=%s: %w", names, err)
 	case o.observe.Check(nil) == nil:

@@ -33,7 +33,7 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		{[]string{"--max-status-inventory-bytes=262145"}, "fairlead-operator: --max-status-inventory-bytes=262145: want 262144 or less; --help lists the flags\n"},
 		{[]string{"--default-service-account=a:b"}, "fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n"},
 		{[]string{"--observe=all"}, "fairlead-operator: --observe=all: \"all\" is none of \"cluster\", \"namespaces\" and \"identity\"; --help lists the flags\n"},
-		{[]string{"--observe=namespaces"}, "fairlead-operator: --observe=namespaces: name them by --observe-namespaces; --help lists the flags\n"},
+		{[]string{"--observe=namespaces"}, "fairlead-operator: --observe=namespaces: name the namespaces with --observe-namespaces; --help lists the flags\n"},
 		{[]string{"--observe=identity", "--observe-namespaces=a,b"}, "fairlead-operator: --observe-namespaces=a,b: it needs --observe=namespaces; --help lists the flags\n"},
 		{[]string{"--observe=namespaces", "--observe-namespaces=a,a"}, "fairlead-operator: --observe-namespaces=a,a: namespace \"a\" is named twice; --help lists the flags\n"},
 		{

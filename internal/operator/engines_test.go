@@ -59,7 +59,7 @@ var _ = Describe("The engines", func() {
 		Expect(render(v1alpha1.ComponentSpec{Source: chart, Helm: &v1alpha1.HelmOptions{}}, nil)).To(HaveLen(2))
 		Expect(render(v1alpha1.ComponentSpec{Source: chart, Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)).To(Equal([]string{"ConfigMap shop-web map[size:10000000]"}))
 		_, err := render(v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": template}), Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)
-		Expect(err).To(MatchError("spec.helm: it is for charts, and the source is one for GoTemplate: remove it, or set spec.path to the folder of a chart"))
+		Expect(err).To(MatchError("spec.helm: it is for charts, but the source is rendered by GoTemplate: remove it, or set spec.path to the folder of a chart"))
 	})
 
 	It("render a chart with values and the release that the component stands for", func() {

@@ -55,10 +55,10 @@ var _ = Describe("The folder that is rendered", func() {
 		},
 		Entry("with the folders that hold a chart or a kustomization", v1alpha1.ComponentSpec{},
 			files("README.md", "a/Chart.yaml", "b/kustomization.yaml", "c/x.yaml"),
-			"there is no chart and no kustomization at the root, but in a, b: set the path to one of these, such as a; all files were rendered as templates: a.yaml:1: no"),
+			"the root of the source has no chart and no kustomization, but these folders have: a, b; set the path to one of these, such as a; all files were rendered as templates: a.yaml:1: no"),
 		Entry("with those that are further down, and not all of them", v1alpha1.ComponentSpec{},
 			files("README.md", "apps/a/Chart.yaml", "apps/a/charts/x/Chart.yaml", "apps/b/Chart.yaml", "apps/c/Chart.yaml", "apps/d/Chart.yaml"),
-			"there is no chart and no kustomization at the root, but in apps/a, apps/b, apps/c and 1 more: set the path to one of these, such as apps/a; "+
+			"the root of the source has no chart and no kustomization, but these folders have: apps/a, apps/b, apps/c and 1 more; set the path to one of these, such as apps/a; "+
 				"all files were rendered as templates: a.yaml:1: no"),
 		Entry("not where templates are what was asked for", v1alpha1.ComponentSpec{Generator: "GoTemplate"}, files("README.md", "a/Chart.yaml"), "a.yaml:1: no"),
 		Entry("not where there are only templates", v1alpha1.ComponentSpec{}, files("a/x.yaml"), "a.yaml:1: no"),

@@ -36,7 +36,7 @@ func newFunctions(calls int) functions {
 func (f functions) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if !ok || component.Spec.Function == nil {
-		return nil, fmt.Errorf("spec.function: want it where spec.generator is %s", engineFunction)
+		return nil, fmt.Errorf("spec.function: it is required if spec.generator is %s", engineFunction)
 	}
 	// What comes from a cache does not say its type, and the function is told it.
 	component = component.DeepCopy()
@@ -100,7 +100,7 @@ func (c *credentials) read(field string, kind metav1alpha1.ReferenceKind, name, 
 	}
 	content := c.references[reference][key]
 	if len(content) == 0 && c.err == nil {
-		c.err = fmt.Errorf("%s: %s: it has nothing under the key %q; its keys are %s",
+		c.err = fmt.Errorf("%s: %s: it has no content under the key %q; its keys are %s",
 			field, describe(reference), key, keysOf(c.references[reference]))
 	}
 	return content

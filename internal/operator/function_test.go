@@ -114,17 +114,17 @@ var _ = Describe("A function", func() {
 			Expect(err).To(MatchError(want))
 		},
 		Entry("a token", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x"}}, data("a", "b", "c", "d"),
-			`spec.function: tokenRef: Secret apps/x: it has nothing under the key "token"; its keys are a, c`),
+			`spec.function: tokenRef: Secret apps/x: it has no content under the key "token"; its keys are a, c`),
 		Entry("a token under another key", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x", Key: "b"}}, data("token", ""),
-			`spec.function: tokenRef: Secret apps/x: it has nothing under the key "b"; its keys are token`),
+			`spec.function: tokenRef: Secret apps/x: it has no content under the key "b"; its keys are token`),
 		Entry("a CA", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}}, data("ca.crt", ""),
-			`spec.function: caRef: Secret apps/x: it has nothing under the key "ca.crt"; its keys are ca.crt`),
+			`spec.function: caRef: Secret apps/x: it has no content under the key "ca.crt"; its keys are ca.crt`),
 		Entry("a CA in a ConfigMap", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "x", Key: "ca"}}, nil,
-			`spec.function: caRef: ConfigMap apps/x: it has nothing under the key "ca"; its keys are none`),
+			`spec.function: caRef: ConfigMap apps/x: it has no content under the key "ca"; its keys are none`),
 		Entry("a CA that is none", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}}, data("ca.crt", "hunter2"),
 			`spec.function: ca: it holds no certificate in PEM form`),
 		Entry("a key", v1alpha1.FunctionGenerator{ClientCertificateRef: &v1alpha1.SecretReference{Name: "x"}}, data("tls.crt", "a"),
-			`spec.function: clientCertificateRef: Secret apps/x: it has nothing under the key "tls.key"; its keys are tls.crt`),
+			`spec.function: clientCertificateRef: Secret apps/x: it has no content under the key "tls.key"; its keys are tls.crt`),
 	)
 
 	It("holds up half of the workers at the most", func() {

@@ -123,7 +123,7 @@ func engineName(component *v1alpha1.Component, folder folder) (generator.Engine,
 	case component.Spec.Helm == nil:
 		return name, nil
 	case name != generator.EngineHelm:
-		return "", fmt.Errorf("spec.helm: it is for charts, and the source is one for %s: remove it, or set spec.path to the folder of a chart", name)
+		return "", fmt.Errorf("spec.helm: it is for charts, but the source is rendered by %s: remove it, or set spec.path to the folder of a chart", name)
 	case component.Spec.Helm.SkipCRDs:
 		return engineHelmWithoutCRDs, nil
 	}

@@ -70,7 +70,7 @@ func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenanc
 	}
 	if generator.Engine(component.Spec.Generator) == engineFunction {
 		// Each value would be a call of somebody's service, which may do more than answer.
-		p.Unknown = "a function renders it, and is called only once"
+		p.Unknown = "a function renders it, and functions are called only once"
 		return p, nil
 	}
 	if t.values, err = t.visibleValues(); err != nil {
@@ -177,7 +177,7 @@ func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin,
 	ctx, cancel := context.WithTimeout(ctx, maxTracing)
 	defer cancel()
 	if again, err := t.with(ctx, t.values); err != nil || !reflect.DeepEqual(again, want) {
-		return nil, "it is rendered differently each time, or not only from the values"
+		return nil, "repeated renderings differ, or it depends on more than the values"
 	}
 	leaves := leavesOf(t.values)
 	sortByLikelihood(leaves, want)
@@ -195,7 +195,7 @@ func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin,
 		}
 	}
 	if refused > 0 {
-		unknown = fmt.Sprintf("of %d values others than the present one do not render", refused)
+		unknown = fmt.Sprintf("for %d values, no other value renders", refused)
 	}
 	return found, unknown
 }

@@ -81,7 +81,7 @@ var _ = Describe("Trace", func() {
 		p, err := Trace(ctx, traced("", chartFiles...), wantedMap("dice"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(p.File).To(Equal("shop/templates/dice.yaml"))
-		Expect(p.Unknown).To(ContainSubstring("differently each time"))
+		Expect(p.Unknown).To(ContainSubstring("repeated renderings differ"))
 	})
 
 	It("says where a value is set that a Secret gives, and of values that cannot be changed that nothing is known", func(ctx SpecContext) {
@@ -94,7 +94,7 @@ var _ = Describe("Trace", func() {
 		p, err := Trace(ctx, req, wantedMap("web", "data", "color"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(p.Values).To(ConsistOf(ValueOrigin{"shade", "spec.valuesFrom[0], Secret login"}))
-		Expect(p.Unknown).To(Equal("of 1 values others than the present one do not render"))
+		Expect(p.Unknown).To(Equal("for 1 values, no other value renders"))
 	})
 
 	It("finds nothing of what is not rendered", func(ctx SpecContext) {

@@ -24,7 +24,7 @@ type self struct {
 }
 
 // elsewhere is what to do where the operator must not take itself away.
-const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's kubeconfig: that one deletes it"
+const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's kubeconfig to delete this component"
 
 // refuseEnd refuses to delete the component that holds the Deployment. It asks before a lost inventory is rebuilt, and holds no component early, as
 // a hook right before the deletion would.
@@ -37,7 +37,7 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 		return err
 	}
 	return component.RefuseDeletion(fmt.Errorf(
-		"it holds Deployment %s, in which the operator itself runs, and nobody would finish the deletion; delete all other components, then %s", s.deployment, elsewhere))
+		"it has the dependent Deployment %s, in which the operator itself runs, so nothing would finish the deletion; delete all other components first, then %s", s.deployment, elsewhere))
 }
 
 // goesWith says that a component holds the Deployment, and takes it away, unless its policy is to release what goes, or is the given one. Where
@@ -84,7 +84,7 @@ func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[stri
 		return false, nil, nil
 	}
 	if err != nil {
-		return false, nil, fmt.Errorf("whether it holds Deployment %s, in which the operator itself runs, is not known: %w", s.deployment, err)
+		return false, nil, fmt.Errorf("it is unknown whether Deployment %s, in which the operator itself runs, is a dependent: %w", s.deployment, err)
 	}
 	owner, ok := manifests.ParseOwner(live.Annotations[ReconcilerName+"/"+manifests.AnnotationOwnerID])
 	held := ok && owner.Reconciler == ReconcilerName && owner.Namespace == c.Namespace && owner.Name == c.Name

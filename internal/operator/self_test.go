@@ -75,21 +75,21 @@ var _ = Describe("The operator's own Deployment", func() {
 		}
 		Expect(err).To(MatchError(ContainSubstring(want)))
 	},
-		Entry("which is refused", holds("operator", ""), answers{}, "it holds Deployment system/operator, in which the operator itself runs"),
+		Entry("which is refused", holds("operator", ""), answers{}, "it has the dependent Deployment system/operator, in which the operator itself runs"),
 		Entry("unless it is released with it", holds("operator", metav1alpha1.DeleteOrphanOnDelete), answers{}, ""),
-		Entry("also where it would be released in an upgrade", holds("operator", metav1alpha1.DeleteOrphanOnApply), answers{}, "it holds Deployment"),
+		Entry("also where it would be released in an upgrade", holds("operator", metav1alpha1.DeleteOrphanOnApply), answers{}, "it has the dependent Deployment"),
 		Entry("and any other component is", holds("web", ""), answers{}, ""),
 		Entry("also one with such a Deployment in another cluster", elsewhere(holds("operator", "")), answers{}, ""),
-		Entry("where the status is lost, and the Deployment says so", metav1alpha1.Status{}, of("shop"), "it holds Deployment"),
+		Entry("where the status is lost, and the Deployment says so", metav1alpha1.Status{}, of("shop"), "it has the dependent Deployment"),
 		Entry("unless it is released with it, which the Deployment says", metav1alpha1.Status{}, of("shop").keeping("orphan"), ""),
 		Entry("and another is where its status is lost", metav1alpha1.Status{}, of("web"), ""),
-		Entry("where the inventory was edited, and the Deployment says so", edited(holds("operator", "")), of("shop"), "it holds Deployment"),
-		Entry("where the inventory was removed, and the Deployment says so", metav1alpha1.Status{Reconciler: ReconcilerName, InventoryDigest: "a"}, of("shop"), "it holds Deployment"),
+		Entry("where the inventory was edited, and the Deployment says so", edited(holds("operator", "")), of("shop"), "it has the dependent Deployment"),
+		Entry("where the inventory was removed, and the Deployment says so", metav1alpha1.Status{Reconciler: ReconcilerName, InventoryDigest: "a"}, of("shop"), "it has the dependent Deployment"),
 		Entry("and no component is asked for that never had any", metav1alpha1.Status{Reconciler: ReconcilerName}, answers{err: errors.New("asked")}, ""),
-		Entry("where the inventory is in Secrets, and the Deployment says so", inSecrets, of("shop"), "it holds Deployment"),
+		Entry("where the inventory is in Secrets, and the Deployment says so", inSecrets, of("shop"), "it has the dependent Deployment"),
 		Entry("and any other is where its inventory is in Secrets", inSecrets, of("web"), ""),
 		Entry("also where there is no such Deployment", inSecrets, answers{err: notFound}, ""),
-		Entry("and nothing is where the Deployment cannot be read then", inSecrets, answers{err: errors.New("broken")}, "whether it holds Deployment system/operator, in which the operator itself runs, is not known"),
+		Entry("and nothing is where the Deployment cannot be read then", inSecrets, answers{err: errors.New("broken")}, "it is unknown whether Deployment system/operator, in which the operator itself runs, is a dependent"),
 	)
 
 	render := func(c *v1alpha1.Component, deployment string, annotations map[string]string) error {
@@ -105,12 +105,12 @@ var _ = Describe("The operator's own Deployment", func() {
 		return err
 	}
 	It("is not pruned by the component that holds it", func() {
-		Expect(render(withStatus(holds("operator", "")), "other", nil)).To(MatchError(ContainSubstring("what is rendered lacks Deployment system/operator")))
+		Expect(render(withStatus(holds("operator", "")), "other", nil)).To(MatchError(ContainSubstring("the rendering lacks Deployment system/operator")))
 	})
 	It("is not pruned for one that is only there while the component is deleted", func() {
 		for phases, matches := range map[string]OmegaMatcher{
-			"pre-delete":             MatchError(ContainSubstring("what is rendered lacks Deployment")),
-			"pre-delete,post-delete": MatchError(ContainSubstring("what is rendered lacks Deployment")),
+			"pre-delete":             MatchError(ContainSubstring("the rendering lacks Deployment")),
+			"pre-delete,post-delete": MatchError(ContainSubstring("the rendering lacks Deployment")),
 			"pre-delete, apply":      Succeed(),
 		} {
 			Expect(render(withStatus(holds("operator", "")), "operator", map[string]string{"fairlead.io/phase": phases})).To(matches, phases)
@@ -137,7 +137,7 @@ var _ = Describe("The operator's own Deployment", func() {
 		c.Spec.KubeConfig = &v1alpha1.KubeConfig{}
 		return c
 	}
-	const inAnnotation, inSpec = "name another one in its annotation fairlead.io/update-policy", "name another one in spec.updatePolicy, at least until the Deployment has the annotation"
+	const inAnnotation, inSpec = "set another policy in its annotation fairlead.io/update-policy", "set another policy in spec.updatePolicy, at least until the Deployment has the annotation"
 
 	DescribeTable("is not deleted by its own settings", func(c *v1alpha1.Component, deployment string, annotations map[string]string, want string) {
 		err := render(c, deployment, annotations)
@@ -151,7 +151,7 @@ var _ = Describe("The operator's own Deployment", func() {
 		Entry("nor by that of the component", withPolicy("recreate"), "operator", nil, inSpec),
 		Entry("also where it leaves that to the component", withPolicy("recreate"), "operator", map[string]string{"fairlead.io/update-policy": "default"}, inSpec),
 		Entry("but it may have another than the component", withPolicy("recreate"), "operator", map[string]string{"fairlead.io/update-policy": "replace"}, ""),
-		Entry("nor by a purge order", withPolicy(""), "operator", map[string]string{"fairlead.io/purge-order": "1"}, "what is rendered has fairlead.io/purge-order on Deployment system/operator"),
+		Entry("nor by a purge order", withPolicy(""), "operator", map[string]string{"fairlead.io/purge-order": "1"}, "the rendering has the annotation fairlead.io/purge-order on Deployment system/operator"),
 		Entry("and others may have them", withPolicy("recreate"), "web", map[string]string{"fairlead.io/purge-order": "1"}, ""),
 		Entry("also one in another cluster", remote(withPolicy("recreate")), "operator", map[string]string{"fairlead.io/purge-order": "1"}, ""),
 	)
@@ -170,7 +170,7 @@ var _ = Describe("The operator's own Deployment", func() {
 		Entry("also for another cluster", remote(withPolicy("recreate")), of("shop"), ""),
 		Entry("and nobody is asked under another policy", withPolicy("replace"), answers{err: errors.New("asked")}, ""),
 		Entry("also where there is no such Deployment", withPolicy("recreate"), answers{err: notFound}, ""),
-		Entry("and waits where the Deployment cannot be read", withPolicy("recreate"), answers{err: errors.New("broken")}, "is not known: broken"),
+		Entry("and waits where the Deployment cannot be read", withPolicy("recreate"), answers{err: errors.New("broken")}, "is a dependent: broken"),
 	)
 	It("is Stalled for such a policy until somebody changes it", func() {
 		err := self{reader: of("shop"), deployment: own}.refuseRecreation(context.Background(), withPolicy("recreate"), nil)

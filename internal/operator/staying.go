@@ -77,8 +77,8 @@ func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
 		return component.RetryAfter(err, 0)
 	}
 	if goes {
-		return fmt.Errorf("what is rendered lacks Deployment %s, in which the operator itself runs: it would be pruned, and nobody would finish that; "+
-			"render it under that name, or %s", s.deployment, elsewhere)
+		return fmt.Errorf("the rendering lacks Deployment %s, in which the operator itself runs: pruning it would stop the operator before the pass ends; "+
+			"render it under this name, or %s", s.deployment, elsewhere)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]strin
 		return nil
 	}
 	if _, purged := annotations[purgeOrder]; purged {
-		return fmt.Errorf("what is rendered has %s on Deployment %s, in which the operator itself runs: it would be deleted for good; remove that annotation",
+		return fmt.Errorf("the rendering has the annotation %s on Deployment %s, in which the operator itself runs: it would be deleted and not created again; remove the annotation",
 			purgeOrder, s.deployment)
 	}
 	return s.refusePolicy(c, annotations)
@@ -118,10 +118,10 @@ func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string)
 	if own.Or(c.Policies()).Update != metav1alpha1.UpdateRecreate {
 		return nil
 	}
-	remedy := fmt.Sprintf("name another one in spec.updatePolicy, at least until the Deployment has the annotation %s: %s", updatePolicy, Policies.Update)
+	remedy := fmt.Sprintf("set another policy in spec.updatePolicy, at least until the Deployment has the annotation %s: %s", updatePolicy, Policies.Update)
 	if own.Update == metav1alpha1.UpdateRecreate {
-		remedy = "name another one in its annotation " + updatePolicy
+		remedy = "set another policy in its annotation " + updatePolicy
 	}
-	return fmt.Errorf("the update policy of Deployment %s, in which the operator itself runs, is %s: it would be deleted when it changes, and nobody would "+
+	return fmt.Errorf("the update policy of Deployment %s, in which the operator itself runs, is %s: a change would delete it, and nothing would "+
 		"create it again; %s", s.deployment, own.Or(c.Policies()).Update, remedy)
 }

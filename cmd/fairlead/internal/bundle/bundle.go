@@ -45,7 +45,7 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 		}
 	}
 	if account := component.Spec.ServiceAccountName; account != "" {
-		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s is not in it, nor are its roles", component.Namespace, account))
+		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s and its roles are not included", component.Namespace, account))
 	}
 	b.Objects = append(b.Objects, Portable(obj))
 	return b, nil
@@ -63,7 +63,7 @@ func references(component *v1alpha1.Component) []metav1alpha1.Reference {
 func (b *Bundle) add(ctx context.Context, reader Reader, namespace string, ref metav1alpha1.Reference, withSecrets bool) error {
 	name := fmt.Sprintf("%s %s/%s", ref.Kind, namespace, ref.Name)
 	if ref.Kind == metav1alpha1.SecretReference && !withSecrets {
-		b.Missing = append(b.Missing, name+" is not in it; create it there, or export with --with-secrets")
+		b.Missing = append(b.Missing, name+" is not included; create it in the other cluster, or export with --with-secrets")
 		return nil
 	}
 	obj := &unstructured.Unstructured{}
@@ -71,7 +71,7 @@ func (b *Bundle) add(ctx context.Context, reader Reader, namespace string, ref m
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, obj)
 	if apierrors.IsNotFound(err) {
 		if !ref.Optional {
-			b.Missing = append(b.Missing, name+" does not exist here either")
+			b.Missing = append(b.Missing, name+" does not exist in this cluster either")
 		}
 		return nil
 	}

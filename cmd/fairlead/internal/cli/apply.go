@@ -25,17 +25,19 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
 
-const applyHelp = `Pack the folder DIR and create or update the component NAME from it.
+const applyHelp = `Pack the folder DIR, and create or update the component NAME from it.
 
-The folder goes into an immutable ConfigMap named for its content. One write of the component then switches source and values
-together. Of an existing component only those fields change that the command line gives: without -f and --set its values stay;
-with any of them they are replaced. Sources of former revisions are deleted, except for the previous one, and that of the last revision that was
-Ready; those go with the component.
+The folder is stored in an immutable ConfigMap whose name depends on its content. One write of the component
+then switches source and values together. Of an existing component, only the fields given on the command line
+change. Without -f and --set its values stay; with any of them its values are replaced. Sources of older
+revisions are deleted, except for the previous source and the source of the last revision that was Ready.
+These two are deleted with the component.
 
-With --wait the command waits until the component is ready. Where nothing changed and the component has failed before, its operator is asked to
-try again.
+With --wait the command waits until the component is Ready. If nothing changed and the component had failed
+before, the operator is asked to try again.
 
-Values are readable to whoever may read the component: keep passwords in Secrets, and name those in spec.valuesFrom.`
+Everybody who may read the component can read its values. Keep passwords in Secrets, and name these in
+spec.valuesFrom.`
 
 // applyOptions are the flags of apply.
 type applyOptions struct {
@@ -53,7 +55,7 @@ func (a *app) newApply() *cobra.Command {
 		Short: "Apply a local folder as a component",
 		Long:  applyHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
-			// kubectl apply takes no arguments: a person who wrote the same is told the difference, not the usage.
+			// kubectl apply takes no arguments, so a person may write the same here. The error explains the difference.
 			if err := o.values.Manifest(); len(args) < 2 && err != nil {
 				return exit.BadInput("%w", err)
 			}
@@ -67,21 +69,21 @@ func (a *app) newApply() *cobra.Command {
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addSpecFlags(flags)
-	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is ready, and show its progress")
+	addWaitFlags(flags, &o.wait, &o.timeout, "wait until the component is Ready, and show its progress")
 	completion.Values(cmd, "generator", generators...)
 	return cmd
 }
 
-// addSpecFlags adds the flags by which a command line says what a component is to be.
+// addSpecFlags adds the flags that set the spec of a component.
 func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
+	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later files win; - is stdin")
 	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
 	o.fields = specFlags(flags)
 }
 
 var generators = []string{"Helm", "Kustomize", "GoTemplate"}
 
-// generatorOf returns the generator that a person named, in whatever case; what is none stays as it is.
+// generatorOf returns the generator of this name in any case. Unknown names are returned unchanged.
 func generatorOf(text string) string {
 	for _, name := range generators {
 		if strings.EqualFold(name, text) {
@@ -91,14 +93,14 @@ func generatorOf(text string) string {
 	return text
 }
 
-// specFlags are the flags that set a field of the spec. They are named after the field.
+// specFlags adds the flags that set a field of the spec, and returns their values by field.
 func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
-		"generator":          flags.String("generator", "", "what renders the source: "+strings.Join(generators, ", ")+`; detected by default ("" goes back to that)`),
+		"generator":          flags.String("generator", "", "generator of the source: "+strings.Join(generators, ", ")+`; detected by default, and with ""`),
 		"path":               flags.String("path", "", "folder inside DIR that is rendered"),
-		"targetNamespace":    flags.String("target-namespace", "", "namespace of the dependents; the component's by default"),
-		"targetName":         flags.String("target-name", "", "release name; the component's name by default"),
-		"serviceAccountName": flags.String("service-account", "", "service account that the component acts as, in its namespace; the operator's choice by default"),
+		"targetNamespace":    flags.String("target-namespace", "", "namespace of the dependents; by default that of the component"),
+		"targetName":         flags.String("target-name", "", "release name; by default the name of the component"),
+		"serviceAccountName": flags.String("service-account", "", "service account of the component, in its namespace; by default that of the operator's configuration"),
 	}
 }
 
@@ -132,16 +134,17 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 	if err := a.await(ctx, cluster.Object{Cluster: c, Target: target, Live: component}, o); err != nil {
 		return err
 	}
-	// What keeps notes from being rendered keeps the component from being ready, or is a right that applying does not need.
+	// An error is ignored: applying does not need the rights that notes need, and the component itself reports why it
+	// does not render.
 	_ = a.showNotes(ctx, c, target)
 	return nil
 }
 
-// await waits until what was applied is ready, where that is wanted. A failure that is told of the very same component is one of before: its
-// operator is asked to try again, and what it comes to then is the answer.
+// await waits with --wait until the applied component is Ready. If the component is unchanged and has failed before,
+// that failure is not an answer: the operator is asked to try again, and await waits for the result.
 func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error {
 	if suspend, _, _ := unstructured.NestedBool(f.Live.Object, "spec", "suspend"); suspend {
-		idle := exit.Refuse("%s is suspended, so that nothing is applied; fairlead resume %s lets its operator take it up", f.Target, f.Target.Name)
+		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it: fairlead resume %s", f.Target, f.Target.Name)
 		if o.wait {
 			return idle
 		}
@@ -170,7 +173,7 @@ func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error
 	return w.Answered(ctx, after, request)
 }
 
-// spec returns the fields of the spec that the command line gives. An empty text removes a field.
+// spec returns the fields of the spec that the flags set. An empty value removes a field.
 func (o applyOptions) spec(changed func(string) bool) (map[string]any, error) {
 	if o.timeout < 0 {
 		return nil, errNegativeTimeout(o.timeout)
@@ -224,10 +227,10 @@ func checkField(field, value string) error {
 	return nil
 }
 
-// checkApplicable refuses types and names that a Component cannot have.
+// checkApplicable returns an error if a Component cannot have this type or name.
 func checkApplicable(target cluster.Target) error {
 	if !target.IsReadyMade() {
-		return exit.BadUsage("%s: a folder can be applied as components.%s only", target, v1alpha1.GroupVersion.Group)
+		return exit.BadUsage("%s: a folder can only be applied as components.%s", target, v1alpha1.GroupVersion.Group)
 	}
 	if problems := validation.IsDNS1123Subdomain(target.Name); len(problems) > 0 {
 		return exit.BadUsage("component %q: %s", target.Name, strings.Join(problems, ", "))
@@ -244,7 +247,7 @@ func (a *app) warnOfAccount(ctx context.Context, c *cluster.Cluster, target clus
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
 	if err := c.Get(ctx, client.ObjectKey{Namespace: target.Namespace, Name: account}, obj); apierrors.IsNotFound(err) {
-		a.warn(fmt.Errorf("there is no service account %q in namespace %q; %s acts as it all the same, with the rights granted to that name",
+		a.warn(fmt.Errorf("service account %q does not exist in namespace %q; requests of %s as this account may be refused",
 			account, target.Namespace, target))
 	}
 }

@@ -16,9 +16,10 @@ import (
 
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
-The operator refuses while foreign instances of types exist that the component brought. With --wait the blocker is printed at once, and
-the command goes on waiting, for the deletion goes through by itself when they are gone. It fails when the time is up. Of a component that is
-being deleted already the operator is asked to try again.`
+The operator refuses the deletion while objects of others exist whose type the component defines. With --wait
+the command prints the blocker at once and continues to wait, because the deletion proceeds by itself when
+these objects are gone. It fails if the time is up. If the component is being deleted already, the operator is
+asked to try again.`
 
 func (a *app) newDelete() *cobra.Command {
 	var wait bool
@@ -36,7 +37,7 @@ func (a *app) newDelete() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component and its dependents are gone, and show the progress")
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component and its dependents are deleted, and show the progress")
 	return cmd
 }
 
@@ -46,7 +47,7 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 		return err
 	}
 	c, target, obj := f.Cluster, f.Target, f.Live
-	// Of other types only what is a component: a person may have mistaken the type.
+	// An object of another type must have the status of a component: a person may have mistaken the type.
 	if _, err := cluster.Status(target, obj); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 	return nil
 }
 
-// requestDeletion returns the component as it is afterwards, or nil where it is gone.
+// requestDeletion deletes the component, and returns it as it is afterwards, nil if it is gone.
 func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj.GetDeletionTimestamp() != nil {
 		a.println(target.String() + " is being deleted already")
@@ -92,7 +93,7 @@ func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cl
 	return after, err
 }
 
-// remaining returns the component as it is now, or nil where it is gone: another one may have its name.
+// remaining returns the component as it is now, nil if it is gone. Another component may have its name by now.
 func remaining(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
 	now := f.Target.Blank()
 	err := f.Cluster.Get(ctx, client.ObjectKeyFromObject(now), now)
@@ -105,8 +106,9 @@ func remaining(ctx context.Context, f cluster.Object) (*unstructured.Unstructure
 	return now, nil
 }
 
-// deleteAgain asks the operator to go on with a deletion at once: no watch may tell that what held it up was put right. Who may not ask, or does
-// not know whom, waits all the same. It returns nil where the component is gone.
+// deleteAgain asks the operator to continue a deletion at once, because no watch may report that the blocker is gone.
+// If the person may not ask, or the reconciler is unknown, it does nothing. It returns the component, nil if it is
+// gone.
 func (a *app) deleteAgain(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
 	m, err := f.Managed()
 	if err != nil {
@@ -119,7 +121,8 @@ func (a *app) deleteAgain(ctx context.Context, f cluster.Object) (*unstructured.
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsConflict(err):
-		// Another one has its name, or others write so often that the API server gave up; the deletion goes on without being asked for again.
+		// Another component has the name, or conflicts exhausted the API server's retries. The deletion continues
+		// without the request.
 		return remaining(ctx, f)
 	case err != nil:
 		return nil, err
@@ -128,7 +131,7 @@ func (a *app) deleteAgain(ctx context.Context, f cluster.Object) (*unstructured.
 	return after, nil
 }
 
-// reportBlocker tells of a deletion that is known to be refused.
+// reportBlocker returns an error if the deletion is blocked.
 func reportBlocker(target cluster.Target, obj *unstructured.Unstructured) error {
 	status, err := cluster.Status(target, obj)
 	if err != nil {

@@ -35,7 +35,7 @@ var _ = Describe("delete", onCluster(func() {
 	It("prints who is waited for, and a blocker at once, until the component is gone", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		p := start(ctx, namespace, "delete", "shop", "--wait")
-		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested\nthe operator has not taken up the deletion yet\n"))
+		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested\nthe operator has not started the deletion yet\n"))
 		c := shopIn(ctx, namespace)
 		report(ctx, c, refusal)
 		Eventually(ctx, p.out).Should(gbytes.Say("the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"))

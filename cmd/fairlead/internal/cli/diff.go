@@ -17,35 +17,39 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const diffHelp = `Show how the objects of the component NAME differ from what the operator would make of them, and write nothing.
+const diffHelp = `Show how objects differ from what the operator would make of them, and write nothing.
 
-With DIR it is what would be made of them after fairlead apply with the same folder and flags; without, what the operator has not done yet, or
-what somebody has changed since. Each write that fairlead plan shows is sent to the API server as a dry run; what comes back is compared.
+With DIR the command shows the changes after fairlead apply with the same folder and flags. Without DIR it
+shows what the operator has not done yet, and what somebody has changed since. Each write of fairlead plan is
+sent to the API server as a dry run, and its answer is compared with the object.
 
-With --last-applied the manifests are compared with what was applied last, as the managed fields tell, instead of with the objects.
+With --last-applied the manifests are compared with what was applied last, according to the managed fields,
+instead of with the objects.
 
-The exit code is 0 where nothing differs and 1 where something does; all else is an error. Of Secrets it is shown which values differ, not the values.`
+The exit code is 0 if nothing differs, and 1 if something does; any other code is an error. Values of Secrets
+are masked.`
 
 func (a *app) newDiff() *cobra.Command {
 	o := a.newPlanOptions()
 	var lastApplied bool
 	cmd := &cobra.Command{
 		Use:   "diff NAME [DIR]",
-		Short: "Show how objects differ from what a component wants",
+		Short: "Show how objects differ from the desired state of a component",
 		Long:  diffHelp,
 		Args:  takes(1, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
-			return notMerelyNo(a.diff(ctx, args, *o, lastApplied))
+			return errNotAnswer(a.diff(ctx, args, *o, lastApplied))
 		}),
 		ValidArgsFunction: a.completer.ComponentAndFolder,
 	}
 	o.addTo(cmd)
-	cmd.Flags().BoolVar(&lastApplied, "last-applied", false, "compare with what was applied last instead of with the objects as they are")
+	cmd.Flags().BoolVar(&lastApplied, "last-applied", false, "compare with what was applied last instead of with the objects")
 	return cmd
 }
 
-// notMerelyNo gives an error another exit code than a difference has.
-func notMerelyNo(err error) error {
+// errNotAnswer changes the exit code of errors that would look like the answer of diff, which is exit code 1 for a
+// difference.
+func errNotAnswer(err error) error {
 	if err == nil || exit.CodeOf(err) != exit.No || exit.IsShown(err) {
 		return err
 	}
@@ -83,12 +87,12 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 		return err
 	}
 	if differs {
-		return exit.RefuseShown("it differs")
+		return exit.RefuseShown("there are differences")
 	}
 	return nil
 }
 
-// changeOf returns what a step changes; empty where that is nothing.
+// changeOf returns the changes of a step as a unified diff, empty if there are none.
 func changeOf(s component.Step, lastApplied bool) (string, error) {
 	if s.Effect == component.EffectRelease {
 		return "", nil
@@ -104,7 +108,7 @@ func changeOf(s component.Step, lastApplied bool) (string, error) {
 	return changes.Unified(s.Key.String(), changes.Clean(before), changes.Clean(after))
 }
 
-// manifestOf returns what is applied, without what tells whose it is; nil where nothing is.
+// manifestOf returns the applied manifest without the marks of its owner, nil if the step applies none.
 func manifestOf(s component.Step) (*unstructured.Unstructured, error) {
 	if s.Manifest == nil {
 		return nil, nil
@@ -112,7 +116,7 @@ func manifestOf(s component.Step) (*unstructured.Unstructured, error) {
 	return s.Manifest.Unmarked(operator.ReconcilerName)
 }
 
-// coloured colours the lines of a unified diff.
+// coloured returns a unified diff with colours.
 func coloured(p terminal.Palette, text string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) {

@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const eventsHelp = `Show the events of the component NAME, the newest last. With --dependents also those of its dependents, and of what Kubernetes
-makes for them: replica sets, jobs and pods.
+const eventsHelp = `Show the events of the component NAME, the newest last. With --dependents also show the
+events of its dependents, and of the replica sets, jobs and pods that Kubernetes makes for these.
 
-The API server keeps events for an hour, unless it is told otherwise.`
+By default, API servers keep events for an hour.`
 
-// eventFormats are those that show events, which are no objects that a person names.
+// eventFormats has no format of names: a person does not name events.
 var eventFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
 
 // eventOptions are the flags of events.
@@ -50,15 +50,15 @@ func (a *app) newEvents() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	cmd.Flags().BoolVarP(&o.dependents, "dependents", "d", false, "show the events of its dependents too, and of what Kubernetes makes for them")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what happens")
-	cmd.Flags().StringSliceVar(&o.types, "types", nil, "only events of these types: Normal, Warning")
+	cmd.Flags().BoolVarP(&o.dependents, "dependents", "d", false, "also show the events of its dependents, and of the objects that Kubernetes makes for these")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events")
+	cmd.Flags().StringSliceVar(&o.types, "types", nil, "show only events of these types: Normal, Warning")
 	addOutputFlag(cmd, &output, eventFormats)
 	completion.Values(cmd, "types", corev1.EventTypeNormal, corev1.EventTypeWarning)
 	return cmd
 }
 
-// check makes the types those of Kubernetes, however they are written.
+// check replaces the types of events by their canonical spelling. It is an error if a type is unknown.
 func (o *eventOptions) check() error {
 	known := []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
 	for i, text := range o.types {

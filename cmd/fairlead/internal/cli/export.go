@@ -14,12 +14,15 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const exportHelp = `Print the component NAME with what it is rendered from, such that kubectl apply -f brings it into another cluster: its source, where
-that is a ConfigMap, and the ConfigMaps that it takes values from. Everything that belongs to this cluster is left out.
+const exportHelp = `Print the component NAME and the objects that it is rendered from, for kubectl apply -f in
+another cluster: its source, if that is a ConfigMap, and the ConfigMaps that it takes values from. Fields that
+belong to this cluster are left out.
 
-Secrets are left out as well, and named on stderr, unless there is --with-secrets. Their values are in plain sight then.
+Secrets are left out too, and are named on stderr. With --with-secrets they are included, with their values in
+plain text.
 
-With -o it is written to a file, or, where that is a folder or ends in a slash, to a file for each object. No file is overwritten.`
+With -o the output is written to a file, or to a file for each object if the argument is a folder or ends in a
+slash. No file is overwritten.`
 
 func (a *app) newExport() *cobra.Command {
 	var place string
@@ -31,7 +34,7 @@ func (a *app) newExport() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if slices.Contains(show.Formats, show.Format(place)) {
-				return exit.BadUsage("--output %q: here it names a file or folder, of YAML; write ./%s where that is its name", place, place)
+				return exit.BadUsage("--output %q: it names a file or a folder for YAML; for a file of this name write ./%s", place, place)
 			}
 			return a.export(ctx, args[0], place, withSecrets)
 		}),
@@ -55,7 +58,7 @@ func (a *app) export(ctx context.Context, name, place string, withSecrets bool) 
 		a.warn(errors.New(missing))
 	}
 	if b.Secrets {
-		a.warn(errors.New("it holds Secrets; keep it as you keep those"))
+		a.warn(errors.New("the output contains Secrets: protect it as you protect these"))
 	}
 	if place == "" {
 		return b.Stream(a.Out)
@@ -70,7 +73,7 @@ func (a *app) export(ctx context.Context, name, place string, withSecrets bool) 
 	return nil
 }
 
-// collect returns what a component is made of. What those of other operators refer to is not known.
+// collect returns the component and what it refers to. The references of components of other operators are unknown.
 func collect(ctx context.Context, f cluster.Object, withSecrets bool) (bundle.Bundle, error) {
 	if f.Target.IsReadyMade() {
 		return bundle.Collect(ctx, f.Cluster, f.Live, withSecrets)
@@ -80,6 +83,6 @@ func collect(ctx context.Context, f cluster.Object, withSecrets bool) (bundle.Bu
 	}
 	return bundle.Bundle{
 		Objects: []*unstructured.Unstructured{bundle.Portable(f.Live)},
-		Missing: []string{"what " + f.Target.String() + " refers to is not in it: only its operator knows"},
+		Missing: []string{"objects that " + f.Target.String() + " refers to are not included: only its operator can list these"},
 	}, nil
 }

@@ -36,7 +36,7 @@ var _ = Describe("export", onCluster(func() {
 		namespace := exportable(ctx)
 		r := fairlead(ctx, namespace, "export", "shop")
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Err).To(Equal("warning: Secret " + namespace + "/values is not in it; create it there, or export with --with-secrets\n"))
+		Expect(r.Err).To(Equal("warning: Secret " + namespace + "/values is not included; create it in the other cluster, or export with --with-secrets\n"))
 		Expect(r.Out).NotTo(ContainSubstring("hidden"))
 		Expect(r.Out).To(ContainSubstring("#   kubectl -n "+namespace+" delete configmap "+shopIn(ctx, namespace).Spec.Source.ConfigMap.Name+"\n"),
 			"nothing ties it to its component")
@@ -65,7 +65,7 @@ var _ = Describe("export", onCluster(func() {
 
 	It("takes no format for a file", func(ctx SpecContext) {
 		Expect(run(ctx, "fairlead", "export", "shop", "-o", "json")).To(And(
-			HaveField("Code", 2), HaveField("Err", ContainSubstring(`--output "json": here it names a file or folder`)),
+			HaveField("Code", 2), HaveField("Err", ContainSubstring(`--output "json": it names a file or a folder`)),
 		))
 	})
 
@@ -73,7 +73,7 @@ var _ = Describe("export", onCluster(func() {
 		namespace := exportable(ctx)
 		dir := filepath.Join(GinkgoT().TempDir(), "bundle") + "/"
 		r := fairlead(ctx, namespace, "export", "shop", "-o", dir, "--with-secrets")
-		Expect(r.Err).To(Equal("warning: it holds Secrets; keep it as you keep those\n"))
+		Expect(r.Err).To(Equal("warning: the output contains Secrets: protect it as you protect these\n"))
 		files := strings.Fields(r.Out)
 		Expect(files).To(HaveLen(4))
 		for _, file := range files {

@@ -13,16 +13,16 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// What arguments are, in words.
+// Descriptions of arguments.
 const (
 	theComponent = "the component (NAME)"
 	theFolder    = "the folder (DIR)"
 )
 
-// anyNumber of arguments may follow.
+// anyNumber of arguments may follow the required ones.
 const anyNumber = -1
 
-// takes checks how many arguments there are: those that must be, in words, and how many more there may be.
+// takes checks the number of arguments: wanted describes the required ones, and more is the number of optional ones.
 func takes(more int, wanted ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		missing := wanted[min(len(args), len(wanted)):]
@@ -32,14 +32,14 @@ func takes(more int, wanted ...string) cobra.PositionalArgs {
 		case len(missing) > 1:
 			return exit.BadUsage("%s are missing; usage: %s", strings.Join(missing, " and "), cmd.UseLine())
 		case more != anyNumber && len(args) > most:
-			return exit.BadUsage("the argument %q is one too many; usage: %s", args[most], cmd.UseLine())
+			return exit.BadUsage("unexpected argument %q; usage: %s", args[most], cmd.UseLine())
 		}
 		return nil
 	}
 }
 
-// explainItself makes commands that come with cobra refuse what there is not.
-func explainItself(root *cobra.Command) {
+// refuseUnknownArguments makes the commands that cobra adds (help, completion) return errors for unknown arguments.
+func refuseUnknownArguments(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, command := range root.Commands() {
@@ -68,7 +68,7 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return command.Help()
 }
 
-// noSuchShell is called where no command of a shell was found.
+// noSuchShell is called if no command of a shell was found.
 func noSuchShell(cmd *cobra.Command, args []string) error {
 	var shells []string
 	for _, shell := range cmd.Commands() {
@@ -80,7 +80,7 @@ func noSuchShell(cmd *cobra.Command, args []string) error {
 	return exit.BadUsage("unknown shell %q: want %s", args[0], strings.Join(shells, ", "))
 }
 
-// addOutputFlag lets a person choose among formats.
+// addOutputFlag adds --output with the known formats.
 func addOutputFlag(cmd *cobra.Command, output *string, known []show.Format) {
 	cmd.Flags().StringVarP(output, "output", "o", "", show.Names(known)+"; a table by default")
 	names := make([]string, 0, len(known))
@@ -90,7 +90,7 @@ func addOutputFlag(cmd *cobra.Command, output *string, known []show.Format) {
 	completion.Values(cmd, "output", names...)
 }
 
-// output returns where and how a command shows what it found.
+// output returns the writer and the format of a command's results.
 func (a *app) output(text string, known []show.Format) (show.Output, error) {
 	format, err := show.ParseFormat(text, known)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *app) output(text string, known []show.Format) (show.Output, error) {
 	return show.Output{Writer: a.Out, Format: format, Palette: a.palette()}, nil
 }
 
-// palette returns the colours of what is written to stdout.
+// palette returns the colours for stdout.
 func (a *app) palette() terminal.Palette { return terminal.NewPalette(a.Out, a.noColor) }
 
 const defaultTimeout = 5 * time.Minute
@@ -107,7 +107,7 @@ const defaultTimeout = 5 * time.Minute
 // addWaitFlags adds --wait and --timeout.
 func addWaitFlags(flags *pflag.FlagSet, wait *bool, timeout *time.Duration, usage string) {
 	flags.BoolVar(wait, "wait", false, usage)
-	flags.DurationVar(timeout, "timeout", defaultTimeout, "how long to wait; 0 is without limit")
+	flags.DurationVar(timeout, "timeout", defaultTimeout, "how long to wait; 0 is no limit")
 }
 
 func errNegativeTimeout(timeout time.Duration) error {

@@ -11,13 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const historyHelp = `Show the last ten revisions of the component NAME, the newest last: when they were applied, how long that took, what
-became of them, and which source they came from.
+const historyHelp = `Show the last ten revisions of the component NAME, the newest last: when they were
+applied, how long that took, how they ended, and their source.
 
-A change of the spec's inputs, or of what it refers to, makes a revision, once it renders. What does not render is shown as Failed, without a
-number: what was applied before stays. What was rendered is not kept: to go back, apply the former source again.`
+A change of the inputs makes a new revision when it renders. Inputs that do not render are shown as Failed,
+without a number, and the dependents stay as they are. Rendered objects are not kept: to go back, apply the
+earlier source again.`
 
-// historyFormats are those that show revisions, which are no objects.
+// historyFormats has no format of names: revisions are not objects.
 var historyFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
 
 func (a *app) newHistory() *cobra.Command {

@@ -11,10 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
 )
 
-const logsHelp = `Show the logs of the component NAME: of the pods that are its dependents, or that Kubernetes made for its Deployments, StatefulSets,
-DaemonSets, Jobs and CronJobs. Lines are merged by the time at which they were written. KIND/NAME chooses among the dependents.
+const logsHelp = `Show the logs of the component NAME: of the pods that are its dependents, or that Kubernetes
+made for its Deployments, StatefulSets, DaemonSets, Jobs and CronJobs. Lines are merged by their timestamps.
+KIND/NAME selects dependents.
 
-With --follow the logs are shown as they are written, those of pods that come later and of containers that restart included.`
+With --follow new lines are shown as they are written, including those of new pods and of restarted
+containers.`
 
 // logOptions are the flags of logs.
 type logOptions struct {
@@ -40,16 +42,16 @@ func (a *app) newLogs() *cobra.Command {
 		ValidArgsFunction: a.completer.Workloads,
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.follow, "follow", "f", false, "go on showing what is written")
-	flags.Int64Var(&o.Tail, "tail", 10, "how many of the last lines of each container; -1 for all")
-	flags.DurationVar(&o.Since, "since", 0, "only lines that are not older than this, such as 10m")
-	flags.StringVarP(&o.Container, "container", "c", "", "only the containers of this name; by default the one that the pod's annotation names, or the first")
-	flags.BoolVar(&o.All, "all-containers", false, "all containers of each pod")
-	flags.BoolVarP(&o.Previous, "previous", "p", false, "what containers wrote before they were restarted last, as far as they were")
-	flags.StringVarP(&o.selector, "selector", "l", "", "only pods with these labels, such as app=web")
-	flags.BoolVar(&o.Timestamps, "timestamps", false, "show when each line was written")
-	flags.BoolVar(&o.Prefix, "prefix", true, "show which pod and container wrote each line")
-	flags.IntVar(&o.limit, "max-log-requests", 50, "how many logs are read at once")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "continue with new lines")
+	flags.Int64Var(&o.Tail, "tail", 10, "number of last lines of each container; -1 for all")
+	flags.DurationVar(&o.Since, "since", 0, "show only lines that are not older than this, such as 10m")
+	flags.StringVarP(&o.Container, "container", "c", "", "show only containers of this name; by default the default container of the pod")
+	flags.BoolVar(&o.All, "all-containers", false, "show all containers of each pod")
+	flags.BoolVarP(&o.Previous, "previous", "p", false, "show the lines from before the last restart of each container")
+	flags.StringVarP(&o.selector, "selector", "l", "", "show only pods with these labels, such as app=web")
+	flags.BoolVar(&o.Timestamps, "timestamps", false, "show the timestamp of each line")
+	flags.BoolVar(&o.Prefix, "prefix", true, "show the pod and container of each line")
+	flags.IntVar(&o.limit, "max-log-requests", 50, "maximum number of logs that are read at once")
 	a.completer.Containers(cmd, "container")
 	return cmd
 }
@@ -65,7 +67,7 @@ func (o logOptions) check() (labels.Selector, error) {
 	case o.All && o.Container != "":
 		return nil, exit.BadUsage("--container and --all-containers exclude each other")
 	case o.Previous && o.follow:
-		return nil, exit.BadUsage("--previous and --follow exclude each other: a container that ended writes nothing more")
+		return nil, exit.BadUsage("--previous and --follow exclude each other: a terminated container writes no more lines")
 	}
 	selector, err := labels.Parse(o.selector)
 	if err != nil {
@@ -109,7 +111,7 @@ func (a *app) logs(ctx context.Context, name string, only []string, o logOptions
 // wanted describes the objects whose logs are shown.
 func (o logOptions) wanted() string {
 	if o.Previous {
-		return "containers that were restarted"
+		return "restarted containers"
 	}
 	return "pods that have started"
 }

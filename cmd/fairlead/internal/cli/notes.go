@@ -13,10 +13,11 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
 )
 
-const notesHelp = `Show what the chart of the component NAME says to the person who applied it: its NOTES.txt.
+const notesHelp = `Show the notes of the component NAME: the file NOTES.txt of its chart.
 
-The notes are rendered anew, from the component's source, values and revision, and read with your rights: the component, the Secrets and
-ConfigMaps that it references, and what the notes look up. A component without notes shows nothing.`
+The notes are rendered again from the component's source, values and revision. Everything is read with your
+rights: the component, the Secrets and ConfigMaps that it references, and the objects that the notes look up.
+If the component has no notes, nothing is shown.`
 
 func (a *app) newNotes() *cobra.Command {
 	return &cobra.Command{

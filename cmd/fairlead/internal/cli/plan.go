@@ -17,18 +17,20 @@ import (
 
 const planHelp = `Show what the operator would do with the component NAME, and write nothing.
 
-With DIR it is what would be done after fairlead apply with the same folder and flags; without, what is left to do for the component as it
-is in the cluster. With --delete it is what its deletion would remove, in which order, and what stands in the way.
+With DIR the command shows what would be done after fairlead apply with the same folder and flags. Without DIR
+it shows what is left to do for the component as it is in the cluster. With --delete it shows what the
+deletion of the component would remove, in which order, and what blocks it.
 
-The rules are the operator's own; what is read is read with your rights. The API server is asked by dry runs whether it would accept each write,
-unless that builds on another one, such as an object in a namespace that does not exist yet.`
+The command decides by the same rules as the operator, and reads with your rights. A dry run asks the API
+server whether it would accept each write, unless the write depends on an earlier one, such as an object in a
+namespace that does not exist yet.`
 
-// planOptions are the flags of plan and diff: those of apply that change a component, and whether it is to be deleted.
+// planOptions are the flags of plan and diff: those of apply that change a component, and --delete.
 type planOptions struct {
 	applyOptions
 	deletion bool
 	changed  func(string) bool
-	// ofSpec are the names of the flags that go with a folder.
+	// ofSpec are the names of the flags that need a folder.
 	ofSpec []string
 }
 
@@ -80,13 +82,13 @@ func (a *app) plan(ctx context.Context, args []string, o planOptions, out show.O
 	return p.Unreadable()
 }
 
-// check finds contradictions in the command line.
+// check returns an error if flags and arguments contradict each other.
 func (o planOptions) check(args []string) error {
 	switch {
 	case len(args) == 2 && o.deletion:
-		return exit.BadUsage("--delete is about the component as it is in the cluster, without DIR")
+		return exit.BadUsage("--delete previews the deletion of the component in the cluster: leave DIR out")
 	case len(args) == 1 && slices.ContainsFunc(o.ofSpec, o.changed):
-		return exit.BadUsage("flags that change a component go with DIR")
+		return exit.BadUsage("flags that change the component need DIR")
 	}
 	return nil
 }

@@ -21,17 +21,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const rbacHelp = `Print the roles that the component NAME needs: a Role in each namespace, and a ClusterRole for what has none.
+const rbacHelp = `Print the roles that the component NAME needs: a Role for each namespace, and a ClusterRole
+for cluster-scoped objects.
 
-They grant the service account that the component acts as what the operator asks for in its name: to write the dependents, to hand out
-the rights in roles among them, and to read what the component references and looks up. Where the operator must be granted something to
-watch, because a type is none of Kubernetes, another ClusterRole does, by the label fairlead.io/aggregate-to-operator.
+They grant the component's service account the requests that the operator makes as it: writing dependents,
+escalate and bind on roles among them, and reading what the component references and looks up. If a type is
+not built in, the operator must be granted to watch it: another ClusterRole does that with the label
+fairlead.io/aggregate-to-operator.
 
-With --dir a folder or an archive is rendered, and no cluster is asked, as render does. Without it the component is read from the cluster,
-and rendered as it is there, with your rights: apply it first, and grant what it needs then.
+With --dir a folder or an archive is rendered without a cluster, as fairlead render does. Without --dir the
+component is read from the cluster and rendered with your rights: apply it first, then grant what it needs.
 
-The account itself is not made, nor are namespaces: kubectl create serviceaccount NAME does. A Role needs its namespace to exist; an account
-that may not create namespaces needs no more once it does.`
+The service account and the namespaces are not part of the output: create them first, for instance with
+kubectl create serviceaccount NAME. An account that may not create namespaces needs nothing more once they
+exist.`
 
 // rbacOptions are the flags of rbac.
 type rbacOptions struct {
@@ -42,8 +45,8 @@ type rbacOptions struct {
 	bind    bool
 }
 
-// reaches are how far an operator may watch.
-var reaches = []string{string(component.ReachCluster), string(component.ReachNamespaces), string(component.ReachIdentity)}
+// watchScopes are the values of --observe.
+var watchScopes = []string{string(component.ReachCluster), string(component.ReachNamespaces), string(component.ReachIdentity)}
 
 func (a *app) newRBAC() *cobra.Command {
 	o := rbacOptions{renderOptions: renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}, includeCRDs: true}}
@@ -55,7 +58,7 @@ func (a *app) newRBAC() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if o.folder == "" && changed() {
-				return exit.BadUsage("without --dir the component is rendered as it is in the cluster: leave the flags of the rendering out, or name the folder")
+				return exit.BadUsage("without --dir the component is rendered as it is in the cluster: leave the flags for rendering out, or name a folder")
 			}
 			return a.rbac(ctx, args[0], o)
 		}),
@@ -63,10 +66,10 @@ func (a *app) newRBAC() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
-	flags.StringVar(&o.account, "service-account", "", "service account that the component acts as; by default the one that it names, or else "+defaultAccount)
-	flags.StringVar(&o.observe, "observe", string(component.ReachCluster), "how far the operator watches: "+strings.Join(reaches, ", "))
-	completion.Values(cmd, "observe", reaches...)
-	flags.BoolVar(&o.bind, "bind", false, "print the bindings to the service account, too")
+	flags.StringVar(&o.account, "service-account", "", "service account of the component; by default that of its spec, or else "+defaultAccount)
+	flags.StringVar(&o.observe, "observe", string(component.ReachCluster), "watch scope of the operator: "+strings.Join(watchScopes, ", "))
+	completion.Values(cmd, "observe", watchScopes...)
+	flags.BoolVar(&o.bind, "bind", false, "also print the bindings to the service account")
 	o.addRenderFlags(cmd)
 	changed = func() bool {
 		return slices.ContainsFunc([]string{"values", "set", "path", "generator", "kube-version", "api-versions"}, flags.Changed)
@@ -74,7 +77,7 @@ func (a *app) newRBAC() *cobra.Command {
 	return cmd
 }
 
-// defaultAccount is what the operator's chart makes components act as that name no account.
+// defaultAccount is the service account in the chart's configuration of the operator for components that name none.
 const defaultAccount = "fairlead"
 
 func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
@@ -92,11 +95,11 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	}
 	grants := r.OfAccount()
 	if rbac.Escalates(grants) {
-		a.warn(errors.New("there are roles among the dependents: with bind and escalate on them the account can reach what these may grant"))
+		a.warn(errors.New("there are roles among the dependents: with bind and escalate on these, the account can gain the rights that they grant"))
 	}
 	if rbac.EscalatesAnyRole(grants) {
-		a.warn(errors.New("roles with the update policy replace are created by POST, for which escalate cannot be granted by name: " +
-			"it is granted on all roles; another update policy for these needs it on them alone"))
+		a.warn(errors.New("roles with the update policy replace are created by POST, so escalate cannot be granted by name: " +
+			"it is granted on all roles; with another update policy it is granted on these roles only"))
 	}
 	objects, err := roles.Of(grants, operator)
 	if err != nil {
@@ -105,16 +108,16 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	return errNotWritten(render.WriteRaw(a.Out, objects))
 }
 
-// check finds what is wrong with the command line before anything is read.
+// check validates the flags and arguments that need no cluster.
 func (o rbacOptions) check(name string) error {
 	if problems := validation.IsDNS1123Subdomain(o.account); o.account != "" && len(problems) > 0 {
 		return exit.BadUsage("--service-account %q: %s", o.account, problems[0])
 	}
-	if !slices.Contains(reaches, o.observe) {
-		return exit.BadUsage("--observe %q: want %s", o.observe, strings.Join(reaches, ", "))
+	if !slices.Contains(watchScopes, o.observe) {
+		return exit.BadUsage("--observe %q: want %s", o.observe, strings.Join(watchScopes, ", "))
 	}
 	if problems := validation.IsDNS1123Subdomain(name); o.folder != "" && len(problems) > 0 {
-		return exit.BadUsage("component %q: with --dir it is only a name: %s", name, problems[0])
+		return exit.BadUsage("component %q: with --dir it must be only a name: %s", name, problems[0])
 	}
 	return nil
 }
@@ -134,7 +137,8 @@ func (a *app) requirements(ctx context.Context, name string, o rbacOptions) (rba
 func (a *app) requirementsOfFolder(ctx context.Context, name string, o rbacOptions) (rbac.Requirements, rbac.Roles, error) {
 	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
 	o.name = name
-	// The roles are for the cluster of the kubeconfig, so the namespace is that in which apply would create the component.
+	// The roles are for the cluster of the kubeconfig, so the namespace is that in which apply would create the
+	// component.
 	namespace, _, err := a.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return fail(exit.Unasked("kubeconfig: %w", err))

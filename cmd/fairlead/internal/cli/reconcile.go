@@ -9,17 +9,18 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-const reconcileHelp = `Let the operator of the component NAME look at it now, whatever it waits for: what was put off because somebody undoes it
-again and again is repaired at once. Inputs and revision stay as they are.
+const reconcileHelp = `Ask the operator to reconcile the component NAME now. Repairs in back-off, because
+somebody keeps undoing them, run at once. Inputs and revision stay the same.
 
-With --wait the command waits until the operator has answered, and the component is Ready. That needs an operator that acknowledges requests.`
+With --wait the command waits until the operator has acknowledged the request and the component is Ready. This
+needs an operator that acknowledges requests.`
 
 func (a *app) newReconcile() *cobra.Command {
 	var wait bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME | TYPE/NAME",
-		Short: "Let the operator look at a component now",
+		Short: "Ask the operator to reconcile a component now",
 		Long:  reconcileHelp,
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
@@ -30,7 +31,7 @@ func (a *app) newReconcile() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has answered and the component is ready, and show the progress")
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has acknowledged the request and the component is Ready")
 	return cmd
 }
 

@@ -21,14 +21,16 @@ import (
 
 const renderHelp = `Render a folder or a .tgz archive, and print the objects as a stream of YAML documents.
 
-Nothing is applied, and no cluster is asked: look-ups find nothing, and the served APIs are those that Kubernetes itself brings.
+Nothing is applied, and no cluster is asked: look-ups find nothing, and the available APIs are those that are
+built into Kubernetes.
 
-The objects are what the operator would apply, in that order, with the annotations by which their place in it is known. Only what
-tells whose dependents they are is left out, because that depends on the cluster. Objects of types that neither Kubernetes itself
-nor the rendered definitions know keep the namespace that they have, for it takes a cluster to know whether they need one.
+The output has the objects that the operator would apply, in the same order, with the annotations that set
+this order. The marks of the owner are left out, because they depend on the cluster. Objects of types that are
+neither built in nor defined by the rendered objects keep their namespace: without a cluster it is unknown
+whether they need one.
 
-With --raw they are what the generator prints on its own, as helm template and kubectl kustomize do: in its own order, hooks
-included, and nothing added.`
+With --raw the output is that of the generator alone, as from helm template and kubectl kustomize: in its own
+order, including hooks, and with nothing added.`
 
 // renderOptions are the flags of render.
 type renderOptions struct {
@@ -48,7 +50,7 @@ func (a *app) newRender() *cobra.Command {
 	var changed func(string) bool
 	cmd := &cobra.Command{
 		Use:   "render DIR|ARCHIVE",
-		Short: "Print what a folder or an archive renders to",
+		Short: "Print the objects that a folder or an archive renders to",
 		Long:  renderHelp,
 		Args:  takes(0, "the folder (DIR) or archive (ARCHIVE)"),
 		RunE: work(func(ctx context.Context, args []string) error {
@@ -62,22 +64,22 @@ func (a *app) newRender() *cobra.Command {
 	flags := cmd.Flags()
 	changed = flags.Changed
 	o.addRenderFlags(cmd)
-	flags.StringVar(&o.name, "name", "release-name", "name of the component, which is the release name")
-	flags.BoolVar(&o.includeCRDs, "include-crds", false, "print the folders crds of charts, too: with --raw only when this says so, without it unless this is false")
+	flags.StringVar(&o.name, "name", "release-name", "name of the component, and of the release")
+	flags.BoolVar(&o.includeCRDs, "include-crds", false, "include the folders crds of charts; the default is true, and false with --raw")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
-	flags.BoolVar(&o.raw, "raw", false, "print what the generator prints on its own")
+	flags.BoolVar(&o.raw, "raw", false, "print the output of the generator alone")
 	return cmd
 }
 
 // addRenderFlags adds the flags of all commands that render a source without a cluster.
 func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later ones win; - is stdin")
+	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later files win; - is stdin")
 	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
 	flags.StringVar(&o.path, "path", "", "folder inside the source that is rendered")
-	flags.StringVar(&o.generator, "generator", "", "what renders the source: "+strings.Join(generators, ", ")+"; detected by default")
+	flags.StringVar(&o.generator, "generator", "", "generator of the source: "+strings.Join(generators, ", ")+"; detected by default")
 	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
-	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "APIs that are served besides those of Kubernetes itself, such as monitoring.coreos.com/v1")
+	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "APIs available besides the built-in ones, such as monitoring.coreos.com/v1")
 	completion.Values(cmd, "generator", generators...)
 }
 
@@ -106,15 +108,15 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 	}
 	a.warnOfNothing(place, len(objects))
 	for _, gk := range render.Misspelt(objects) {
-		a.warn(fmt.Errorf("%s: Kubernetes has no such type; is it misspelt?", gk))
+		a.warn(fmt.Errorf("%s: no built-in type has this name; is it misspelt?", gk))
 	}
 	return errNotWritten(render.WriteDependents(a.Out, objects))
 }
 
-// warnOfNothing tells that a source renders to no objects, which is seldom what was meant.
+// warnOfNothing warns if a source renders no objects, which is rarely intended.
 func (a *app) warnOfNothing(place string, objects int) {
 	if objects == 0 {
-		a.warn(fmt.Errorf("%s: it renders to no objects", place))
+		a.warn(fmt.Errorf("%s: it renders no objects", place))
 	}
 }
 
@@ -125,7 +127,7 @@ func errNotWritten(err error) error {
 	return exit.Refuse("write the objects: %w", err)
 }
 
-// request checks the flags.
+// request validates the flags, and returns the request without source and values.
 func (o renderOptions) request(namespace string) (render.Request, error) {
 	if namespace == "" {
 		namespace = "default"
@@ -168,7 +170,7 @@ func openSource(place, path string) (fs.FS, error) {
 	return tree, nil
 }
 
-// errNotRendered is what a person has to mend in the source or the values, unless they interrupted the rendering.
+// errNotRendered classifies an error of a rendering: bad input, unless the command was interrupted.
 func errNotRendered(ctx context.Context, place string, err error) error {
 	if ctx.Err() != nil {
 		return exit.Refuse("interrupted")

@@ -57,7 +57,7 @@ var _ = Describe("render", func() {
 		r := run(ctx, append([]string{"fairlead", "render", dir}, flags...)...)
 		Expect(r.Code).To(BeZero())
 		Expect(r.Out).To(BeEmpty())
-		Expect(r.Err).To(Equal("warning: " + dir + ": it renders to no objects\n"))
+		Expect(r.Err).To(Equal("warning: " + dir + ": it renders no objects\n"))
 	},
 		Entry("as dependents"),
 		Entry("as they are", "--raw"),
@@ -71,8 +71,8 @@ var _ = Describe("render", func() {
 {apiVersion: example.com/v1, kind: Deploymnet, metadata: {name: a}}
 `))
 		Expect(r.Code).To(BeZero())
-		Expect(r.Err).To(Equal("warning: ConfigMpa: Kubernetes has no such type; is it misspelt?\n" +
-			"warning: Deploymnet.apps: Kubernetes has no such type; is it misspelt?\n"))
+		Expect(r.Err).To(Equal("warning: ConfigMpa: no built-in type has this name; is it misspelt?\n" +
+			"warning: Deploymnet.apps: no built-in type has this name; is it misspelt?\n"))
 	})
 
 	It("takes the first document of a file of values, and warns of the others", func(ctx SpecContext) {
@@ -80,7 +80,7 @@ var _ = Describe("render", func() {
 		r := run(ctx, "fairlead", "render", "testdata/render/chart", "-f", file)
 		Expect(r.Code).To(BeZero())
 		Expect(r.Out).To(ContainSubstring("replicas: 7\n"))
-		Expect(r.Err).To(Equal("warning: " + file + ":2: a second document begins; only the first one is read, as by Helm\n"))
+		Expect(r.Err).To(Equal("warning: " + file + ":2: a second document begins here; as in Helm, only the first document is read\n"))
 	})
 
 	It("renders an archive as the folder that was packed", func(ctx SpecContext) {
@@ -143,7 +143,7 @@ var _ = Describe("render", func() {
 		Entry("a missing folder", "nowhere", `"nowhere" does not exist`),
 		Entry("an empty folder", "empty", `"empty" is empty; want a chart, a kustomization or templates`),
 		Entry("an empty folder in the source", "more --path none", `"more/none" is empty`),
-		Entry("a chart that is further down", "charts", "fairlead: charts: there is no chart and no kustomization at the root, but in shop: ", "such as shop; ", "a.yaml:"),
+		Entry("a chart that is further down", "charts", "fairlead: charts: the root of the source has no chart and no kustomization, but these folders have: shop; ", "such as shop; ", "a.yaml:"),
 		Entry("a missing folder in the source", "list --path x", `--path: folder "x": not found in the source; the source holds a.yaml`),
 		Entry("a path that leaves the source", "list --path ../twice", `--path: folder "../twice"`),
 		Entry("a file that is no archive", "bad.tgz", `archive "bad.tgz": not a .tgz archive`),

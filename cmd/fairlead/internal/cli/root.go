@@ -20,13 +20,13 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/wait"
 )
 
-// pluginName is the file name under which kubectl finds the program, as "kubectl fairlead".
+// pluginName is the name of the program as a plugin of kubectl.
 const pluginName = "kubectl-fairlead"
 
-// completionName is the file name under which kubectl finds what completes the plugin's command line: the same program again.
+// completionName is the name under which kubectl looks for the completion of the plugin. It is this program again.
 const completionName = "kubectl_complete-fairlead"
 
-// app is what all commands share.
+// app has what all commands share.
 type app struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
@@ -40,8 +40,8 @@ type app struct {
 	noColor bool
 }
 
-// Run executes a command line, of which the first element is the program, and returns the exit code. A cancelled context interrupts
-// the command.
+// Run executes a command line, whose first element is the program, and returns the exit code. A cancelled context
+// interrupts the command.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
 	a := newApp(streams)
 	root := a.newRoot(args[0])
@@ -72,7 +72,7 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 	return int(failure.Code)
 }
 
-// failed marks an error of a command's work, as opposed to one that cobra found in the command line.
+// failed marks an error of a command's work. Other errors are of cobra, and are about the command line.
 type failed struct{ error }
 
 // Unwrap returns the error.
@@ -98,7 +98,7 @@ func interrupted(failure *exit.Error, code exit.Code) *exit.Error {
 	return &exit.Error{Code: code, Err: err}
 }
 
-// work makes the body of a command.
+// work returns the body of a command.
 func work(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := do(cmd.Context(), args); err != nil {
@@ -122,9 +122,10 @@ func programOf(argv0 string) string { return strings.TrimSuffix(filepath.Base(ar
 
 func (a *app) newRoot(argv0 string) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "fairlead",
-		Short:         "Guide objects into a cluster in order",
-		Long:          "Fairlead applies charts, kustomizations and templates as components: in waves, watched, repaired, pruned and safely deleted.",
+		Use:   "fairlead",
+		Short: "Apply charts, kustomizations and templates in order",
+		Long: "Fairlead applies charts, kustomizations and templates as components: in waves, with readiness, repair, pruning\n" +
+			"and safe deletion.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -136,19 +137,19 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; there are none anyway where stdout is no terminal, or NO_COLOR is set")
+	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; without a terminal, or with NO_COLOR, there are none")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Name() != cobra.ShellCompRequestCmd && cmd.Name() != cobra.ShellCompNoDescRequestCmd {
-			a.activity.Begin(cmd.CommandPath() + " is at it")
+			a.activity.Begin("running " + cmd.CommandPath())
 		}
 	}
 	root.AddCommand(a.commands()...)
 	a.completer.Connection(root)
-	explainItself(root)
+	refuseUnknownArguments(root)
 	return root
 }
 
-// commands are those of the program; help orders them by name.
+// commands are all commands. The help sorts them by name.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newExport(), a.newDelete(),
@@ -188,5 +189,5 @@ func (a *app) newWaiter(c *cluster.Cluster, target cluster.Target, timeout time.
 
 func (a *app) println(line string) { _, _ = fmt.Fprintln(a.Out, line) }
 
-// warn tells of what does not end the command.
+// warn prints a problem that does not end the command.
 func (a *app) warn(err error) { _, _ = fmt.Fprintf(a.ErrOut, "warning: %s\n", exit.Line(err)) }

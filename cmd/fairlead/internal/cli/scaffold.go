@@ -15,20 +15,25 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-const scaffoldHelp = `Write a project for an operator of your own: its type, a generator, a program, a Helm chart, tests and what builds them.
+const scaffoldHelp = `Write a project for your own operator: its type, a generator, a program, a Helm chart,
+tests, and a Makefile.
 
-What the operator renders is the chart of --chart, a folder or what helm package made of it, or the kustomization of --kustomization, which
-are copied into the project; without them it is an example. With a chart the spec of the component has the chart's values as its fields:
-their types, descriptions and limits come from values.yaml and values.schema.json. Where the chart lacks values, or a cluster, a warning says so.
+The operator renders the chart of --chart, as a folder or an archive, or the kustomization of --kustomization.
+They are copied into the project. Without them the project has an example. With a chart, the spec of the
+component has the chart's values as fields: their types, descriptions and limits come from values.yaml and
+values.schema.json. If the chart cannot be rendered with its default values, or needs a cluster, a warning
+says so.
 
-It gives up, with file and line, on a chart that renders with no values at all: a template does not parse, a definition is none, a sub-chart
-is missing (helm dependency build gets it), or it is a library; and on one with a value of the name of a field that --interfaces adds. Mend
-the chart, or leave the interface out. Where neither can be, --generator GoTemplate or Go begins without the chart.
+The command fails, with file and line, if the chart cannot be rendered with any values: a template or a
+definition is invalid, a sub-chart is missing (run helm dependency build), or it is a library chart. It also
+fails if a value has the name of a field that --interfaces adds. Correct the chart, or leave the interface
+out; otherwise begin with --generator GoTemplate or Go.
 
-The project builds, passes its tests and brings its sample to Ready as it is. Go and make complete it, so they must be on the PATH.
-No file is overwritten without --force, and where anything fails nothing is written at all.
+The project builds, passes its tests, and brings its sample to Ready without changes. Go and make must be on
+the PATH. No file is overwritten without --force. If anything fails, nothing is written.
 
-A development build of this program makes the project use the checkout that it was built from, by a replace in go.mod.`
+A development build of this program makes the project use the checkout that it was built from, by a replace in
+go.mod.`
 
 // scaffoldOptions are the flags of scaffold.
 type scaffoldOptions struct {
@@ -46,7 +51,7 @@ func (a *app) newScaffold() *cobra.Command {
 	var o scaffoldOptions
 	cmd := &cobra.Command{
 		Use:   "scaffold DIR",
-		Short: "Write a project for an operator of your own",
+		Short: "Write a project for your own operator",
 		Long:  scaffoldHelp,
 		Example: `  fairlead scaffold ./shop-operator --chart ./shop --group apps.example.com --kind Shop \
     --operator-name shop-operator.example.com --module example.com/shop-operator`,
@@ -61,15 +66,15 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.answers.Version, "version", "v1alpha1", "version of the API")
 	flags.StringVar(&o.answers.OperatorName, "operator-name", "", "DNS name of the operator, unique in a cluster, such as shop-operator.example.com")
 	flags.StringVar(&o.answers.Module, "module", "", "path of the Go module, such as example.com/shop-operator")
-	flags.StringVar(&o.generator, "generator", "", "what renders the dependents: "+strings.Join(scaffold.GeneratorNames, ", ")+"; by default what fits --chart or --kustomization, else Go")
+	flags.StringVar(&o.generator, "generator", "", "generator of the dependents: "+strings.Join(scaffold.GeneratorNames, ", ")+"; by default that of --chart or --kustomization, else Go")
 	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
 	flags.StringVar(&o.kustomization, "kustomization", "", "folder or archive of a kustomization that is copied into the project")
-	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)}, "what the spec has besides: "+texts(scaffold.Interfaces))
-	flags.BoolVar(&o.answers.Webhooks, "webhooks", false, "check components, and fill in defaults, when they are written")
+	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)}, "additional features of the spec: "+texts(scaffold.Interfaces))
+	flags.BoolVar(&o.answers.Webhooks, "webhooks", false, "add webhooks that validate components and set defaults")
 	flags.StringVar(&o.answers.Image, "image", "", "image of the operator, without a tag")
-	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project uses instead of a release")
+	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project requires instead of a release")
 	flags.BoolVar(&o.force, "force", false, "overwrite files")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write none")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write nothing")
 	completion.Values(cmd, "generator", scaffold.GeneratorNames...)
 	completion.Values(cmd, "interfaces", strings.Split(texts(scaffold.Interfaces), ", ")...)
 	return cmd
@@ -105,20 +110,20 @@ func (a *app) scaffold(ctx context.Context, dir string, o scaffoldOptions) error
 	}
 	a.warnOfNotes(project.Notes)
 	if req.Fairlead.Dir != "" {
-		a.println("go.mod replaces Fairlead by the checkout in " + req.Fairlead.Dir)
+		a.println("go.mod replaces Fairlead with the checkout in " + req.Fairlead.Dir)
 	}
 	a.println(fmt.Sprintf("%s written: %d files; next: cd %s && make test", dir, len(project.Files), dir))
 	return nil
 }
 
-// warnOfNotes tells what a person should know about a project.
+// warnOfNotes prints the notes on a project as warnings.
 func (a *app) warnOfNotes(notes []string) {
 	for _, note := range notes {
 		a.warn(errors.New(note))
 	}
 }
 
-// scaffoldRequest checks the flags, all of them.
+// scaffoldRequest validates the flags, and returns the request.
 func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, error) {
 	req := scaffold.Request{Dir: dir, Options: o.answers, Force: o.force, Report: a.println}
 	source, err := o.source()
@@ -145,16 +150,16 @@ func (a *app) scaffoldRequest(dir string, o scaffoldOptions) (scaffold.Request, 
 	return req, err
 }
 
-// source returns the folder or archive that a person gave.
+// source returns the folder or archive of --chart or --kustomization.
 func (o scaffoldOptions) source() (string, error) {
 	named := scaffold.ParseGenerator(o.generator)
 	switch {
 	case o.chart != "" && o.kustomization != "":
-		return "", exit.BadUsage("--chart and --kustomization: give one of them")
+		return "", exit.BadUsage("--chart and --kustomization exclude each other")
 	case o.chart != "" && named != "" && named != scaffold.GeneratorHelm:
-		return "", exit.BadUsage("--chart goes with --generator Helm")
+		return "", exit.BadUsage("--chart needs --generator Helm")
 	case o.kustomization != "" && named != "" && named != scaffold.GeneratorKustomize:
-		return "", exit.BadUsage("--kustomization goes with --generator Kustomize")
+		return "", exit.BadUsage("--kustomization needs --generator Kustomize")
 	}
 	return o.chart + o.kustomization, nil
 }
@@ -177,7 +182,7 @@ func openScaffoldSource(place string) (fs.FS, error) {
 	return tree, nil
 }
 
-// listProject says what would be written.
+// listProject lists the files that would be written.
 func (a *app) listProject(project *scaffold.Project) error {
 	all, existing, err := project.Paths()
 	if err != nil {

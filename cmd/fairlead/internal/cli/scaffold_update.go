@@ -11,14 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-const scaffoldUpdateHelp = `Bring what this program would write today into a project that it wrote before, beside what you changed since.
+const scaffoldUpdateHelp = `Bring a scaffolded project up to date with the templates of this program, and keep
+your changes.
 
-The project keeps what was written, in .fairlead, so that your changes can be told from those of the templates: both are merged as git
-merges branches. The types of a chart's values follow the chart in the project: replace its files, and update.
+The project records what was written in .fairlead, so that your changes can be told from those of the
+templates. Both are merged, as git merges branches. The types of a chart's values follow the chart in the
+project: replace its files, then update.
 
-Where you and the templates changed the same lines, the conflicts are listed with file and line, the answer is 1, and nothing is
-written; with --keep-conflicts everything is written, with the conflicts marked in the files as git marks them. Files that you
-deleted stay deleted.`
+If you and the templates changed the same lines, the conflicts are listed with file and line, the exit code is
+1, and nothing is written. With --keep-conflicts everything is written, and the files contain conflict
+markers. Deleted files stay deleted.`
 
 // scaffoldUpdateOptions are the flags of scaffold update.
 type scaffoldUpdateOptions struct {
@@ -40,9 +42,9 @@ func (a *app) newScaffoldUpdate() *cobra.Command {
 		ValidArgsFunction: completion.Folder,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project uses instead of a release")
-	flags.BoolVar(&o.keepConflicts, "keep-conflicts", false, "write what can be merged, and mark conflicts in the files")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "list what would change, and write nothing")
+	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project requires instead of a release")
+	flags.BoolVar(&o.keepConflicts, "keep-conflicts", false, "write merged files, with conflict markers")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list the changes, and write nothing")
 	return cmd
 }
 
@@ -65,16 +67,16 @@ func (a *app) updateProject(ctx context.Context, dir string, o scaffoldUpdateOpt
 	}
 	switch {
 	case len(update.Conflicts) > 0 && o.keepConflicts && !o.dryRun:
-		return exit.Refuse("conflicts that are left to you, and marked in the files: %d", len(update.Conflicts))
+		return exit.Refuse("%d conflicts are marked in the files; resolve them", len(update.Conflicts))
 	case len(update.Conflicts) > 0:
-		return exit.Refuse("nothing was written, for conflicts: %d; --keep-conflicts writes them into the files", len(update.Conflicts))
+		return exit.Refuse("nothing was written because of %d conflicts; --keep-conflicts marks these in the files", len(update.Conflicts))
 	case len(update.Changes) == 0:
 		a.println(dir + " is up to date")
 	}
 	return nil
 }
 
-// listUpdate says what becomes of each file.
+// listUpdate lists the changes and conflicts.
 func (a *app) listUpdate(update scaffold.Update) {
 	for _, change := range update.Changes {
 		a.println(string(change.Verb) + " " + change.File)

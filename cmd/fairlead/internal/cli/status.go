@@ -19,18 +19,20 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-const statusHelp = `Show what there is to know of the component NAME: its state and since when, who is waited for and why, what blocks its
-deletion, its conditions, revision and source, and when its operator looks at it again.
+const statusHelp = `Show the status of the component NAME: its state and since when, which dependents it waits
+for and why, what blocks its deletion, its conditions, its revision and source, and when its operator
+reconciles it next.
 
-The exit code is 0 where the component is Ready for the spec that it has, and 1 where it is not, so that scripts can ask. With --watch the
-status is shown whenever it changes, until the command is interrupted; the exit code is that of the last one.`
+The exit code is 0 if the component is Ready for its current spec, and 1 if it is not. With --watch the status
+is shown again whenever it changes, until the command is interrupted; the exit code is that of the last
+status.`
 
 func (a *app) newStatus() *cobra.Command {
 	var output string
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status NAME | TYPE/NAME",
-		Short: "Show the state of a component, and why it is so",
+		Short: "Show the state of a component and the reasons for it",
 		Long:  statusHelp,
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
@@ -42,7 +44,7 @@ func (a *app) newStatus() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing what changes")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show the status again whenever it changes")
 	addOutputFlag(cmd, &output, show.Formats)
 	return cmd
 }
@@ -70,7 +72,7 @@ func (a *app) status(ctx context.Context, name string, watch bool, out show.Outp
 	return nil
 }
 
-// statusOf puts together what a component says of itself.
+// statusOf returns the status of a component in the form in which it is shown.
 func statusOf(target cluster.Target, obj *unstructured.Unstructured) (show.Status, error) {
 	status, err := cluster.StatusIfAny(target, obj)
 	if err != nil {
@@ -80,7 +82,7 @@ func statusOf(target cluster.Target, obj *unstructured.Unstructured) (show.Statu
 	return show.NewStatus(obj, status, settings), err
 }
 
-// settingsOf reads the spec of a component whose type is known here.
+// settingsOf reads the settings in the spec of a component of the ready-made operator; they are empty for other types.
 func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Settings, error) {
 	if !target.IsReadyMade() {
 		return show.Settings{}, nil
@@ -94,7 +96,7 @@ func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Set
 	}, nil
 }
 
-// statusWatch shows the states of a component, one after the other.
+// statusWatch shows each status of a component.
 type statusWatch struct {
 	target  cluster.Target
 	out     show.Output
@@ -105,7 +107,7 @@ type statusWatch struct {
 	block  *progress.Block
 }
 
-// follow shows states until the context ends, and returns the last one.
+// follow shows each status until the context ends, and returns the last one.
 func (w *statusWatch) follow(ctx context.Context, c *cluster.Cluster, from *unstructured.Unstructured) (show.Status, error) {
 	if fd, ok := terminal.Descriptor(w.out.Writer); ok && !w.out.Structured() && w.out.Format != show.FormatName {
 		w.block = progress.NewBlock(w.out, func() (int, int) { return terminal.Size(fd) })
@@ -150,7 +152,7 @@ func (w *statusWatch) show(s show.Status) error {
 	return s.Print(w.out, time.Now())
 }
 
-// tick keeps the ages up to date that a person sees.
+// tick redraws the status each second, so that its ages are current.
 func (w *statusWatch) tick(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

@@ -10,10 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const suspendHelp = `Suspend the component NAME: its operator leaves its dependents alone, neither repairs nor updates them, and does not look at it any more.
-Deletion still works. The reason is shown by status and list, until the component is resumed.
+const suspendHelp = `Suspend the component NAME: its operator neither repairs nor updates its dependents, and
+does not reconcile it. Deletion still works. The reason is shown by status and list until the component is
+resumed.
 
-The type of the component must have a field spec.suspend, as the ready-made operator's has.`
+The type of the component must have a field spec.suspend; that of the ready-made operator has it.`
 
 func (a *app) newSuspend() *cobra.Command {
 	var reason string
@@ -21,7 +22,7 @@ func (a *app) newSuspend() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "suspend NAME | TYPE/NAME",
-		Short: "Let the operator leave a component alone",
+		Short: "Suspend the reconciliation of a component",
 		Long:  suspendHelp,
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
@@ -32,8 +33,8 @@ func (a *app) newSuspend() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for other people")
-	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has taken note, so that it does nothing any more")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, shown by status and list")
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has acknowledged the suspension")
 	return cmd
 }
 
@@ -61,7 +62,8 @@ func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeo
 	return a.newWaiter(f.Cluster, f.Target, timeout).Suspended(ctx, after)
 }
 
-const resumeHelp = `Resume the component NAME, which was suspended: its operator applies what changed meanwhile, and repairs what drifted.
+const resumeHelp = `Resume the suspended component NAME: its operator applies the changes since then, and
+repairs dependents that drifted.
 
 With --wait the command waits until the component is Ready.`
 
@@ -70,7 +72,7 @@ func (a *app) newResume() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "resume NAME | TYPE/NAME",
-		Short: "Let the operator take up a suspended component",
+		Short: "Resume the reconciliation of a component",
 		Long:  resumeHelp,
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
@@ -81,7 +83,7 @@ func (a *app) newResume() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component is ready, and show its progress")
+	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component is Ready, and show its progress")
 	return cmd
 }
 
@@ -98,7 +100,7 @@ func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.D
 			return err
 		}
 		if after.GetGeneration() == f.Live.GetGeneration() {
-			return exit.Refuse("%s is suspended by its operator, although spec.suspend is not set; see how this type is resumed", f.Target)
+			return exit.Refuse("%s is suspended by its operator, although spec.suspend is not set; see the documentation of this type", f.Target)
 		}
 	}
 	a.println(f.Target.String() + " " + word)

@@ -12,10 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const treeHelp = `Show every dependent of the component NAME with its wave, readiness and message, in the order in which they are applied.
+const treeHelp = `Show each dependent of the component NAME with its wave, readiness and message, in the order
+in which they are applied.
 
-The dependents are those that the component's status records, or Secrets beside the component where they are many, and those that it waits
-for; their readiness is read from the objects themselves. What is missing, or may not be read, is shown as such.`
+The dependents are those in the component's inventory (in its status, or in Secrets beside it), and those that
+it waits for. Their readiness is read from the objects themselves. Missing and unreadable dependents are shown
+as such.`
 
 func (a *app) newTree() *cobra.Command {
 	var output string
@@ -47,7 +49,7 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 		return err
 	}
 	inventory, unreadable := component.Inventory(ctx, f.Cluster, &status)
-	a.activity.Begin(fmt.Sprintf("reading the dependents, %d", len(inventory)))
+	a.activity.Begin(fmt.Sprintf("reading %d dependents", len(inventory)))
 	nodes, err := component.Tree(ctx, f.Cluster, inventory)
 	if err != nil {
 		return err

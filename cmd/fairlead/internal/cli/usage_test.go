@@ -42,9 +42,9 @@ var _ = Describe("the command line", func() {
 		Entry("no object", "why", "the object (TYPE/NAME) is missing"),
 		Entry("no source", "render", "the folder (DIR) or archive (ARCHIVE) is missing"),
 		Entry("no project", "scaffold", "the folder (DIR) is missing"),
-		Entry("too many arguments", "delete a b", `the argument "b" is one too many; usage: fairlead delete NAME | TYPE/NAME [flags]`),
-		Entry("too many arguments where there may be none", "list widgets b", `the argument "b" is one too many`),
-		Entry("too many arguments for a shell", "completion bash b", `the argument "b" is one too many`),
+		Entry("too many arguments", "delete a b", `unexpected argument "b"; usage: fairlead delete NAME | TYPE/NAME [flags]`),
+		Entry("too many arguments where there may be none", "list widgets b", `unexpected argument "b"`),
+		Entry("too many arguments for a shell", "completion bash b", `unexpected argument "b"`),
 		Entry("no shell", "completion", "the shell is missing: want bash, fish, powershell, zsh"),
 		Entry("an unknown shell", "completion foo", `unknown shell "foo": want bash, fish, powershell, zsh`),
 		Entry("help on an unknown command", "help nix", `unknown command "nix" for "fairlead"`),
@@ -98,9 +98,9 @@ var _ = Describe("the command line", func() {
 		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
 	},
 		Entry("a missing kubeconfig", []string{"--kubeconfig=nowhere"}, "nowhere"),
-		Entry("a KUBECONFIG that names no file", nil, "none; name a file by KUBECONFIG or --kubeconfig"),
+		Entry("a KUBECONFIG that names no file", nil, "none; name a file with KUBECONFIG or --kubeconfig"),
 		Entry("a broken kubeconfig", []string{"--kubeconfig=kubeconfig"}, "kubeconfig"),
-		Entry("no current context", []string{"--kubeconfig=clusters"}, "no current context in clusters; name one by --context"),
+		Entry("no current context", []string{"--kubeconfig=clusters"}, "no current context in clusters; name one with --context"),
 		Entry("a context without a cluster", []string{"--kubeconfig=clusters", "--context=half"}, `the context "half" names no cluster`),
 		Entry("nobody listening at the cluster of a context", []string{"--kubeconfig=clusters", "--context=whole"}, "127.0.0.1:1"),
 		Entry("nobody listening at a cluster", []string{"--kubeconfig=clusters", "--cluster=here"}, "127.0.0.1:1"),
@@ -213,12 +213,12 @@ var _ = Describe("the connection", onCluster(func() {
 	It("has its limits in the cluster, not here", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "tree", "sprockets/shop")
-		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"; kubectl api-resources lists those that it does\n"}))
+		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"; kubectl api-resources lists the types that it serves\n"}))
 		r = fairlead(ctx, namespace, "tree", "shop")
 		Expect(r.Code).To(Equal(1))
 		Expect(uninstalled.Code).To(Equal(3))
 		Expect(uninstalled.Err).To(Equal("fairlead: the cluster does not serve components.fairlead.io, version v1alpha1; " +
-			"install the custom resource definition of the operator first\n"))
+			"install the custom resource definition of components first\n"))
 	})
 }))
 

@@ -48,7 +48,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 	applying := func(ctx context.Context, args ...string) (*process, *v1alpha1.Component) {
 		GinkgoHelper()
 		p := start(ctx, namespace, append([]string{"apply", "shop", folder("web.yaml", ""), "--wait"}, args...)...)
-		Eventually(ctx, p.out).Should(gbytes.Say("generation 1 is not observed by the operator yet\n"))
+		Eventually(ctx, p.out).Should(gbytes.Say("the operator has not observed generation 1 yet\n"))
 		return p, shopIn(ctx, namespace)
 	}
 
@@ -70,7 +70,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		report(ctx, c, allReady())
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		second := start(ctx, namespace, "apply", "shop", folder("web.yaml", "changed"), "--wait")
-		Eventually(ctx, second.out).Should(gbytes.Say("generation 2 is not observed by the operator yet\n"))
+		Eventually(ctx, second.out).Should(gbytes.Say("the operator has not observed generation 2 yet\n"))
 		Consistently(second.code, 300*time.Millisecond).ShouldNot(Receive())
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Eventually(ctx, second.code).Should(Receive(Equal(0)))
@@ -93,7 +93,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 			GinkgoHelper()
 			p := start(ctx, namespace, "apply", "shop", dir, "--wait")
 			Eventually(ctx, p.out).Should(gbytes.Say(
-				"component.fairlead.io/shop unchanged\ncomponent.fairlead.io/shop reconcile requested\nthe operator has not answered yet\n"))
+				"component.fairlead.io/shop unchanged\ncomponent.fairlead.io/shop reconcile requested\nthe operator has not acknowledged the request yet\n"))
 			c := shopIn(ctx, namespace)
 			answer.LastHandledReconcileAt = c.Annotations["fairlead.io/reconcile-requested-at"]
 			report(ctx, c, answer)
@@ -110,7 +110,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		dir := folder("web.yaml", "")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		Expect(fairlead(ctx, namespace, "suspend", "shop").Code).To(Equal(0))
-		const idle = "component.fairlead.io/shop is suspended, so that nothing is applied; fairlead resume shop lets its operator take it up\n"
+		const idle = "component.fairlead.io/shop is suspended, so nothing is applied; to resume it: fairlead resume shop\n"
 		r := fairlead(ctx, namespace, "apply", "shop", dir)
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n", Err: "warning: " + idle}))
 		r = fairlead(ctx, namespace, "apply", "shop", dir, "--wait")
@@ -131,7 +131,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 	It("asks whether there is an operator when none answers", func(ctx SpecContext) {
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--wait", "--timeout=300ms")
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(HaveSuffix("generation 1 is not observed by the operator yet; is it running?\n"))
+		Expect(r.Err).To(HaveSuffix("the operator has not observed generation 1 yet; is it running?\n"))
 	})
 
 	It("says no when the component is deleted meanwhile", func(ctx SpecContext) {

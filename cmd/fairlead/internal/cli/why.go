@@ -12,13 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const whyHelp = `Show where the object TYPE/NAME comes from: the component that it is a dependent of, its wave and settings, the file of the source that
-renders it, and the values that have a part in it. An object that a controller made, such as a Pod, leads to the dependent that it was made for.
+const whyHelp = `Show where the object TYPE/NAME comes from: the component that it is a dependent of, its wave
+and settings, the file of the source that renders it, and the values that affect it. For an object that a
+controller made, such as a Pod, the command shows the dependent that the controller made it for.
 
-With --field PATH it is about one field, such as spec.containers[web].image: who manages it, whether the manifest sets it, and by which values.
+With --field PATH it shows one field, such as spec.containers[web].image: its managers, whether the manifest
+sets it, and the values that affect it.
 
-The values are found by rendering the component again, with each of them changed, for 15 seconds at the most; a function is called only once,
-and its values are not searched. What cannot be told is said so.`
+To find the values, the component is rendered again with each value changed, for 15 seconds at most. A
+function is called only once, so its values are not searched. The output lists what is unknown.`
 
 func (a *app) newWhy() *cobra.Command {
 	var output, field string

@@ -66,7 +66,7 @@ var _ = Describe("why", onCluster(func() {
 			Data:       map[string]string{"color": "red"},
 		})).To(Succeed())
 		why := []string{"why", "cm/made", "--field", "data.color"}
-		Expect(fairlead(ctx, namespace, why...).Out).To(MatchRegexp(`manifest +there is none: a controller made this object\n`))
+		Expect(fairlead(ctx, namespace, why...).Out).To(MatchRegexp(`manifest +none: a controller made this object\n`))
 		r := fairlead(ctx, namespace, append(why, "-o", "json")...)
 		Expect(r.Out).To(And(ContainSubstring(`"rendered": false`), ContainSubstring(`"through": [`), Not(ContainSubstring(`"unknown": true`))))
 	})

@@ -1,4 +1,7 @@
-// Package cluster connects to a cluster as kubectl does, and finds, decodes and follows components there.
+// Package cluster connects to a cluster as kubectl does, and finds, decodes and watches components there.
+//
+// It sends all requests of the command line except dry runs of plan and diff. Its errors are of package exit if the
+// kubeconfig or the names that a person gave are wrong; errors of the API server are returned unchanged.
 package cluster
 
 import (
@@ -28,20 +31,20 @@ const FieldOwner = "fairlead-cli"
 // Cluster is a connection to a cluster.
 type Cluster struct {
 	client.Client
-	// watcher has no time-out for a request: a watch is one.
+	// watcher has no request timeout: a watch is one long request.
 	watcher client.WithWatch
 	mapper  meta.RESTMapper
-	// served tells what types there are.
+	// served lists the types that the API server serves.
 	served discovery.DiscoveryInterface
 	config *rest.Config
-	// pods reads the logs of pods, without a time-out for a request.
+	// pods reads logs, without a request timeout.
 	pods typedcorev1.PodsGetter
-	// Namespace is the one of the flags, or else of the kubeconfig's context.
+	// Namespace is that of the flags, or else of the kubeconfig's context.
 	Namespace string
 }
 
-// Configure makes flags connect without a rate limit on the client's side, under the name of this program. The API server has a limit
-// of its own.
+// Configure sets the user agent and turns the client's rate limit off. API Priority and Fairness limits requests in the
+// API server.
 func Configure(flags *genericclioptions.ConfigFlags) *genericclioptions.ConfigFlags {
 	flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config = rest.CopyConfig(config)
@@ -52,7 +55,7 @@ func Configure(flags *genericclioptions.ConfigFlags) *genericclioptions.ConfigFl
 	return flags
 }
 
-// Connect makes clients from flags. It asks the cluster nothing yet.
+// Connect makes clients from flags. It sends no request.
 func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 	if _, err := clientcmd.ParseTimeout(*flags.Timeout); err != nil {
 		return nil, exit.BadUsage("--request-timeout %q: want a number of seconds, or a duration such as 30s", *flags.Timeout)
@@ -96,7 +99,8 @@ func Connect(flags *genericclioptions.ConfigFlags) (*Cluster, error) {
 	return c, nil
 }
 
-// checkNamed refuses to ask whatever listens where kubectl looks for a cluster that nobody named.
+// checkNamed returns an error if no cluster is named. client-go would use localhost:8080, and a person would get an
+// error about that.
 func checkNamed(flags *genericclioptions.ConfigFlags, config *rest.Config) error {
 	if config.Host != clientcmd.ClusterDefaults.Server || *flags.APIServer != "" || os.Getenv("KUBERNETES_MASTER") != "" {
 		return nil
@@ -108,20 +112,20 @@ func checkNamed(flags *genericclioptions.ConfigFlags, config *rest.Config) error
 	}
 	files := loader.ConfigAccess().GetLoadingPrecedence()
 	if len(raw.Clusters) == 0 {
-		return exit.Unasked("kubeconfig: %s; name a file by KUBECONFIG or --kubeconfig", whyNone(files))
+		return exit.Unasked("kubeconfig: %s; name a file with KUBECONFIG or --kubeconfig", whyNone(files))
 	}
 	name := cmp.Or(*flags.Context, raw.CurrentContext)
 	switch named := raw.Contexts[name]; {
 	case *flags.ClusterName != "", named != nil && named.Cluster != "":
 		return nil
 	case name == "":
-		return exit.Unasked("kubeconfig: no current context in %s; name one by --context, or by kubectl config use-context", strings.Join(files, ", "))
+		return exit.Unasked("kubeconfig: no current context in %s; name one with --context, or with kubectl config use-context", strings.Join(files, ", "))
 	default:
-		return exit.Unasked("kubeconfig: the context %q names no cluster; name one by --cluster, or another context by --context", name)
+		return exit.Unasked("kubeconfig: the context %q names no cluster; name one with --cluster, or another context with --context", name)
 	}
 }
 
-// whyNone says why files have no cluster.
+// whyNone explains why the files name no cluster.
 func whyNone(files []string) string {
 	missing := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 		_, err := os.Stat(name)
@@ -133,5 +137,5 @@ func whyNone(files []string) string {
 	return "no cluster in " + strings.Join(files, ", ")
 }
 
-// Config returns how the cluster is reached.
+// Config returns the configuration of the connection.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Find reads a component. That there is none is an answer: no.
+// Find reads a component. It is an error with exit code 1 if there is none.
 func (c *Cluster) Find(ctx context.Context, target Target) (*unstructured.Unstructured, error) {
 	obj := target.Blank()
 	err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj)
@@ -32,7 +32,7 @@ func (c *Cluster) Find(ctx context.Context, target Target) (*unstructured.Unstru
 	return obj, nil
 }
 
-// Blank returns an object with the identity of the target, and nothing else.
+// Blank returns an object with the type, namespace and name of the target.
 func (t Target) Blank() *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(t.Mapping.GroupVersionKind)
@@ -41,10 +41,10 @@ func (t Target) Blank() *unstructured.Unstructured {
 	return obj
 }
 
-// pageSize bounds an answer to a list: a component may hold an inventory of a megabyte.
+// pageSize bounds the items of an answer to a list: each component may have an inventory of a megabyte.
 const pageSize = 100
 
-// List calls visit for each object of a type, in the order of namespace and name. An empty namespace means all.
+// List calls visit for each object of a type, sorted by namespace and name. An empty namespace means all.
 func (c *Cluster) List(ctx context.Context, mapping *meta.RESTMapping, namespace string, visit func(*unstructured.Unstructured) error) error {
 	token := ""
 	for {
@@ -64,7 +64,7 @@ func (c *Cluster) List(ctx context.Context, mapping *meta.RESTMapping, namespace
 	}
 }
 
-// Names returns the names of the components of a type. Only metadata is read.
+// Names returns the names of the components of a type. It reads metadata only.
 func (c *Cluster) Names(ctx context.Context, kind string) ([]string, error) {
 	target, err := c.Resolve(Reference{Type: kind})
 	if err != nil {
@@ -91,12 +91,12 @@ func (c *Cluster) names(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	return names, nil
 }
 
-// category is what types of components say that they belong to, as kubectl get has it.
+// category is the category of types of components in their definitions, as in kubectl get fairlead.
 const category = "fairlead"
 
-// Types returns the types of components that a cluster serves, with their groups, as far as they say so by their category.
+// Types returns the types of components that a cluster serves and that have the category fairlead.
 func Types(about discovery.DiscoveryInterface) ([]string, error) {
-	// What is broken elsewhere hides no type.
+	// An API that does not answer must not hide the types of others.
 	lists, err := about.ServerPreferredResources()
 	if len(lists) == 0 {
 		return nil, err

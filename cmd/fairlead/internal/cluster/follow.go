@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// See is called with each state of a component that becomes known, and with nil once the component is gone. It returns true when that
-// is enough.
+// See is called with each state of a component, and with nil when the component is gone. It returns true to end the
+// watch.
 type See func(*unstructured.Unstructured) (bool, error)
 
 // Follow watches a component, and calls see with the given state and each later one, until see returns true or an error, or the context
@@ -39,7 +39,7 @@ func (c *Cluster) Follow(ctx context.Context, from *unstructured.Unstructured, s
 	})
 }
 
-// follower is the place that a Follow has reached.
+// follower is the state of a Follow.
 type follower struct {
 	cluster *Cluster
 	uid     types.UID
@@ -47,7 +47,7 @@ type follower struct {
 	see     See
 }
 
-// watch goes on from the latest state until the connection ends. It tells whether anything came.
+// watch watches from the latest state until the connection ends. It reports whether there were events.
 func (f *follower) watch(ctx context.Context) (done, heard bool, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(f.latest.GroupVersionKind())
@@ -83,7 +83,7 @@ func (f *follower) take(event watch.EventType, obj *unstructured.Unstructured) (
 	return f.see(obj)
 }
 
-// reread tells what happened while nobody watched.
+// reread reads the component after a watch broke, and passes changes to see.
 func (f *follower) reread(ctx context.Context) (bool, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(f.latest.GroupVersionKind())
@@ -97,7 +97,7 @@ func (f *follower) reread(ctx context.Context) (bool, error) {
 	return f.take(watch.Modified, obj)
 }
 
-// finalOnly drops errors that may go away by themselves.
+// finalOnly returns errors that a retry cannot solve, and nil for others.
 func finalOnly(err error) error {
 	if _, visited := errors.AsType[failedVisit](err); visited ||
 		apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err) {
@@ -106,8 +106,8 @@ func finalOnly(err error) error {
 	return nil
 }
 
-// retry calls attempt until it is done or fails. Between attempts it waits, longer each time, and shortly again after an attempt that made
-// progress.
+// retry calls attempt until it is done or fails. It waits between attempts with exponential back-off, which restarts
+// after an attempt that made progress.
 func retry(ctx context.Context, attempt func() (done, progress bool, err error)) error {
 	initial := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 5 * time.Second}
 	backoff := initial
@@ -127,10 +127,10 @@ func retry(ctx context.Context, attempt func() (done, progress bool, err error))
 	}
 }
 
-// resourceVersion makes a watch begin after a version.
+// resourceVersion makes a watch begin after a resource version.
 type resourceVersion string
 
-// ApplyToList sets the version.
+// ApplyToList implements client.ListOption.
 func (v resourceVersion) ApplyToList(options *client.ListOptions) {
 	if options.Raw == nil {
 		options.Raw = &metav1.ListOptions{}

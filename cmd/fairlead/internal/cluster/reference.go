@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Reference names a component as a person does. An empty Type is that of the ready-made operator.
+// Reference is the name of a component as a person writes it. An empty Type is that of the ready-made operator.
 type Reference struct {
 	Type, Name string
 }
@@ -41,20 +41,20 @@ type Target struct {
 	Namespace, Name string
 }
 
-// String returns the short form by which kubectl names objects: component.fairlead.io/shop.
+// String returns the form in which kubectl names objects: component.fairlead.io/shop.
 func (t Target) String() string {
 	gk := schema.GroupKind{Group: t.Mapping.GroupVersionKind.Group, Kind: strings.ToLower(t.Mapping.GroupVersionKind.Kind)}
 	return gk.String() + "/" + t.Name
 }
 
-// IsReadyMade says that the component is of the ready-made operator's type.
+// IsReadyMade reports whether the type is Component, that of the ready-made operator.
 func (t Target) IsReadyMade() bool {
 	return t.Mapping.GroupVersionKind.GroupKind() == readyMade
 }
 
 var readyMade = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Component"}
 
-// Resolve finds the type of a component. The default type must be served in the version that this program knows.
+// Resolve finds the type of a component. The type Component must be served in the version of this program.
 func (c *Cluster) Resolve(ref Reference) (Target, error) {
 	mapping, err := c.ResolveType(ref.Type)
 	if err != nil {
@@ -72,14 +72,14 @@ func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 	if text == "" {
 		mapping, err := c.mapper.RESTMapping(readyMade, v1alpha1.GroupVersion.Version)
 		if meta.IsNoMatchError(err) {
-			return nil, exit.Unasked("the cluster does not serve components.%s, version %s; install the custom resource definition of the operator first",
+			return nil, exit.Unasked("the cluster does not serve components.%s, version %s; install the custom resource definition of components first",
 				readyMade.Group, v1alpha1.GroupVersion.Version)
 		}
 		return mapping, err
 	}
 	gvk, err := c.kindOf(text)
 	if meta.IsNoMatchError(err) {
-		return nil, exit.BadInput("the cluster does not serve a type %q; kubectl api-resources lists those that it does", text)
+		return nil, exit.BadInput("the cluster does not serve a type %q; kubectl api-resources lists the types that it serves", text)
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +91,8 @@ func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 }
 
 func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
-	// widgets.v1.demo.example.com is tried before widgets in the group v1.demo.example.com, as in kubectl.
+	// As in kubectl, widgets.v1.demo.example.com is tried as a version first, and then as the group
+	// v1.demo.example.com.
 	versioned, unversioned := schema.ParseResourceArg(strings.ToLower(text))
 	if versioned != nil {
 		if gvk, err := c.mapper.KindFor(*versioned); err == nil {
@@ -113,8 +114,8 @@ func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
 	return mapping.GroupVersionKind, nil
 }
 
-// checkUnambiguous refuses a name without a group that types of several groups have. Types of Kubernetes itself come before all others, and among
-// them the API server's order counts, as with kubectl. A group that merely ends in k8s.io, as that of the Gateway API, is like any other.
+// checkUnambiguous returns an error if several groups have a type of this name, and the name has no group. Built-in
+// types come first, as in kubectl. A group that only ends in k8s.io, such as that of the Gateway API, is not built in.
 func (c *Cluster) checkUnambiguous(named schema.GroupResource, chosen schema.GroupVersionKind) error {
 	if named.Group != "" || clientgoscheme.Scheme.IsGroupRegistered(chosen.Group) {
 		return nil
@@ -137,8 +138,8 @@ func (c *Cluster) checkUnambiguous(named schema.GroupResource, chosen schema.Gro
 	return nil
 }
 
-// abbreviated returns the resources of all groups that have a short name; none where it is the full name of another, which goes before. The mapper
-// takes the first one and does not tell of the others.
+// abbreviated returns the resources in all groups that have a short name. It returns none if the name is the full name
+// of a resource, which takes precedence. The RESTMapper returns only the first resource.
 func (c *Cluster) abbreviated(short string) ([]string, error) {
 	_, lists, err := c.served.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/apitext"
 )
 
-// Reconciler returns the name of the reconciler that maintains a component: the prefix of its annotations. A status tells it; that of the
-// ready-made operator is known without one.
+// Reconciler returns the name of the reconciler of a component, which is the prefix of its annotations. It is in the
+// status; that of the ready-made operator is constant.
 func Reconciler(target Target, status metav1alpha1.Status) (string, error) {
 	switch {
 	case status.Reconciler != "":
@@ -23,16 +23,17 @@ func Reconciler(target Target, status metav1alpha1.Status) (string, error) {
 	case target.IsReadyMade():
 		return v1alpha1.GroupVersion.Group, nil
 	}
-	return "", exit.Refuse("%s: its operator has not applied it yet, so that nobody knows which annotations it heeds", target)
+	return "", exit.Refuse("%s: its operator has not reconciled it yet, so the prefix of its annotations is unknown", target)
 }
 
-// Annotate sets annotations of a component, or removes those without a value, and returns what it is then. Another component of its name is
-// not touched.
+// Annotate sets annotations of a component, removes those with an empty value, and returns the component after the
+// write. The UID guards against another component of the same name.
 func (c *Cluster) Annotate(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
 	return c.merge(ctx, obj, annotations, nil)
 }
 
-// Suspend sets spec.suspend, and annotations as Annotate does, in one write. A type without that field is refused.
+// Suspend sets spec.suspend, and annotations as Annotate does, in one write. It is an error if the type has no such
+// field.
 func (c *Cluster) Suspend(ctx context.Context, target Target, obj *unstructured.Unstructured, suspend bool, annotations map[string]string) (*unstructured.Unstructured, error) {
 	after, err := c.merge(ctx, obj, annotations, map[string]any{"suspend": suspend})
 	if apitext.UnknownField(err, "spec.suspend") {
@@ -58,6 +59,6 @@ func (c *Cluster) merge(ctx context.Context, obj *unstructured.Unstructured, ann
 		return nil, err
 	}
 	after := obj.DeepCopy()
-	// Strict, or a field that the type does not have would be dropped without a word.
+	// Without strict validation the API server would drop an unknown field silently.
 	return after, c.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.FieldValidation("Strict"))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Status decodes the status of a component. Of a type that is not the ready-made operator's, the status must be one of ours; otherwise
-// the object is no component, or its operator has not seen it yet.
+// Status decodes the status of a component. For other types than Component it is an error if the status is not that of
+// a component, because then the object is none, or no operator has seen it yet.
 func Status(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
 	status, err := decodeStatus(target, obj)
 	if err == nil && !target.IsReadyMade() && !isOurs(status) {
@@ -18,7 +18,7 @@ func Status(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status,
 	return status, err
 }
 
-// StatusIfAny is Status, except that it accepts a component that no operator has seen yet.
+// StatusIfAny is Status, but returns an empty status for an object without one.
 func StatusIfAny(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
 	if _, seen := obj.Object["status"]; !seen {
 		return metav1alpha1.Status{}, nil
@@ -38,12 +38,12 @@ func decodeStatus(target Target, obj *unstructured.Unstructured) (metav1alpha1.S
 	return status, nil
 }
 
-// isOurs tells by fields that the statuses of others do not have.
+// isOurs reports whether a status has fields that only statuses of components have.
 func isOurs(s metav1alpha1.Status) bool {
 	return s.Reconciler != "" || s.InputDigest != "" || len(s.Inventory) > 0 || s.InventoryRecord != nil || s.State != "" && len(s.Conditions) > 0
 }
 
 func foreign(target Target) error {
-	return exit.Refuse("%s does not have the status of a component: either %s is not a type of components, or no operator has seen this one yet",
+	return exit.Refuse("%s does not have the status of a component: either %s is not a type of components, or no operator has reconciled it yet",
 		target, target.Mapping.Resource.GroupResource())
 }

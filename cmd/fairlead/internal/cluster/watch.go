@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Selection says which objects are meant.
+// Selection selects objects.
 type Selection struct {
-	// Namespace is empty for all.
+	// Namespace is empty for all namespaces.
 	Namespace string
 	Options   []client.ListOption
 }
@@ -24,11 +24,11 @@ func (s Selection) options(more ...client.ListOption) []client.ListOption {
 	return append(append([]client.ListOption{client.InNamespace(s.Namespace)}, s.Options...), more...)
 }
 
-// Pages reads a list of a Go type in pages, and calls visit after each, when list holds it.
+// Pages reads a list in pages, and calls visit after each page; the list then has the items of the page.
 func (c *Cluster) Pages(ctx context.Context, list client.ObjectList, s Selection, visit func() error) error {
 	token := ""
 	for {
-		// What a page before left would shine through.
+		// Fields of the previous page would remain otherwise.
 		reflect.ValueOf(list).Elem().SetZero()
 		if err := c.Client.List(ctx, list, s.options(client.Limit(pageSize), client.Continue(token))...); err != nil {
 			return err
@@ -62,13 +62,13 @@ func (c *Cluster) Watch(
 	})
 }
 
-// failedVisit is an error of a visitor, which ends a watch.
+// failedVisit is an error of a visitor. It ends a watch.
 type failedVisit struct{ error }
 
 // Unwrap returns the error.
 func (f failedVisit) Unwrap() error { return f.error }
 
-// watchOnce goes on from a list until the connection ends. It tells whether anything came.
+// watchOnce watches from a list until the connection ends. It reports whether there were events.
 func (c *Cluster) watchOnce(ctx context.Context, list client.ObjectList, s Selection, changed func(client.Object) error) (heard bool, err error) {
 	watcher, err := c.watcher.Watch(ctx, list, s.options(resourceVersion(list.GetResourceVersion()))...)
 	if err != nil {
@@ -91,13 +91,14 @@ func (c *Cluster) watchOnce(ctx context.Context, list client.ObjectList, s Selec
 	return heard, nil
 }
 
-// Log opens the log of a container. It lasts as long as its options say, whatever the time-out of a request.
+// Log opens the log of a container, without a request timeout.
 func (c *Cluster) Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 	log, err := c.pods.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	return log, withoutGap(err)
 }
 
-// withoutGap takes the blank out of the text of an error where client-go has a verb, of which a stream has none.
+// withoutGap removes a double space from a message of client-go: a stream has no verb, and the message has a place for
+// it.
 func withoutGap(err error) error {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {

@@ -1,4 +1,7 @@
-// Package exit gives errors the exit code of the program.
+// Package exit classifies errors by the exit code of the program.
+//
+// Constructors (Refuse, BadUsage, BadInput, Unasked) set the code where an error is made. CodeOf derives the code of
+// all other errors from the status of the API server that they wrap.
 package exit
 
 import (
@@ -20,11 +23,11 @@ type Code int
 
 // The exit codes.
 const (
-	// Yes: it is so, or it was done.
+	// Yes: the condition is true, or the change was made.
 	Yes Code = 0
-	// No: the cluster was asked, and the answer is no.
+	// No: the cluster answered, and the answer is no.
 	No Code = 1
-	// Misuse: the command line, or a file that it names, cannot be used.
+	// Misuse: the command line, or a file that it names, is invalid.
 	Misuse Code = 2
 	// NotAsked: the cluster could not be asked.
 	NotAsked Code = 3
@@ -49,12 +52,12 @@ func InterruptedBy(cause error) Code {
 	return Interrupted
 }
 
-// Error is an error whose exit code is known.
+// Error is an error with an exit code.
 type Error struct {
 	Code Code
-	// Usage says that the command line itself is wrong, so that --help helps.
+	// Usage reports whether the command line is wrong, so that --help helps.
 	Usage bool
-	// Shown says that what the command printed tells why already, so that the message is for nobody.
+	// Shown reports whether the output explains the error already, so that the message is not printed.
 	Shown bool
 	Err   error
 }
@@ -65,7 +68,8 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Refuse returns an error that says that the answer is no. Where it wraps what kept the cluster from being asked, nobody knows the answer.
+// Refuse returns an error with the code No. If it wraps an error that kept the cluster from being asked, the answer is
+// unknown, and the code is NotAsked.
 func Refuse(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if IsUnasked(err) {
@@ -74,23 +78,23 @@ func Refuse(format string, args ...any) error {
 	return &Error{Code: No, Err: err}
 }
 
-// RefuseShown returns an error that says that the answer is no, where what was printed says so already.
+// RefuseShown returns an error with the code No whose reason was printed already.
 func RefuseShown(format string, args ...any) error {
 	return &Error{Code: No, Shown: true, Err: fmt.Errorf(format, args...)}
 }
 
-// IsShown says of an error that what was printed tells of it already.
+// IsShown reports whether the reason of an error was printed already.
 func IsShown(err error) bool {
 	known, ok := errors.AsType[*Error](err)
 	return ok && known.Shown
 }
 
-// BadUsage returns an error in the command line.
+// BadUsage returns an error about the command line.
 func BadUsage(format string, args ...any) error {
 	return &Error{Code: Misuse, Usage: true, Err: fmt.Errorf(format, args...)}
 }
 
-// BadInput returns an error in what the command line names.
+// BadInput returns an error about a file, a folder or a name on the command line.
 func BadInput(format string, args ...any) error {
 	return &Error{Code: Misuse, Err: fmt.Errorf(format, args...)}
 }
@@ -100,7 +104,7 @@ func Unasked(format string, args ...any) error {
 	return &Error{Code: NotAsked, Err: fmt.Errorf(format, args...)}
 }
 
-// CodeOf returns the exit code of an error, by the class of what it wraps. An error that nobody classified comes from a connection.
+// CodeOf returns the exit code of an error. Errors that are not classified are errors of the connection.
 func CodeOf(err error) Code {
 	if err == nil {
 		return Yes
@@ -121,14 +125,15 @@ func CodeOf(err error) Code {
 	return NotAsked
 }
 
-// IsUnasked says that the API server could not be asked, or does not answer whoever asks.
+// IsUnasked reports whether the API server could not be asked, or refused to answer the person who asks.
 func IsUnasked(err error) bool {
 	return apitext.MissingRight(err) || apierrors.IsUnauthorized(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// Line returns the message of an error as one line. What follows a question or a colon goes on without a break.
+// Line returns the message of an error in one line. Lines are joined with a semicolon, except after a question mark or
+// a colon.
 func Line(err error) string {
 	var line strings.Builder
 	for part := range strings.FieldsFuncSeq(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }) {

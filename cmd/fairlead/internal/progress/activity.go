@@ -9,14 +9,14 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// activityDelay is how long nothing is said of a command that has not said anything yet, and then how often.
+// activityDelay is the time before the first line of an Activity, and between its updates.
 const activityDelay = time.Second
 
-// eraseLine brings the cursor to the begin of its line, and erases that.
+// eraseLine moves the cursor to the start of its line and erases the line.
 const eraseLine = "\r\x1b[K"
 
-// Activity tells a person what a command is at, on a line that goes with the first thing that the command itself has to say. The zero value says
-// nothing, as is right where nobody looks.
+// Activity shows a line that says what a command does, until the command prints something itself. The zero value shows
+// nothing.
 type Activity struct {
 	out io.Writer
 
@@ -26,7 +26,7 @@ type Activity struct {
 	stop  chan struct{}
 }
 
-// NewActivity returns one for what is written to, which says nothing unless that is a terminal.
+// NewActivity returns an Activity for a writer. It shows nothing unless the writer is a terminal.
 func NewActivity(out io.Writer) *Activity {
 	if _, ok := terminal.Descriptor(out); !ok {
 		return &Activity{}
@@ -34,10 +34,10 @@ func NewActivity(out io.Writer) *Activity {
 	return ActivityOn(out)
 }
 
-// ActivityOn returns one for a terminal.
+// ActivityOn returns an Activity for a terminal.
 func ActivityOn(out io.Writer) *Activity { return &Activity{out: out} }
 
-// Begin says what the command is at, once that has taken a second.
+// Begin sets the text. It is shown after a second.
 func (b *Activity) Begin(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *Activity) draw(stop chan struct{}, after time.Duration) {
 	_, _ = fmt.Fprintf(b.out, "%s%s (%s)", eraseLine, terminal.Clean(b.text), after.Truncate(time.Second))
 }
 
-// End takes the line away, for good: what has something to say tells how far it is by itself.
+// End erases the line and stops the Activity. Commands that print results show their own progress.
 func (b *Activity) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,10 +85,10 @@ func (b *Activity) End() {
 	b.stop, b.out, b.shown = nil, nil, false
 }
 
-// Before returns a writer that takes the line away before it writes.
+// Before returns a writer that ends the Activity before it writes.
 func (b *Activity) Before(out io.Writer) io.Writer { return output{Writer: out, activity: b} }
 
-// output is what a command writes to.
+// output is the writer of Before.
 type output struct {
 	io.Writer
 	activity *Activity
@@ -99,5 +99,5 @@ func (o output) Write(text []byte) (int, error) {
 	return o.Writer.Write(text)
 }
 
-// Unwrap returns what is written to.
+// Unwrap returns the underlying writer.
 func (o output) Unwrap() io.Writer { return o.Writer }

@@ -8,13 +8,13 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Display shows a person one report after the other.
+// Display shows reports, one after the other.
 type Display interface {
 	Show(Report)
 }
 
-// NewDisplay returns the display that fits what is written to: on a terminal the latest report is redrawn in place, elsewhere, as in a log,
-// each line is written once.
+// NewDisplay returns the Display for a writer. On a terminal it redraws the latest report in place; elsewhere, as in a
+// log, it writes each line once.
 func NewDisplay(out io.Writer) Display {
 	fd, ok := terminal.Descriptor(out)
 	if !ok {
@@ -39,22 +39,22 @@ func (l *log) Show(report Report) {
 type Block struct {
 	out  io.Writer
 	size func() (width, height int)
-	// drawn are the lines that are to be replaced.
+	// drawn are the lines on the terminal.
 	drawn []string
 }
 
-// NewBlock returns a block on a terminal, of which size tells the columns and rows.
+// NewBlock returns a Block on a terminal; size returns its columns and rows.
 func NewBlock(out io.Writer, size func() (width, height int)) *Block {
 	return &Block{out: out, size: size}
 }
 
-// Terminal sequences, of ECMA-48: the cursor goes up by lines, and all from there on is erased.
+// Terminal sequences of ECMA-48: move the cursor up, and erase everything below it.
 const (
 	cursorUp   = "\x1b[%dA"
 	eraseBelow = "\x1b[J"
 )
 
-// Show replaces the lines of the report before. What follows a report without lines takes its place.
+// Show replaces the lines of the previous report.
 func (b *Block) Show(report Report) {
 	lines := make([]string, 0, len(report.Lines))
 	for _, line := range report.Lines {
@@ -63,7 +63,7 @@ func (b *Block) Show(report Report) {
 	b.Draw(lines)
 }
 
-// Draw replaces the lines of before. They are clean but for colours of ours.
+// Draw replaces the lines of the block. They must contain no control characters except for colours.
 func (b *Block) Draw(wanted []string) {
 	width, height := b.size()
 	lines := fit(wanted, width, height)
@@ -79,11 +79,12 @@ func (b *Block) Draw(wanted []string) {
 		text.WriteString(line + "\n")
 	}
 	b.drawn = lines
-	// At once, or it would flicker.
+	// One write avoids flicker.
 	_, _ = io.WriteString(b.out, text.String())
 }
 
-// fit cuts lines such that each takes one row, and all of them leave one for the cursor: what scrolled away could not be redrawn.
+// fit shortens lines so that each takes one row and one row is left for the cursor. Lines that scroll out of the
+// terminal could not be redrawn.
 func fit(lines []string, width, height int) []string {
 	rows := max(height-1, 1)
 	var fitting []string

@@ -1,4 +1,7 @@
-// Package progress turns statuses of a component into what a person who waits for it reads, and shows that.
+// Package progress turns the status of a component into a report for a person who waits, and shows reports.
+//
+// The reports are pure functions of a status and of the generation that the person waits for. A status of an older
+// generation gives no answer.
 package progress
 
 import (
@@ -12,34 +15,34 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Verdict is the answer that a status gives to somebody who waits.
+// Verdict is the answer of a status to a person who waits.
 type Verdict string
 
 // The verdicts.
 const (
 	// Waiting: there is no answer yet.
 	Waiting Verdict = "Waiting"
-	// Reached: what was waited for is so.
+	// Reached: the component is in the desired state.
 	Reached Verdict = "Reached"
-	// Failed: it will not become so without a change.
+	// Failed: the component will not reach the state without a change.
 	Failed Verdict = "Failed"
-	// Blocked: somebody must do something before it goes on, which it does by itself then.
+	// Blocked: a person must act; then the component continues by itself.
 	Blocked Verdict = "Blocked"
 )
 
-// Report is what a status says.
+// Report is the answer of a status, with its explanation.
 type Report struct {
 	Verdict Verdict
-	// Lines are for a person. Printed says which of them are worth printing.
+	// Lines are shown to a person; Printed selects new ones.
 	Lines []string
-	// Summary says in one line why the answer is not yes: what failed, or who is waited for.
+	// Summary explains in one line why the answer is not yes: the failure, or what the component waits for.
 	Summary string
 }
 
-// Printed remembers lines.
+// Printed is a set of lines.
 type Printed map[string]bool
 
-// New returns those lines that were not printed before, and remembers them.
+// New returns the lines that are not in the set, and adds them.
 func (p Printed) New(lines []string) []string {
 	var fresh []string
 	for _, line := range lines {
@@ -51,17 +54,17 @@ func (p Printed) New(lines []string) []string {
 	return fresh
 }
 
-// OfApply reports how far a component is on its way to Ready for a generation of its spec. A status of an older generation says nothing.
+// OfApply reports the progress of a component towards Ready for a generation of its spec.
 func OfApply(s metav1alpha1.Status, generation int64) Report {
 	ready := conditionOf(s, metav1alpha1.ConditionReady)
 	switch {
 	case s.ObservedGeneration < generation:
-		text := fmt.Sprintf("generation %d is not observed by the operator yet", generation)
+		text := fmt.Sprintf("the operator has not observed generation %d yet", generation)
 		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 	case ready.Status == metav1.ConditionTrue:
 		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s), s.Revision)}}
 	case s.State == metav1alpha1.StateSuspended:
-		return Report{Verdict: Failed, Summary: "it is suspended, so that nothing is applied; fairlead resume lets its operator take it up"}
+		return Report{Verdict: Failed, Summary: "it is suspended, so nothing is applied; fairlead resume resumes it"}
 	}
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		return Report{Verdict: Failed, Summary: explain(stalled)}
@@ -69,29 +72,29 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	return Report{Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready)}
 }
 
-// OfRequest reports how far a request for a pass is: it must be answered, and then the component be on its way to Ready.
+// OfRequest reports the progress of a request for a pass: its acknowledgement, and then the progress towards Ready.
 func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
 	if s.LastHandledReconcileAt != request {
-		text := "the operator has not answered yet"
-		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running, and does it acknowledge requests?"}
+		text := "the operator has not acknowledged the request yet"
+		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running, and does it support acknowledgements?"}
 	}
 	return OfApply(s, generation)
 }
 
-// OfSuspension reports whether the operator took note that a component is suspended.
+// OfSuspension reports whether the operator has recorded that the component is suspended.
 func OfSuspension(s metav1alpha1.Status, generation int64) Report {
 	if s.State == metav1alpha1.StateSuspended && s.ObservedGeneration >= generation {
-		return Report{Verdict: Reached, Lines: []string{"its operator leaves it alone"}}
+		return Report{Verdict: Reached, Lines: []string{"the operator has suspended it"}}
 	}
-	text := "the operator has not taken note of it yet"
+	text := "the operator has not observed the suspension yet"
 	if s.ObservedGeneration >= generation {
-		return Report{Verdict: Failed, Summary: "its operator saw spec.suspend, and goes on all the same"}
+		return Report{Verdict: Failed, Summary: "its operator has observed spec.suspend, but continues to reconcile it"}
 	}
 	return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 }
 
 func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
-	// Where nobody is waited for, the counts are those of an earlier pass.
+	// If the component waits for no dependents, the counts are those of an earlier pass.
 	if !namesDependents(ready, s) {
 		return []string{explain(ready)}
 	}
@@ -102,13 +105,13 @@ func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
 	return append(lines, waitingLines(s)...)
 }
 
-// OfDeletion reports how far a deletion is; the request for it made that generation. A component that is gone has no status, so that no
-// verdict is Reached.
+// OfDeletion reports the progress of a deletion whose request made this generation. It is never Reached: a deleted
+// component has no status.
 func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 	ready := conditionOf(s, metav1alpha1.ConditionReady)
 	switch {
 	case s.ObservedGeneration < generation:
-		text := "the operator has not taken up the deletion yet"
+		text := "the operator has not started the deletion yet"
 		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 	case isBlocked(s, ready):
 		text := "the deletion is blocked: " + explain(ready)
@@ -126,7 +129,7 @@ func isBlocked(s metav1alpha1.Status, ready metav1.Condition) bool {
 		ready.Reason == metav1alpha1.ReasonForeignInstances || ready.Reason == metav1alpha1.ReasonForeignFinalizers
 }
 
-// Count returns ready/desired.
+// Count returns the numbers of ready and desired dependents.
 func Count(s metav1alpha1.Status) string {
 	if s.Dependents.Summary != "" {
 		return s.Dependents.Summary
@@ -134,7 +137,7 @@ func Count(s metav1alpha1.Status) string {
 	return fmt.Sprintf("%d/%d", s.Dependents.Ready, s.Dependents.Total)
 }
 
-// isProgress says that a reason is the usual course of things, so that the message is enough.
+// isProgress reports whether a reason is one of normal progress, which needs no explanation besides the message.
 func isProgress(reason string) bool {
 	switch reason {
 	case metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting:
@@ -143,12 +146,12 @@ func isProgress(reason string) bool {
 	return false
 }
 
-// namesDependents says that a condition only repeats the dependents that the status names anyway.
+// namesDependents reports whether a condition only repeats the dependents that the component waits for.
 func namesDependents(c metav1.Condition, s metav1alpha1.Status) bool {
 	return isProgress(c.Reason) && len(s.Waiting) > 0
 }
 
-// currentWave returns the wave that is under way: the lowest that is waited for.
+// currentWave returns the current wave: the lowest that the component waits for.
 func currentWave(waiting []metav1alpha1.DependentReport) int32 {
 	lowest := waiting[0].Wave
 	for _, w := range waiting {
@@ -157,7 +160,8 @@ func currentWave(waiting []metav1alpha1.DependentReport) int32 {
 	return lowest
 }
 
-// untilGone says that a dependent is to disappear. In a deletion others may be waited for until they are complete: those of a phase.
+// untilGone reports whether the component waits until a dependent is gone. During a deletion it may also wait until a
+// dependent is complete, such as a hook.
 func untilGone(w metav1alpha1.DependentReport) bool {
 	return slices.Contains([]string{"NotGone", "Terminating", "NamespaceNotEmpty"}, w.Reason)
 }

@@ -72,7 +72,7 @@ var _ = Describe("OfApply", func() {
 			reports, verdicts = append(reports, r), append(verdicts, r.Verdict)
 		}
 		Expect(printed(reports...)).To(Equal([]string{
-			"generation 2 is not observed by the operator yet",
+			"the operator has not observed generation 2 yet",
 			"applying dependents",
 			"wave 1: 2/6 ready",
 			"wave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2",
@@ -95,16 +95,16 @@ var _ = Describe("OfApply", func() {
 		Expect(r.Summary).To(Equal(summary))
 	},
 		Entry("not for a component that no operator saw", metav1alpha1.Status{}, progress.Waiting,
-			"generation 2 is not observed by the operator yet; is it running?"),
+			"the operator has not observed generation 2 yet; is it running?"),
 		Entry("not for Stalled of an older generation",
 			at(1, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonInvalidSpec, "old"), progress.Waiting,
-			"generation 2 is not observed by the operator yet; is it running?"),
+			"the operator has not observed generation 2 yet; is it running?"),
 		Entry("no to Stalled, with the reason",
 			at(2, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed, "templates/web.yaml:3:\nno value"), progress.Failed,
 			"GenerateFailed: templates/web.yaml:3: no value"),
 		Entry("no to Suspended, which would never end",
 			at(2, metav1alpha1.StateSuspended, metav1.ConditionUnknown, metav1alpha1.ReasonSuspended, ""), progress.Failed,
-			"it is suspended, so that nothing is applied; fairlead resume lets its operator take it up"),
+			"it is suspended, so nothing is applied; fairlead resume resumes it"),
 		Entry("with those who are waited for",
 			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"), report(1, "Job.batch shop/migrate", "InProgress", "")),
 			progress.Waiting,
@@ -132,7 +132,7 @@ var _ = Describe("OfDeletion", func() {
 			progress.OfDeletion(at(3, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonDependentFailed, "cannot be deleted: Namespace shop"), 3),
 		}
 		Expect(printed(reports...)).To(Equal([]string{
-			"the operator has not taken up the deletion yet",
+			"the operator has not started the deletion yet",
 			"the deletion is blocked: ForeignInstances: deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: " +
 				"team/mine; delete them, and it goes on by itself",
 			"deleting: 4 left",

@@ -30,7 +30,7 @@ func Pack(dir string) (Archive, error) {
 	case err != nil:
 		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
 	case !info.IsDir():
-		return Archive{}, exit.BadInput("%q is a file; want the folder of a chart, a kustomization or templates", dir)
+		return Archive{}, exit.BadInput("%q is a file; want a folder with a chart, a kustomization or templates", dir)
 	}
 	return pack(dir, os.DirFS(dir))
 }
@@ -88,8 +88,8 @@ func tooLarge(dir string, size int, files []file) error {
 	for _, f := range files[:min(3, len(files))] {
 		largest = append(largest, fmt.Sprintf("%s (%d bytes)", f.path, f.size))
 	}
-	return exit.BadInput("folder %q takes %d bytes when it is packed, more than the limit of %d bytes for a ConfigMap; "+
-		"leave out what the rendering does not need, such as tests, documentation and unused sub-charts, or apply a folder further down; "+
+	return exit.BadInput("folder %q has %d bytes when it is packed; the limit of a ConfigMap is %d bytes; "+
+		"remove files that are not rendered, such as tests, documentation and unused sub-charts, or apply a subfolder; "+
 		"the largest files are %s",
 		dir, size, source.MaxConfigMapArchive, strings.Join(largest, ", "))
 }

@@ -61,12 +61,12 @@ var _ = Describe("Pack", func() {
 			Expect(os.Symlink("/etc/passwd", filepath.Join(dir, "values.yaml"))).To(Succeed())
 			return dir
 		}, "values.yaml", "symbolic link"),
-		Entry("what does not fit a ConfigMap, with size, limit, and what to leave out", func(dir string) string {
+		Entry("what does not fit a ConfigMap, with size, limit, and what to remove files", func(dir string) string {
 			noise := make([]byte, 900<<10)
 			_, _ = rand.Read(noise)
 			write(dir, "Chart.yaml", []byte("name: shop"))
 			write(dir, "charts/big.tgz", noise)
 			return dir
-		}, "more than the limit of 768000 bytes", "leave out", "charts/big.tgz (921600 bytes)"),
+		}, "the limit of a ConfigMap is 768000 bytes", "remove files", "charts/big.tgz (921600 bytes)"),
 	)
 })

@@ -62,7 +62,7 @@ func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstruct
 		return nil, err
 	}
 	if obj.GetDeletionTimestamp() != nil {
-		return nil, exit.Refuse("%s is being deleted; apply again once it is gone%s", r.Target, r.otherAccount())
+		return nil, exit.Refuse("%s is being deleted; apply it again when it is gone%s", r.Target, r.otherAccount())
 	}
 	return obj, nil
 }
@@ -77,7 +77,7 @@ func (r Request) otherAccount() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(`; to have its dependents deleted as another service account: kubectl -n %s patch %s --type=merge -p '{"spec":{%q:%q}}'`,
+	return fmt.Sprintf(`; to delete its dependents as another service account: kubectl -n %s patch %s --type=merge -p '{"spec":{%q:%q}}'`,
 		r.Target.Namespace, r.Target, accountField, account)
 }
 
@@ -106,7 +106,7 @@ func (p *Publisher) switchOver(
 			return nil, "", err
 		}
 	}
-	return nil, "", exit.Refuse("%s is written by somebody else all the time; apply again", r.Target)
+	return nil, "", exit.Refuse("%s is changed by other clients continuously; apply it again", r.Target)
 }
 
 // raced says that somebody else created, changed or deleted the component in between.

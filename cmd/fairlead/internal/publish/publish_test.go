@@ -150,14 +150,14 @@ var _ = Describe("Publish", func() {
 		}}, shop())
 		_, err := s.publish(ctx)
 		Expect(exit.CodeOf(err)).To(Equal(exit.No))
-		Expect(err).To(MatchError(ContainSubstring("by somebody else all the time")))
+		Expect(err).To(MatchError(ContainSubstring("by other clients continuously")))
 	})
 
 	It("refuses a ConfigMap of its name with other content, and touches nothing", func(ctx SpecContext) {
 		s := newScene(interceptor.Funcs{}, sourceMap(nameOf(folder()), "", 0))
 		_, err := s.publish(ctx)
 		Expect(exit.CodeOf(err)).To(Equal(exit.No))
-		Expect(err).To(MatchError(ContainSubstring("is not the source it is named for; delete it")))
+		Expect(err).To(MatchError(ContainSubstring("does not have the content that its name stands for; delete it")))
 		Expect(s.Get(ctx, client.ObjectKeyFromObject(shop()), shop())).NotTo(Succeed())
 	})
 

@@ -109,7 +109,7 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 		case err != nil:
 			return err
 		case have.DeletionTimestamp != nil || !s.holds(have):
-			return exit.Refuse("configmap/%s in namespace %q is not the source it is named for; delete it, and apply again", s.name, s.target.Namespace)
+			return exit.Refuse("configmap/%s in namespace %q does not have the content that its name stands for; delete it, and apply again", s.name, s.target.Namespace)
 		case !doomed(have, owner):
 			return nil
 		}
@@ -117,7 +117,7 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 			return err
 		}
 	}
-	return exit.Refuse("configmap/%s is created and deleted by somebody else all the time; apply again", s.name)
+	return exit.Refuse("configmap/%s is created and deleted by other clients continuously; apply again", s.name)
 }
 
 // doomed says that a source belongs to an earlier component of the name, so that it is about to be collected with that.

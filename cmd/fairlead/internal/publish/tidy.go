@@ -38,7 +38,7 @@ func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructur
 		}
 	}
 	if current == nil {
-		return fmt.Errorf("configmap/%s was deleted by somebody else; apply again", s.name)
+		return fmt.Errorf("configmap/%s was deleted by another client; apply again", s.name)
 	}
 	if !ownedBy(current, component) {
 		if err := p.own(ctx, s, current, component); err != nil {

@@ -32,5 +32,5 @@ func readdress(o Options, files []File) (note string) {
 	if o.OperatorName == readyMade || len(changed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("annotations of %s in %s are those of %s now, which heeds no others", readyMade, strings.Join(changed, ", "), o.OperatorName)
+	return fmt.Sprintf("annotations of %s in %s were renamed to those of %s, because the operator reads no others", readyMade, strings.Join(changed, ", "), o.OperatorName)
 }

@@ -129,7 +129,7 @@ func (f *facts) checkFields(keys []string) error {
 	for _, chosen := range f.Interfaces {
 		for _, name := range fieldsOf[chosen] {
 			if slices.Contains(keys, name) {
-				errs = append(errs, fmt.Errorf("the chart has a value %q, which is a field of its own with --interfaces %s: leave that out", name, chosen))
+				errs = append(errs, fmt.Errorf("the chart has a value %q, which is the name of a field of --interfaces %s: leave that interface out", name, chosen))
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]st
 		kinds, notes = append(kinds, named...), append(notes, computed...)
 	}
 	if failure != nil {
-		notes = append(notes, fmt.Sprintf("the sample does not render yet, complete config/samples/%s.yaml: %v", f.Singular(), failure))
+		notes = append(notes, fmt.Sprintf("the sample does not render yet; complete config/samples/%s.yaml: %v", f.Singular(), failure))
 	}
 	rights, err := rbac.Format(rbac.RulesFor(f.rbacFeatures(), objects, kinds))
 	f.Rights = rights

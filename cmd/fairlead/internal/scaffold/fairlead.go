@@ -49,7 +49,7 @@ func FindFairlead(dir string) (Fairlead, error) {
 	}
 	checkout, err := ownCheckout()
 	if err != nil {
-		return Fairlead{}, fmt.Errorf("this is a development build, and its sources are not to be found (%w): name a checkout by --fairlead-dir", err)
+		return Fairlead{}, fmt.Errorf("this is a development build, and its sources were not found (%w): name a checkout with --fairlead-dir", err)
 	}
 	return Fairlead{Version: replacedVersion, Dir: checkout}, nil
 }
@@ -67,7 +67,7 @@ func releaseOf(version string) string {
 func ownCheckout() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) {
-		return "", errors.New("the build left out paths")
+		return "", errors.New("the binary has no paths of its sources")
 	}
 	dir := filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
 	return dir, checkCheckout(dir)
@@ -79,7 +79,7 @@ func checkCheckout(dir string) error {
 		return fmt.Errorf("want the folder of a checkout of Fairlead: %w", err)
 	}
 	if found := modfile.ModulePath(text); found != version.Module {
-		return fmt.Errorf("want the folder of a checkout of Fairlead; the module there is %q", found)
+		return fmt.Errorf("want the folder of a checkout of Fairlead; this is the module %q", found)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (o Options) validateType() []error {
 	if !kindName.MatchString(o.Kind) || len(o.Kind) > validation.DNS1035LabelMaxLength {
 		errs = append(errs, unwanted("kind", o.Kind, "a word in camel case that begins with a capital letter, such as Shop, of at most 63 letters and digits"))
 	} else if strings.HasSuffix(o.Kind, "List") {
-		errs = append(errs, fmt.Errorf("--kind %q: names that end in List are those of lists", o.Kind))
+		errs = append(errs, fmt.Errorf("--kind %q: names that end in List are reserved for lists", o.Kind))
 	} else if name := o.Plural() + "." + o.Group; len(name) > validation.DNS1123SubdomainMaxLength {
 		errs = append(errs, fmt.Errorf("--kind and --group: the name of the definition, %s, is longer than %d characters", name, validation.DNS1123SubdomainMaxLength))
 	}
@@ -132,9 +132,9 @@ func (o Options) validateGroup() []error {
 	case len(validation.IsDNS1123Subdomain(o.Group)) > 0 || !strings.Contains(o.Group, "."):
 		return []error{unwanted("group", o.Group, "a name of your own with a dot in it, of lower-case letters, digits, hyphens and dots, such as apps.example.com")}
 	case isOf(o.Group, "fairlead.io"):
-		return []error{fmt.Errorf("--group %q: it is that of Fairlead's own types; take one of your own, such as apps.example.com", o.Group)}
+		return []error{fmt.Errorf("--group %q: it is the group of Fairlead's types; use your own, such as apps.example.com", o.Group)}
 	case isOf(o.Group, "k8s.io"), isOf(o.Group, "kubernetes.io"):
-		return []error{fmt.Errorf("--group %q: the API server protects the groups of Kubernetes; take one of your own, such as apps.example.com", o.Group)}
+		return []error{fmt.Errorf("--group %q: the API server protects the groups of Kubernetes; use your own, such as apps.example.com", o.Group)}
 	}
 	return nil
 }
@@ -160,9 +160,9 @@ func (o Options) validateNames() []error {
 	if len(validation.IsDNS1123Subdomain(o.OperatorName)) > 0 {
 		errs = append(errs, unwanted("operator-name", o.OperatorName, "a name of lower-case letters, digits, hyphens and dots, such as shop-operator.example.com"))
 	} else if isOf(o.OperatorName, "fairlead.io") {
-		errs = append(errs, fmt.Errorf("--operator-name %q: operators of Fairlead's own are called so; take a name of your own, such as shop-operator.example.com", o.OperatorName))
+		errs = append(errs, fmt.Errorf("--operator-name %q: this domain is for operators of Fairlead; use your own, such as shop-operator.example.com", o.OperatorName))
 	} else if problems := validation.IsDNS1035Label(o.ShortName()); len(problems) > 0 || len(o.ShortName()) > maxShortName {
-		errs = append(errs, fmt.Errorf("--operator-name %q: what is before the first dot names objects: want a letter, and then up to %d letters, digits and hyphens, such as shop-operator",
+		errs = append(errs, fmt.Errorf("--operator-name %q: the part before the first dot is used in names of objects: want a letter, then up to %d letters, digits and hyphens, such as shop-operator",
 			o.OperatorName, maxShortName-1))
 	}
 	if o.Module == "" {
@@ -170,7 +170,7 @@ func (o Options) validateNames() []error {
 	} else if err := module.CheckImportPath(o.Module); err != nil {
 		errs = append(errs, fmt.Errorf("--module: %w", err))
 	} else if _, _, ok := module.SplitPathVersion(o.Module); !ok {
-		errs = append(errs, fmt.Errorf("--module %q: a major version at the end is /v2 or higher", o.Module))
+		errs = append(errs, fmt.Errorf("--module %q: a major version suffix is /v2 or higher", o.Module))
 	} else if err := checkModuleIsOwn(o.Module); err != nil {
 		errs = append(errs, err)
 	}
@@ -191,9 +191,9 @@ func checkModuleIsOwn(path string) error {
 	first, _, _ := strings.Cut(path, "/")
 	switch {
 	case first == "std" || first == "cmd" || token.IsKeyword(first):
-		return fmt.Errorf("--module %q: begin with a name of your own, such as example.com/shop-operator", path)
+		return fmt.Errorf("--module %q: begin with your own domain, such as example.com/shop-operator", path)
 	case path == version.Module || strings.HasPrefix(path, version.Module+"/"):
-		return fmt.Errorf("--module %q: it is that of Fairlead itself", path)
+		return fmt.Errorf("--module %q: it is the module of Fairlead", path)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (o Options) validateChoices() []error {
 		case !slices.Contains(Interfaces, chosen):
 			errs = append(errs, fmt.Errorf("--interfaces %q: want %s", chosen, list(Interfaces)))
 		case seen[chosen]:
-			errs = append(errs, fmt.Errorf("--interfaces: %s is there twice", chosen))
+			errs = append(errs, fmt.Errorf("--interfaces: %s is given twice", chosen))
 		}
 		seen[chosen] = true
 	}

@@ -68,7 +68,7 @@ func (r toolRunner) run(ctx context.Context, name string, args ...string) error 
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("%s is needed to complete the project: %w", name, err)
+		return fmt.Errorf("%s is required to complete the project: %w", name, err)
 	case err != nil:
 		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(output.String()))
 	}

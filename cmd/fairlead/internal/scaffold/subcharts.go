@@ -43,7 +43,7 @@ func unpackSubCharts(o Options, files []File) (unpacked []File, notes []string, 
 		}
 		unpacked = append(unpacked, inside...)
 		if hasSettings(o, inside) {
-			notes = append(notes, fmt.Sprintf("%s has annotations of %s, which %s does not heed: unpack it, and scaffold again", file.Path, readyMade, o.OperatorName))
+			notes = append(notes, fmt.Sprintf("%s has annotations of %s, which %s does not read: unpack it, and scaffold again", file.Path, readyMade, o.OperatorName))
 		}
 	}
 	return unpacked, notes, nil
@@ -59,7 +59,7 @@ func isPackedChart(o Options, name string) bool {
 
 func unpackSubChart(o Options, packed File, depth int) ([]File, error) {
 	if depth == 0 {
-		return nil, fmt.Errorf("%s: charts are packed in each other more than %d deep", packed.Path, maxPacked)
+		return nil, fmt.Errorf("%s: packed charts are nested more than %d deep", packed.Path, maxPacked)
 	}
 	tree, err := source.Unpack(packed.Content, source.Limits{})
 	if err != nil {

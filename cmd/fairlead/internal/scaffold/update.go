@@ -103,7 +103,7 @@ func mergeAll(ctx context.Context, dir string, base, newer []File) (Update, erro
 		}
 		v := merge.Versions{Base: before[path], Mine: mine, Newer: after[path]}
 		if v.IsLeftOut() {
-			update.Notes = append(update.Notes, path+" is deleted, or has another name, here: what the template changed in it is left out")
+			update.Notes = append(update.Notes, path+" was deleted or renamed in the project: changes of the template in it are left out")
 		}
 		change, conflicts, err := v.Merge(ctx, path)
 		if err != nil {
@@ -162,7 +162,7 @@ func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error
 		return err
 	}
 	if len(u.Conflicts) > 0 {
-		req.Report("when the conflicts are resolved, run: go mod tidy && make generate")
+		req.Report("after you have resolved the conflicts, run: go mod tidy && make generate")
 		return nil
 	}
 	tools := toolRunner{dir: req.Dir, fairlead: req.Fairlead, report: req.Report}
@@ -183,7 +183,7 @@ type UnfinishedError struct {
 
 // Error says what is left to do.
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("the files are merged, and what is made from them is not: %v; mend that, and run: go mod tidy && make generate", e.Err)
+	return fmt.Sprintf("the files are merged, but generated files are not: %v; correct this, then run: go mod tidy && make generate", e.Err)
 }
 
 // Unwrap returns Err.

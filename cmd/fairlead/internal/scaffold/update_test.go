@@ -254,7 +254,7 @@ func TestUpdateTellsOfChangesToWhatIsNotThereAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, verbs := update(t, dir, func(req *scaffold.UpdateRequest) { req.DryRun = true })
-	if len(verbs) > 0 || len(found.Notes) != 1 || !strings.HasPrefix(found.Notes[0], "Makefile is deleted, or has another name") {
+	if len(verbs) > 0 || len(found.Notes) != 1 || !strings.HasPrefix(found.Notes[0], "Makefile was deleted or renamed") {
 		t.Errorf("got %v and %v", verbs, found.Notes)
 	}
 }

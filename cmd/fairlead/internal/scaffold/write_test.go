@@ -62,7 +62,7 @@ func TestNoFileIsOverwrittenWithoutForce(t *testing.T) {
 
 func TestAFullFolderIsToldInFewWords(t *testing.T) {
 	err := &scaffold.ExistsError{Dir: "shop", Files: []string{"a", "b", "c", "d", "e"}}
-	if want := "nothing was written: in shop there are a, b, c and 2 more files of the project; --force overwrites them, and --dry-run lists them"; err.Error() != want {
+	if want := "nothing was written: shop already has a, b, c and 2 more files of the project; --force overwrites these files, and --dry-run lists them"; err.Error() != want {
 		t.Errorf("got %s", err)
 	}
 }
@@ -70,7 +70,7 @@ func TestAFullFolderIsToldInFewWords(t *testing.T) {
 func TestNothingIsWrittenWhereAToolFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	t.Setenv("PATH", t.TempDir())
-	if err := newProject(t, requestFor(t, dir)).Write(t.Context()); err == nil || !strings.Contains(err.Error(), "go is needed") {
+	if err := newProject(t, requestFor(t, dir)).Write(t.Context()); err == nil || !strings.Contains(err.Error(), "go is required") {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(filepath.Dir(dir))); err != nil || len(entries) > 0 {
@@ -96,7 +96,7 @@ func TestFilesThatAreBesideThoseOfAChartAreTold(t *testing.T) {
 	notes := strings.Join(project.Notes, "\n")
 	for _, stranger := range strangers {
 		// Helm renders no LICENSE, so nobody may say that it does.
-		if !strings.Contains(notes, stranger+" was there before, and is in the source that the operator renders, too") {
+		if !strings.Contains(notes, stranger+" existed before, and is part of the source that the operator renders now") {
 			t.Errorf("%s: got %s", stranger, notes)
 		}
 	}

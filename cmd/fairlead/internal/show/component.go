@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
-// Component is what there is to know of a component besides its dependents.
+// Component has the fields of a component that are shown, except for its dependents.
 type Component struct {
 	APIVersion         string      `json:"apiVersion"`
 	Kind               string      `json:"kind"`
@@ -20,7 +20,7 @@ type Component struct {
 	CreationTimestamp  metav1.Time `json:"creationTimestamp"`
 	Generation         int64       `json:"generation"`
 	ObservedGeneration int64       `json:"observedGeneration"`
-	// State is one word, such as Ready or Stalled; empty until an operator has seen the component.
+	// State is one word, such as Ready or Stalled; empty until an operator has reconciled the component.
 	State string `json:"state"`
 	// Ready is True, False or Unknown, for ObservedGeneration; Reason and Message explain it.
 	Ready      string `json:"ready"`
@@ -30,7 +30,7 @@ type Component struct {
 	Dependents Counts `json:"dependents"`
 }
 
-// Counts count dependents.
+// Counts has numbers of dependents.
 type Counts struct {
 	Total int32 `json:"total"`
 	Ready int32 `json:"ready"`
@@ -38,7 +38,7 @@ type Counts struct {
 	Summary string `json:"summary"`
 }
 
-// NewComponent takes from a component what is shown of it.
+// NewComponent returns the fields of a component that are shown.
 func NewComponent(obj *unstructured.Unstructured, status metav1alpha1.Status) Component {
 	c := Component{
 		APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(),
@@ -54,12 +54,12 @@ func NewComponent(obj *unstructured.Unstructured, status metav1alpha1.Status) Co
 	return c
 }
 
-// kind returns the type as people write it.
+// kind returns the kind with its group.
 func (c Component) kind() string {
 	return withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group)
 }
 
-// objectName returns the short form by which kubectl names the component.
+// objectName returns the form in which kubectl names the component.
 func (c Component) objectName() string {
 	return ObjectName(schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group, c.Kind, c.Name)
 }

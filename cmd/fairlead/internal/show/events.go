@@ -15,28 +15,28 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Events are what was told of a component.
+// Events is a list of events.
 type Events struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Items are ordered by when they were told last.
+	// Items are sorted by the time at which they occurred last.
 	Items []Event `json:"items"`
 }
 
-// Event is something that was told, once or several times.
+// Event is an event that occurred once or several times.
 type Event struct {
 	Time   metav1.Time `json:"time"`
 	Since  metav1.Time `json:"since"`
 	Count  int32       `json:"count"`
 	Type   string      `json:"type"`
 	Reason string      `json:"reason"`
-	// Object is what it was told of.
+	// Object is the object that the event is about.
 	Object   EventObject `json:"object"`
 	Message  string      `json:"message"`
 	Reporter string      `json:"reporter,omitempty"`
 }
 
-// EventObject is what an event was told of.
+// EventObject identifies the object of an event.
 type EventObject struct {
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
@@ -44,7 +44,8 @@ type EventObject struct {
 	Name      string `json:"name"`
 }
 
-// NewEvent takes from an event what is shown of it. Events of both APIs, core and events.k8s.io, come as corev1.Event.
+// NewEvent returns the fields of an event that are shown. Events of both APIs, core and events.k8s.io, are read as
+// corev1.Event.
 func NewEvent(e *corev1.Event) Event {
 	shown := Event{
 		Type: e.Type, Reason: e.Reason, Message: e.Message, Reporter: e.ReportingController, Count: max(e.Count, 1),
@@ -73,7 +74,7 @@ func firstOf(times ...metav1.Time) metav1.Time {
 	return metav1.Time{}
 }
 
-// NewEvents orders events.
+// NewEvents returns the events, sorted.
 func NewEvents(items []Event) Events {
 	items = append([]Event{}, items...)
 	slices.SortStableFunc(items, func(a, b Event) int {
@@ -85,7 +86,7 @@ func NewEvents(items []Event) Events {
 	return Events{APIVersion: SchemaVersion, Kind: "Events", Items: items}
 }
 
-// Print writes the events. Ages are counted up to now.
+// Print writes the events. Ages are relative to now.
 func (l Events) Print(o Output, now time.Time) error {
 	if o.Structured() {
 		return o.write(l)
@@ -98,7 +99,7 @@ func (l Events) Print(o Output, now time.Time) error {
 	return err
 }
 
-// Print writes an event that comes after others.
+// Print writes one event below others.
 func (e Event) Print(o Output, now time.Time) error {
 	switch o.Format {
 	case FormatJSON:
@@ -111,7 +112,7 @@ func (e Event) Print(o Output, now time.Time) error {
 	case FormatTable, FormatWide, FormatName:
 	}
 	cells := e.cells(o.Format, now)
-	// As wide as most events are, since nobody knows those to come.
+	// The widths fit most events: later events are not known yet.
 	usual := []int{8, 7, 20, 40}
 	var line strings.Builder
 	for i, c := range cells {

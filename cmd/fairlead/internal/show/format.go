@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Format is a form of output.
+// Format is an output format.
 type Format string
 
 // The formats.
@@ -25,13 +25,14 @@ const (
 	FormatYAML  Format = "yaml"
 )
 
-// Formats are those of whatever shows objects, without the default; Documents are those of what shows no objects.
+// Formats are those of commands that show objects, without the default; Documents those of commands that show other
+// results.
 var (
 	Formats   = []Format{FormatWide, FormatName, FormatJSON, FormatYAML}
 	Documents = []Format{FormatJSON, FormatYAML}
 )
 
-// ParseFormat reads what a person asks for, which is one of those that there are, or nothing.
+// ParseFormat returns the format of a flag; an empty text is the default.
 func ParseFormat(text string, known []Format) (Format, error) {
 	if f := Format(text); f == FormatTable || slices.Contains(known, f) {
 		return f, nil
@@ -39,7 +40,7 @@ func ParseFormat(text string, known []Format) (Format, error) {
 	return "", fmt.Errorf("output format %q: want %s", text, Names(known))
 }
 
-// Names lists formats in a sentence.
+// Names returns formats as an enumeration.
 func Names(formats []Format) string {
 	var text strings.Builder
 	for i, f := range formats {
@@ -54,14 +55,14 @@ func Names(formats []Format) string {
 	return text.String()
 }
 
-// Output is where something is shown, and how.
+// Output is the writer of results, with format and colours.
 type Output struct {
 	io.Writer
 	Format  Format
 	Palette terminal.Palette
 }
 
-// write writes a value for programs.
+// write writes a value as JSON or YAML.
 func (o Output) write(value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -82,16 +83,16 @@ func (o Output) write(value any) error {
 	return err
 }
 
-// Structured says that the output is for programs.
+// Structured reports whether the format is for programs.
 func (o Output) Structured() bool { return o.Format == FormatJSON || o.Format == FormatYAML }
 
-// names writes objects as kubectl does, one a line.
+// names writes one object in each line, as kubectl does.
 func (o Output) names(names []string) error {
 	_, err := io.WriteString(o, lines(names))
 	return err
 }
 
-// ObjectName returns the short form by which kubectl names objects: deployment.apps/web.
+// ObjectName returns the form in which kubectl names objects: deployment.apps/web.
 func ObjectName(group, kind, name string) string {
 	return withGroup(strings.ToLower(kind), group) + "/" + name
 }
@@ -118,7 +119,7 @@ func withNamespace(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// oneLine makes a message fit into a row: without line breaks, and without what controls a terminal.
+// oneLine returns a message for a table: without line breaks and control characters.
 func oneLine(text string) string { return terminal.Clean(strings.Join(strings.Fields(text), " ")) }
 
 func orDash(text string) string {

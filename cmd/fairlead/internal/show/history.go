@@ -13,25 +13,25 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// History is what became of the last revisions of a component.
+// History is the list of the last revisions of a component.
 type History struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Component  Component `json:"component"`
-	// Revisions are ordered as they came.
+	// Revisions are sorted by time.
 	Revisions []Revision `json:"revisions"`
 }
 
-// Revision is a revision of a component, or inputs that made none, because they did not render.
+// Revision is a revision of a component, or inputs that made none because they did not render.
 type Revision struct {
-	// Revision is zero where the inputs made none.
+	// Revision is zero if the inputs made none.
 	Revision   int64 `json:"revision"`
 	Generation int64 `json:"generation"`
 	// Outcome is Progressing, Ready, Failed or Superseded; Reason explains Failed.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Started is when it was about to be applied, Ended when it was ready for the first time, or the next one began; without a
-	// revision, when the inputs of the one before were back.
+	// Started is when the revision began to be applied. Ended is when it was Ready for the first time, or when the next
+	// one began; for inputs that made none, when the inputs of the previous revision were back.
 	Started metav1.Time  `json:"started"`
 	Ended   *metav1.Time `json:"ended,omitempty"`
 	// Digest identifies the inputs.
@@ -40,7 +40,7 @@ type Revision struct {
 	SourceDigest string `json:"sourceDigest,omitempty"`
 }
 
-// NewHistory takes from a component what became of its revisions.
+// NewHistory returns the revisions in a status.
 func NewHistory(obj *unstructured.Unstructured, status metav1alpha1.Status) History {
 	h := History{APIVersion: SchemaVersion, Kind: "History", Component: NewComponent(obj, status), Revisions: []Revision{}}
 	for _, r := range slices.Backward(status.History) {
@@ -52,7 +52,7 @@ func NewHistory(obj *unstructured.Unstructured, status metav1alpha1.Status) Hist
 	return h
 }
 
-// Print writes the history. Ages are counted up to now.
+// Print writes the history. Ages are relative to now.
 func (h History) Print(o Output, now time.Time) error {
 	if o.Structured() {
 		return o.write(h)
@@ -73,7 +73,7 @@ func (h History) Print(o Output, now time.Time) error {
 	return table(o, titles, rows)
 }
 
-// number names a revision; inputs that made none have no number.
+// number returns the number of a revision, or a dash.
 func (r Revision) number() string {
 	if r.Revision == 0 {
 		return "-"
@@ -81,7 +81,7 @@ func (r Revision) number() string {
 	return fmt.Sprint(r.Revision)
 }
 
-// took says how long a revision took, as far as it is over.
+// took returns the duration of a revision that has ended.
 func (r Revision) took() string {
 	if r.Ended == nil {
 		return "-"

@@ -11,7 +11,7 @@ import (
 type List struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Items are ordered by namespace and name.
+	// Items are sorted by namespace and name.
 	Items []Component `json:"items"`
 }
 
@@ -20,7 +20,7 @@ func NewList(items []Component) List {
 	return List{APIVersion: SchemaVersion, Kind: "List", Items: append([]Component{}, items...)}
 }
 
-// Print writes the list. Ages are counted up to now.
+// Print writes the list. Ages are relative to now.
 func (l List) Print(o Output, now time.Time) error {
 	switch {
 	case o.Structured():

@@ -32,46 +32,46 @@ type PlanOf struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// Delete says that the plan is that of the component's deletion.
+	// Delete reports whether the plan is that of the component's deletion.
 	Delete bool `json:"delete"`
-	// Revision is the one that would be applied; NewRevision says that it is not the last one.
+	// Revision is the revision that would be applied. NewRevision reports whether it differs from the last one.
 	Revision    int64 `json:"revision"`
 	NewRevision bool  `json:"newRevision"`
-	// Suspended says that nothing is done before the component is resumed.
+	// Suspended reports whether nothing is done until the component is resumed.
 	Suspended bool `json:"suspended"`
 }
 
-// PlanStep is one write. The steps of a turn are made at once.
+// PlanStep is one write. Steps of the same turn run at the same time.
 type PlanStep struct {
 	Turn  int    `json:"turn"`
 	Wave  int    `json:"wave"`
 	Phase string `json:"phase,omitempty"`
-	// Action is one word, in lower case.
+	// Action is one word in lower case.
 	Action    string `json:"action"`
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Reason    string `json:"reason"`
-	// Fields are the paths of what an update changes.
+	// Fields are the paths that an update changes.
 	Fields []string `json:"fields,omitempty"`
-	// Held says that something that failed has to be put right before.
+	// Held reports whether a failure must be corrected first.
 	Held bool `json:"held,omitempty"`
-	// Unchecked says why the API server was not asked whether it would accept the write.
+	// Unchecked is why there was no dry run of the write.
 	Unchecked string `json:"unchecked,omitempty"`
 }
 
-// PlanWaiting names a dependent that would hold the component up.
+// PlanWaiting is a dependent that would delay the component.
 type PlanWaiting struct {
 	Dependent string `json:"dependent"`
 	Wave      int32  `json:"wave"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message,omitempty"`
-	// Failed says that somebody has to do something about it. What follows it is held up.
+	// Failed reports whether a person has to act. Later waves are not applied.
 	Failed bool `json:"failed"`
 }
 
-// PlanBlocked is a type whose foreign instances forbid a deletion.
+// PlanBlocked is a type whose instances of others block a deletion.
 type PlanBlocked struct {
 	Type  string   `json:"type"`
 	Count int      `json:"count"`
@@ -79,10 +79,10 @@ type PlanBlocked struct {
 	Error string   `json:"error,omitempty"`
 }
 
-// unchanged is what dependents are counted as that need no write.
+// unchanged is the name under which dependents without a write are counted.
 const unchanged = "unchanged"
 
-// effects are what becomes of dependents, in the order in which they are counted.
+// effects are the kinds of writes, in the order in which they are counted.
 var effects = []component.Effect{
 	component.EffectCreate, component.EffectUpdate, component.EffectAdopt, component.EffectRecreate, component.EffectPurge, component.EffectPrune,
 	component.EffectDelete, component.EffectRelease,
@@ -90,7 +90,7 @@ var effects = []component.Effect{
 
 func actionOf(e component.Effect) string { return strings.ToLower(string(e)) }
 
-// NewPlan puts a plan together.
+// NewPlan returns a forecast in the form in which it is shown.
 func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool) Plan {
 	p := Plan{
 		APIVersion: SchemaVersion, Kind: "Plan",
@@ -121,8 +121,8 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 	return p
 }
 
-// Before is what a step changes. Of an object that is created anew it is what somebody manages, be it the reconciler or another, whose part is
-// lost. It gets the API server's defaults again, which nobody manages, and of which the manifest, that it is compared with, says nothing.
+// Before returns the object that a step changes. For an object that is recreated it has only the fields that somebody
+// manages: these are lost, while the API server sets its defaults again, which nobody manages and no manifest has.
 func Before(s component.Step) *unstructured.Unstructured {
 	if s.Effect != component.EffectRecreate {
 		return s.Before
@@ -181,14 +181,14 @@ func (p Plan) rows() [][]cell {
 	return rows
 }
 
-// toneOfAction are the colours of actions that people look for.
+// toneOfAction has the colours of important actions.
 var toneOfAction = map[string]terminal.Tone{
 	actionOf(component.EffectCreate): terminal.Good, actionOf(component.EffectUpdate): terminal.Busy, actionOf(component.EffectAdopt): terminal.Busy,
 	actionOf(component.EffectRecreate): terminal.Bad, actionOf(component.EffectPrune): terminal.Bad, actionOf(component.EffectPurge): terminal.Bad,
 	actionOf(component.EffectDelete): terminal.Bad, actionOf(component.EffectRelease): terminal.Busy,
 }
 
-// maxFields is how many fields of an update are named in a table.
+// maxFields bounds the fields of an update in a table.
 const maxFields = 4
 
 func (s PlanStep) explanation() string {
@@ -211,7 +211,7 @@ func (s PlanStep) explanation() string {
 	return why
 }
 
-// writeObstacles writes what stands in the way.
+// writeObstacles writes what blocks or delays the plan.
 func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 	for _, b := range p.Blocked {
 		reason := fmt.Sprintf("there are foreign instances (%d): %s", b.Count, strings.Join(b.Names, ", "))
@@ -241,7 +241,7 @@ func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
 	}
 }
 
-// summary counts.
+// summary counts the steps by effect.
 func (p Plan) summary() string {
 	var counts []string
 	for _, e := range effects {

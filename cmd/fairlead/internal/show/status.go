@@ -12,31 +12,32 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Status is what a person wants to know of a component first.
+// Status is the status of a component in the form in which it is shown.
 type Status struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Component  Component `json:"component"`
-	// Since is when it got into its state, as far as that is known.
+	// Since is the time of the last change of the state, if that is known.
 	Since *metav1.Time `json:"since,omitempty"`
-	// DeletionTimestamp is when the deletion was requested.
+	// DeletionTimestamp is the time at which the deletion was requested.
 	DeletionTimestamp *metav1.Time `json:"deletionTimestamp,omitempty"`
-	// Conditions are ordered by type, Ready first.
+	// Conditions are sorted by type, Ready first.
 	Conditions []Condition `json:"conditions"`
-	// Waiting are the first ten dependents that hold the component up, or are contested.
+	// Waiting are the first ten dependents that the component waits for, or that are contested.
 	Waiting []Waiting `json:"waiting"`
-	// Blockers say what a person must do before the deletion goes on; a component that is not being deleted has none.
+	// Blockers are what a person must do before the deletion proceeds; empty for a component that is not being deleted.
 	Blockers []string `json:"blockers"`
-	// Next says when the operator looks at the component again.
+	// Next is when the operator reconciles the component next.
 	Next string `json:"next"`
-	// ProgressingSince is when the component began to work towards its inputs; the time-out counts from there.
+	// ProgressingSince is the time at which the component began to apply its inputs. The timeout counts from it.
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
-	// TimesOut is when it is Stalled with reason Timeout, where it is on its way and that is known.
+	// TimesOut is the time at which the component becomes Stalled with reason Timeout, if it is progressing and the
+	// timeout is known.
 	TimesOut *metav1.Time `json:"timesOut,omitempty"`
-	// Reconciler is the name of the operator's reconciler, which prefixes its annotations.
+	// Reconciler is the name of the operator's reconciler, and the prefix of its annotations.
 	Reconciler string `json:"reconciler,omitempty"`
 	Target     Target `json:"target"`
-	// Source is what the spec says; Applied is what the present revision was made from.
+	// Source is that of the spec; Applied identifies what the current revision was rendered from.
 	Source  string  `json:"source,omitempty"`
 	Applied Applied `json:"applied"`
 }
@@ -47,11 +48,11 @@ type Condition struct {
 	Status  string `json:"status"`
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
-	// Since is when it got its status.
+	// Since is the time of the condition's last transition.
 	Since metav1.Time `json:"since"`
 }
 
-// Waiting is a dependent that is waited for.
+// Waiting is a dependent that the component waits for.
 type Waiting struct {
 	Dependent string `json:"dependent"`
 	Wave      int32  `json:"wave"`
@@ -59,34 +60,34 @@ type Waiting struct {
 	Message   string `json:"message,omitempty"`
 }
 
-// Target is where, and as what, the dependents are applied.
+// Target is the place of the dependents, and the identity that writes them.
 type Target struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Cluster is the UID of another cluster's namespace kube-system.
+	// Cluster is the UID of the namespace kube-system of another cluster.
 	Cluster string `json:"cluster,omitempty"`
 }
 
-// Applied identifies what the present revision was made from.
+// Applied identifies the inputs of the current revision.
 type Applied struct {
 	Rendition    int64  `json:"rendition"`
 	Source       string `json:"source,omitempty"`
 	SourceDigest string `json:"sourceDigest,omitempty"`
-	// InputDigest is that of the revision; AppliedDigest that of the last one whose dependents were all applied.
+	// InputDigest is that of the current revision; AppliedDigest is that of the last revision that was applied in full.
 	InputDigest   string `json:"inputDigest,omitempty"`
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 	LookupsDigest string `json:"lookupsDigest,omitempty"`
 }
 
-// Settings are what the spec of a component says, as far as its type is known.
+// Settings are the settings in the spec of a component whose type is known.
 type Settings struct {
 	Source string
-	// Interval and RetryInterval are when the operator looks again although nothing happens, and Timeout how long the component may be on its
-	// way. Nil is not known, zero is off.
+	// Interval and RetryInterval are the intervals of passes without a change; Timeout is how long the component may
+	// progress. Nil is unknown, zero is off.
 	Interval, RetryInterval, Timeout *time.Duration
 }
 
-// NewStatus puts together what is known of a component.
+// NewStatus returns the status of a component in the form in which it is shown.
 func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, settings Settings) Status {
 	s := Status{
 		APIVersion: SchemaVersion, Kind: "Status", Component: NewComponent(obj, status),
@@ -114,7 +115,8 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 	return s
 }
 
-// since tells when a component got into its state: when a condition did that says so, but not before the deletion that the state is about.
+// since returns the time of the last change of the state: the transition of the condition that caused it, but not
+// before the deletion that the state is about.
 func since(status metav1alpha1.Status, deletion *metav1.Time) *metav1.Time {
 	tells := metav1alpha1.ConditionReady
 	if status.State == metav1alpha1.StateStalled {
@@ -130,7 +132,7 @@ func since(status metav1alpha1.Status, deletion *metav1.Time) *metav1.Time {
 	return &condition.LastTransitionTime
 }
 
-// IsReady says that the component is Ready for the spec that it has.
+// IsReady reports whether the component is Ready for its current spec.
 func (s Status) IsReady() bool {
 	return s.Component.Ready == string(metav1.ConditionTrue) && s.Component.ObservedGeneration >= s.Component.Generation && s.DeletionTimestamp == nil
 }
@@ -152,7 +154,7 @@ func conditionsOf(status metav1alpha1.Status) []Condition {
 	return conditions
 }
 
-// blockersOf says what keeps a deletion from going on.
+// blockersOf returns what blocks a deletion.
 func blockersOf(obj *unstructured.Unstructured, status metav1alpha1.Status) []string {
 	blockers := []string{}
 	if obj.GetDeletionTimestamp() == nil {
@@ -170,7 +172,7 @@ func blockersOf(obj *unstructured.Unstructured, status metav1alpha1.Status) []st
 	return blockers
 }
 
-// Print writes the status. Ages are counted up to now.
+// Print writes the status. Ages are relative to now.
 func (s Status) Print(o Output, now time.Time) error {
 	switch {
 	case o.Structured():

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Lines returns the status for people. They are clean but for colours.
+// Lines returns the status as text. The lines contain no control characters except for colours.
 func (s Status) Lines(o Output, now time.Time) []string {
 	text := []string{o.Palette.In(terminal.Strong, oneLine(s.Component.kind()+" "+withNamespace(s.Component.Namespace, s.Component.Name)))}
 	text = append(text, columns(o.Palette, s.facts(o.Format == FormatWide, now))...)
@@ -35,7 +35,7 @@ func (s Status) Lines(o Output, now time.Time) []string {
 	return text
 }
 
-// facts are a title and a text each.
+// facts returns a row with title and text for each fact.
 func (s Status) facts(wide bool, now time.Time) [][]cell {
 	c := s.Component
 	var rows [][]cell
@@ -47,7 +47,7 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 	say := func(title, text string) { add(title, cell{text: oneLine(text)}) }
 	stateText := state(c.State)
 	if c.State == "" {
-		stateText.text = "the operator has not seen it yet"
+		stateText.text = "the operator has not reconciled it yet"
 	} else if s.Since != nil && !s.Since.IsZero() {
 		stateText.text += " for " + duration.HumanDuration(now.Sub(s.Since.Time))
 	}
@@ -65,12 +65,12 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 		say("Deletion", "requested "+ago(s.DeletionTimestamp, now))
 	}
 	if s.ProgressingSince != nil {
-		say("On its way", "for "+duration.HumanDuration(now.Sub(s.ProgressingSince.Time)))
+		say("Progressing", "for "+duration.HumanDuration(now.Sub(s.ProgressingSince.Time)))
 	}
 	if s.TimesOut != nil {
 		say("Times out", s.TimesOut.UTC().Format(time.RFC3339))
 	}
-	say("Next look", s.Next)
+	say("Next pass", s.Next)
 	if wide {
 		say("Target", withNamespace(s.Target.Namespace, s.Target.Name))
 		say("In cluster", s.Target.Cluster)
@@ -81,7 +81,7 @@ func (s Status) facts(wide bool, now time.Time) [][]cell {
 	return rows
 }
 
-// shortDigest is how much of a digest a person needs to tell it from others.
+// shortDigest is the number of characters of a digest that tables show.
 const shortDigest = 12
 
 func (s Status) revision(wide bool) string {
@@ -122,9 +122,9 @@ func digest(full string, wide bool) string {
 	return full[:shortDigest]
 }
 
-// next says when the operator looks at a component again.
+// next returns when the operator reconciles the component next.
 func next(status metav1alpha1.Status, settings Settings, c Component) string {
-	const change = "as soon as something changes"
+	const change = "when something changes"
 	ready := c.Reason
 	switch {
 	case c.State == "":
@@ -132,9 +132,9 @@ func next(status metav1alpha1.Status, settings Settings, c Component) string {
 	case status.State == metav1alpha1.StateSuspended:
 		return "when it is resumed"
 	case ready == metav1alpha1.ReasonForeignFinalizers:
-		return "when the finalizers of others are gone"
+		return "when the finalizers of other controllers are gone"
 	case ready == metav1alpha1.ReasonRetrying:
-		return "within a minute, sooner at first, and " + change
+		return "within a minute, with back-off, and " + change
 	case status.State == metav1alpha1.StateStalled, status.State == metav1alpha1.StateDeletionBlocked, status.State == metav1alpha1.StateDeleting:
 		return every(settings.RetryInterval, "at the operator's retry interval") + ", and " + change
 	case status.State == metav1alpha1.StateReady:
@@ -148,7 +148,7 @@ func every(interval *time.Duration, unknown string) string {
 	case interval == nil:
 		return unknown
 	case *interval <= 0:
-		return "never by itself"
+		return "never without a change"
 	}
 	return "every " + duration.HumanDuration(*interval)
 }
@@ -160,7 +160,7 @@ func ago(t *metav1.Time, now time.Time) string {
 	return duration.HumanDuration(now.Sub(t.Time)) + " ago"
 }
 
-// titled makes cells of titles.
+// titled returns cells for titles.
 func titled(titles ...string) []cell {
 	cells := row(titles...)
 	for i := range cells {

@@ -9,13 +9,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// cell is a text in a table.
+// cell is a cell of a table.
 type cell struct {
 	text string
 	tone terminal.Tone
 }
 
-// row makes cells of texts.
+// row returns cells of texts.
 func row(texts ...string) []cell {
 	cells := make([]cell, 0, len(texts))
 	for _, text := range texts {
@@ -24,16 +24,16 @@ func row(texts ...string) []cell {
 	return cells
 }
 
-// state makes a cell of a state, with the colour of what it means.
+// state returns a cell for a state, in its colour.
 func state(text string) cell { return cell{text: orDash(oneLine(text)), tone: toneOf(text)} }
 
-// table writes rows in columns, the titles first, without blanks at the end of lines.
+// table writes rows in columns below the titles.
 func table(o Output, titles []string, rows [][]cell) error {
 	_, err := io.WriteString(o, lines(columns(o.Palette, append([][]cell{titled(titles...)}, rows...))))
 	return err
 }
 
-// columns returns rows as lines whose cells stand below each other.
+// columns returns rows as lines with aligned cells, without spaces at the end.
 func columns(p terminal.Palette, rows [][]cell) []string {
 	var widths []int
 	for _, cells := range rows {
@@ -56,7 +56,7 @@ func columns(p terminal.Palette, rows [][]cell) []string {
 	return aligned
 }
 
-// toneOf returns the colour of a state of a component, or of a dependent.
+// toneOf returns the colour of a state of a component or dependent.
 func toneOf(state string) terminal.Tone {
 	switch state {
 	case string(metav1alpha1.StateReady), string(component.NodeCompleted):

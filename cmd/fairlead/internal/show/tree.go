@@ -1,4 +1,7 @@
-// Package show prints what the command line knows: as tables for people, and as JSON and YAML of a stable schema for programs.
+// Package show prints results: as tables for people, and as JSON and YAML with a stable schema for programs.
+//
+// The types here are that schema, and docs/cli.md documents them. Each has a constructor that takes objects of the API,
+// and a method Print. Nothing here sends a request.
 package show
 
 import (
@@ -11,7 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// SchemaVersion is the version of the JSON and YAML that is printed. Fields may be added to it; none changes its meaning.
+// SchemaVersion is the version of the schema of JSON and YAML. Fields may be added; the meaning of a field never
+// changes.
 const SchemaVersion = "cli.fairlead.io/v1alpha1"
 
 // Tree is a component with its dependents.
@@ -19,11 +23,11 @@ type Tree struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Component  Component `json:"component"`
-	// Dependents are ordered by wave, stage, kind, namespace and name.
+	// Dependents are sorted by wave, stage, kind, namespace and name.
 	Dependents []Dependent `json:"dependents"`
 }
 
-// Dependent is a dependent and its readiness.
+// Dependent is a dependent with its readiness.
 type Dependent struct {
 	Wave      int    `json:"wave"`
 	Group     string `json:"group"`
@@ -34,12 +38,12 @@ type Dependent struct {
 	UID       string `json:"uid,omitempty"`
 	// State is Ready, InProgress, Failed, Terminating, Missing or Unknown.
 	State string `json:"state"`
-	// Reason and Message explain a state other than Ready, and why a dependent that is Ready is contested.
+	// Reason and Message explain a state other than Ready, and why a Ready dependent is contested.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// NewTree puts together a component and the nodes of its tree.
+// NewTree returns a component and the nodes of its tree in the form in which they are shown.
 func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes []component.Node) Tree {
 	tree := Tree{
 		APIVersion: SchemaVersion, Kind: "Tree",
@@ -59,7 +63,7 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 	return tree
 }
 
-// contestedIn returns what a status says of contested dependents, which no look at the objects shows, by their names.
+// contestedIn returns the messages on contested dependents in a status, by their names. Only the status has these.
 func contestedIn(status metav1alpha1.Status) map[string]string {
 	contested := map[string]string{}
 	for _, w := range status.Waiting {
@@ -107,7 +111,7 @@ func (t Tree) headline(p terminal.Palette) string {
 	c := t.Component
 	line := fmt.Sprintf("%s %s: ", c.kind(), withNamespace(c.Namespace, c.Name))
 	if c.State == "" {
-		return line + "the operator has not seen it yet"
+		return line + "the operator has not reconciled it yet"
 	}
 	line += fmt.Sprintf("%s, %s dependents ready, revision %d", p.In(toneOf(c.State), oneLine(c.State)), c.Dependents.Summary, c.Revision)
 	if c.State != string(metav1alpha1.StateReady) && c.Message != "" {

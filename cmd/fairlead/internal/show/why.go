@@ -14,34 +14,35 @@ import (
 	"github.com/fairlead-io/fairlead/internal/operator"
 )
 
-// Why says where an object, or a field of it, comes from.
+// Why explains where an object, or one of its fields, comes from.
 type Why struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Object     WhyObject `json:"object"`
-	// Through are the objects whose controllers made this one, up to the dependent that the rest is about.
+	// Through are the objects in the chain of controller references up to the dependent. The other fields are about
+	// that dependent.
 	Through []string `json:"through,omitempty"`
-	// Component is whose dependent it is.
+	// Component is the component of the dependent.
 	Component string `json:"component"`
-	// Reconciler is the name of its operator.
+	// Reconciler is the name of the reconciler of the component.
 	Reconciler string `json:"reconciler"`
 	Revision   int64  `json:"revision,omitempty"`
-	// Wave and DeleteWave are those of the record; Recorded says that there is one.
+	// Wave and DeleteWave are those in the inventory. Recorded reports whether the dependent is in it.
 	Recorded   bool `json:"recorded"`
 	Wave       int  `json:"wave"`
 	DeleteWave int  `json:"deleteWave"`
-	// Settings are those that the manifest has.
+	// Settings are those in the annotations of the manifest.
 	Settings map[string]string `json:"settings,omitempty"`
-	// File is the template or manifest.
+	// File is the template or manifest that renders the dependent.
 	File string `json:"file,omitempty"`
-	// Values have a part in it.
+	// Values affect the rendered dependent or field.
 	Values []operator.ValueOrigin `json:"values,omitempty"`
-	// Unknown are what cannot be told, and why.
+	// Unknown lists what could not be found out, and why.
 	Unknown []string  `json:"unknown,omitempty"`
 	Field   *WhyField `json:"field,omitempty"`
 }
 
-// WhyObject names the object.
+// WhyObject identifies the object.
 type WhyObject struct {
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
@@ -49,26 +50,26 @@ type WhyObject struct {
 	Name      string `json:"name"`
 }
 
-// WhyField is what there is to know of a field.
+// WhyField explains a field.
 type WhyField struct {
 	Path string `json:"path"`
-	// Value is the live one; that of a Secret is withheld.
+	// Value is the live value; it is masked for Secrets.
 	Value any `json:"value"`
-	// Unknown says that it is not known what the manifest says, so that Rendered and Differs tell nothing.
+	// Unknown reports whether the manifest is unknown, so that Rendered and Differs have no meaning.
 	Unknown bool `json:"unknown,omitempty"`
-	// Rendered says that the manifest sets it, and Differs that it sets another value.
+	// Rendered reports whether the manifest sets the field. Differs reports whether it sets another value.
 	Rendered bool `json:"rendered"`
 	Differs  bool `json:"differs"`
-	// Managers manage it, the last one first; where there is none the API server filled it in.
+	// Managers are the field managers, the last one first. If there are none, the value is a default of the API server.
 	Managers []changes.Manager `json:"managers"`
 }
 
-// String returns the name as tables have it.
+// String returns the name in the form of tables.
 func (o WhyObject) String() string {
 	return withGroup(o.Kind, o.Group) + " " + withNamespace(o.Namespace, o.Name)
 }
 
-// Print writes it.
+// Print writes the explanation.
 func (w Why) Print(o Output) error {
 	w.APIVersion, w.Kind = SchemaVersion, "Why"
 	if o.Structured() {
@@ -99,7 +100,7 @@ func (w Why) Print(o Output) error {
 		rows = append(rows, []cell{{text: title, tone: terminal.Strong}, {text: oneLine(v.Path + " (" + v.From + ")")}})
 	}
 	if w.isConstant() {
-		add("values", "none has a part in it")
+		add("values", "none affects it")
 	}
 	w.Field.add(add, len(w.Through) > 0)
 	for _, unknown := range w.Unknown {
@@ -109,7 +110,7 @@ func (w Why) Print(o Output) error {
 	return err
 }
 
-// isConstant says that no value has a part in what is rendered.
+// isConstant reports whether no value affects what is rendered.
 func (w Why) isConstant() bool {
 	return w.File != "" && len(w.Values)+len(w.Unknown) == 0 && (w.Field == nil || w.Field.Rendered)
 }
@@ -129,7 +130,7 @@ func (w Why) settings() string {
 	return strings.Join(texts, ", ")
 }
 
-// valueText returns a text as it is, and all else as JSON.
+// valueText returns texts unchanged, and other values as JSON.
 func valueText(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -143,7 +144,7 @@ func valueText(value any) string {
 	return strings.TrimSpace(text.String())
 }
 
-// add adds the rows of a field. made says that a controller made the object, so that no manifest has it.
+// add adds the rows of a field. If made is true, a controller made the object, so no manifest has the field.
 func (f *WhyField) add(add func(title, text string), made bool) {
 	if f == nil {
 		return
@@ -151,9 +152,9 @@ func (f *WhyField) add(add func(title, text string), made bool) {
 	add("field", f.Path+" = "+valueText(f.Value))
 	switch {
 	case made:
-		add("manifest", "there is none: a controller made this object")
+		add("manifest", "none: a controller made this object")
 	case f.Unknown:
-		add("manifest", "it is not known whether it sets this")
+		add("manifest", "it is unknown whether it sets this field")
 	case f.Differs:
 		add("manifest", "it sets another value")
 	case f.Rendered:
@@ -162,7 +163,7 @@ func (f *WhyField) add(add func(title, text string), made bool) {
 		add("manifest", "it does not set it")
 	}
 	if len(f.Managers) == 0 {
-		add("managed by", "nobody: the API server filled it in, as a default")
+		add("managed by", "nobody: it is a default of the API server")
 	}
 	for _, m := range f.Managers {
 		how := m.Operation

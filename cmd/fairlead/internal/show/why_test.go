@@ -28,7 +28,7 @@ var _ = DescribeTable("Why says of a field", func(field show.WhyField, through [
 	Entry("a large number in full", show.WhyField{Value: 1e6, Rendered: true, Differs: true}, nil, "spec.x = 1000000", "it sets another value"),
 	Entry("a map as JSON, in order", show.WhyField{Value: map[string]any{"b": "<1>", "a": []any{true, nil}}}, nil,
 		`spec.x = {"a":[true,null],"b":"<1>"}`, "it does not set it"),
-	Entry("that nothing is known of the manifest", show.WhyField{Value: int64(1), Unknown: true}, nil, "spec.x = 1", "it is not known whether it sets this"),
+	Entry("that nothing is known of the manifest", show.WhyField{Value: int64(1), Unknown: true}, nil, "spec.x = 1", "it is unknown whether it sets this field"),
 	Entry("that there is no manifest of what a controller made", show.WhyField{Value: true, Unknown: true}, []string{"ReplicaSet.apps apps/web"},
-		"spec.x = true", "there is none: a controller made this object"),
+		"spec.x = true", "none: a controller made this object"),
 )

@@ -67,9 +67,9 @@ func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err 
 	}
 	switch err := documents.Decode(&second); {
 	case err == nil:
-		ignored = &manifests.FileError{File: file, Line: second.Line, Err: errors.New("a second document begins; only the first one is read, as by Helm")}
+		ignored = &manifests.FileError{File: file, Line: second.Line, Err: errors.New("a second document begins here; as in Helm, only the first document is read")}
 	case !errors.Is(err, io.EOF):
-		ignored = fmt.Errorf("%w; only the first document is read, as by Helm", located(file, err))
+		ignored = fmt.Errorf("%w; as in Helm, only the first document is read", located(file, err))
 	}
 	if root := first.Content[0]; root.Tag != "!!null" {
 		return root, ignored, nil

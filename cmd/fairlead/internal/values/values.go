@@ -32,7 +32,7 @@ func (s Sources) Load() (map[string]any, error) {
 	stdinRead := false
 	for _, file := range s.Files {
 		if file == "-" && stdinRead {
-			return nil, errors.New("stdin is named twice as a file of values")
+			return nil, errors.New("stdin is used twice as a file of values")
 		}
 		stdinRead = stdinRead || file == "-"
 		values, err := s.loadFile(file)

@@ -80,11 +80,11 @@ var _ = Describe("Sources", func() {
 		},
 		Entry("one document", "---\na: 1\n", map[string]any{"a": int64(1)}, ""),
 		Entry("two documents", "a: 1\n---\nb: 2\n", map[string]any{"a": int64(1)},
-			"0.yaml:2: a second document begins; only the first one is read, as by Helm"),
+			"0.yaml:2: a second document begins here; as in Helm, only the first document is read"),
 		Entry("nothing before the second one", "---\n---\nb: 2\n", map[string]any{},
-			"0.yaml:2: a second document begins; only the first one is read, as by Helm"),
+			"0.yaml:2: a second document begins here; as in Helm, only the first document is read"),
 		Entry("something else after it", "a: 1\n---\nb: {\n", map[string]any{"a": int64(1)},
-			"0.yaml:3: invalid YAML: did not find expected node content; only the first document is read, as by Helm"),
+			"0.yaml:3: invalid YAML: did not find expected node content; as in Helm, only the first document is read"),
 	)
 
 	It("says which file is missing", func() {
@@ -95,7 +95,7 @@ var _ = Describe("Sources", func() {
 
 	It("reads stdin once", func() {
 		_, err := load("a: 1", []string{"-", "-"})
-		Expect(err).To(MatchError("stdin is named twice as a file of values"))
+		Expect(err).To(MatchError("stdin is used twice as a file of values"))
 	})
 
 	It("does not quote the assignment that it cannot read, for it may hold a password", func() {

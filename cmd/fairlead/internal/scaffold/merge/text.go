@@ -72,7 +72,7 @@ func conflictsIn(file string, merged []byte) []Conflict {
 		next, begins := partAfter(part, text)
 		switch {
 		case begins && next == oursMarker:
-			found = append(found, Conflict{File: file, Line: line, Why: "changed here, and in another way by the template"})
+			found = append(found, Conflict{File: file, Line: line, Why: "changed here, and differently by the template"})
 		case !begins && (part == noMarker || part == oursMarker):
 			line++
 		}

@@ -47,18 +47,18 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	case v.Base == nil && v.Mine == nil:
 		return &Change{Verb: VerbCreate, File: path, Content: v.Newer}, nil, nil
 	case v.Base == nil:
-		return nil, []Conflict{{File: path, Why: "the template has a file of this name now, and so do you: rename yours"}}, nil
+		return nil, []Conflict{{File: path, Why: "the template has a new file of this name: rename yours"}}, nil
 	case v.Mine == nil:
 		// Who deleted a file does not want a newer one, either.
 		return nil, nil, nil
 	case v.Newer == nil && same(v.Base, v.Mine):
 		return &Change{Verb: VerbDelete, File: path}, nil, nil
 	case v.Newer == nil:
-		return nil, []Conflict{{File: path, Why: "the template has it no more, and you changed it: delete it, or keep it as yours"}}, nil
+		return nil, []Conflict{{File: path, Why: "the template dropped it, but you changed it: delete it, or keep it as yours"}}, nil
 	case same(v.Base, v.Mine):
 		return &Change{Verb: VerbUpdate, File: path, Content: v.Newer}, nil, nil
 	case bytes.IndexByte(v.Mine, 0) >= 0:
-		return nil, []Conflict{{File: path, Why: "the template changed it, and here it is no text: move it, or take the template's"}}, nil
+		return nil, []Conflict{{File: path, Why: "the template changed it, but here it is not a text: move it, or take the template's file"}}, nil
 	case path == "go.mod":
 		merged, err := mergeModule(v.Mine, v.Base, v.Newer)
 		return &Change{Verb: VerbMerge, File: path, Content: merged}, nil, err

@@ -70,7 +70,7 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 	}{
 		"a file that is new to both":               {Versions{nil, former, newer}, "rename yours"},
 		"a changed file that the template dropped": {Versions{former, newer, nil}, "delete it, or keep it as yours"},
-		"a file that is no text here":              {Versions{former, []byte("\x7fELF\x00"), newer}, "it is no text"},
+		"a file that is no text here":              {Versions{former, []byte("\x7fELF\x00"), newer}, "it is not a text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")

@@ -29,7 +29,7 @@ func New(target string) (*Stage, error) {
 		info, err := os.Stat(parent)
 		switch {
 		case err == nil && !info.IsDir():
-			return nil, fmt.Errorf("%s is no folder", parent)
+			return nil, fmt.Errorf("%s is not a folder", parent)
 		case err == nil:
 			removeAbandoned(parent)
 			return openStage(parent, target, made)
@@ -151,7 +151,7 @@ func keep(file, former, successor string) (existed bool, err error) {
 	case err != nil:
 		return false, err
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%s is no regular file: move it out of the way", file)
+		return false, fmt.Errorf("%s is not a regular file: move it away", file)
 	}
 	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
 		return false, err

@@ -90,7 +90,7 @@ func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
 	// Where a file belongs there is a folder, which is not the scaffolder's to remove.
 	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "gone": "old"}, map[string]string{"a": "new", "b": "new", "c": "new"})
 	err := s.Move([]string{"a", "b", "c"}, []string{"gone"})
-	if err == nil || !strings.Contains(err.Error(), "nothing was written") || !strings.Contains(err.Error(), "no regular file") {
+	if err == nil || !strings.Contains(err.Error(), "nothing was written") || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
 	s.expect(t, "a", "old")

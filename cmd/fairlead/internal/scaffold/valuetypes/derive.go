@@ -73,7 +73,7 @@ func (d *deriver) derive(s subject) *valueType {
 		return free()
 	}
 	if d.derived++; d.derived > maxTypes || strings.Count(string(s.path), separator) > maxDepth {
-		d.note(s.path, "free-form: there is too much in it")
+		d.note(s.path, "free-form: it is too large")
 		return free()
 	}
 	t := d.bySchema(s)
@@ -123,7 +123,7 @@ func (d *deriver) byValue(s subject) *valueType {
 			d.note(s.path, "free-form: %s reads it, and values.yaml does not have it", file)
 			return free()
 		}
-		d.note(s.path, "free-form: nothing says what it is")
+		d.note(s.path, "free-form: its type is unknown")
 		return free()
 	}
 	switch s.node.Kind {
