@@ -48,7 +48,8 @@ func renderChartAs(t *testing.T, release, namespace string, values map[string]an
 	return objects
 }
 
-// shared are the fields that hold what other manifests of the project say: they are compared with those, and not recorded again.
+// shared are the fields that hold what other manifests of the project say: they are compared with those, and not
+// recorded again.
 var shared = map[string]string{"CustomResourceDefinition": "spec", "PrometheusRule": "spec", "ConfigMap": "data"}
 
 // withoutShared leaves the fields out.

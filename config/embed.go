@@ -3,7 +3,7 @@ package config
 
 import "embed"
 
-// Manifests holds the folders crd, rbac, samples and monitoring. Applied file by file in the order of their names, each finds what it needs.
+// Manifests has the folders crd, rbac, samples and monitoring. Files can be applied in the order of their names.
 //
 //go:embed crd/*.yaml rbac/*.yaml samples/*.yaml monitoring/*.yaml
 var Manifests embed.FS

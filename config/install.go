@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// fieldOwner is the manager name of the objects that Install applies.
+// fieldOwner is the field manager of Install.
 const fieldOwner = "fairlead-install"
 
 // Objects returns the manifests of a folder, such as crd or rbac, in the order in which they can be applied.
@@ -42,8 +42,8 @@ func Objects(folder string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// Install applies the custom resource definitions and the rights of the operator, and returns when components can be created. It needs an
-// administrator's client, and can be repeated.
+// Install applies the custom resource definitions and the RBAC of the operator, and waits until components are served.
+// It needs an administrator's client. It can be repeated.
 func Install(ctx context.Context, c client.Client) error {
 	for _, folder := range []string{"crd", "rbac"} {
 		objects, err := Objects(folder)
@@ -59,7 +59,7 @@ func Install(ctx context.Context, c client.Client) error {
 	return waitForTypes(ctx, c)
 }
 
-// waitForTypes returns when the API server serves components. It serves them a moment after it says that the definition is established.
+// waitForTypes waits until components are served, which is a moment after the definition is established.
 func waitForTypes(ctx context.Context, c client.Client) error {
 	components := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "fairlead.io/v1alpha1", "kind": "ComponentList"}}
 	var last error

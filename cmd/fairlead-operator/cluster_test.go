@@ -74,8 +74,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(func() error { return stopOperator() })
 }, NodeTimeout(2*time.Minute))
 
-// startOperator runs an operator as a process of its own, under its own identity. The returned function ends it as kubelet does, and
-// returns how it ended.
+// startOperator runs an operator as a process of its own, under its own identity. The returned function ends it as
+// kubelet does, and returns how it ended.
 func startOperator(args ...string) (stop func() error) {
 	GinkgoHelper()
 	args = append([]string{
@@ -94,8 +94,8 @@ func startOperator(args ...string) (stop func() error) {
 	}
 }
 
-// restartOperator replaces the operator by one with other arguments, until the spec ends. The one that works ends in order: killed
-// while it asks for the Lease, it would leave it to nobody for a while.
+// restartOperator replaces the operator by one with other arguments, until the spec ends. The one that works ends in
+// order: killed while it asks for the Lease, it would leave it to nobody for a while.
 func restartOperator(ctx context.Context, args ...string) {
 	GinkgoHelper()
 	replace := func(ctx context.Context, args ...string) {

@@ -63,7 +63,8 @@ func newService(handler http.Handler, callers *tls.Config) *service {
 		s.mu.Lock()
 		token := s.token
 		s.mu.Unlock()
-		// Read whole, as functions do: who answers before that may cut off the answer, and does not notice when the client leaves.
+		// Read whole, as functions do: who answers before that may cut off the answer, and does not notice when the
+		// client leaves.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
@@ -158,8 +159,8 @@ var _ = Describe("A function", func() {
 	It("is not called again for another token, and is called for one that it accepts", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
-		// Definitions that come and go with other specs are a reason to call it, too. What is served is looked at again 1 s and 4 s after such
-		// a change.
+		// Definitions that come and go with other specs are a reason to call it, too. What is served is looked at again
+		// 1 s and 4 s after such a change.
 		Eventually(func(g Gomega) {
 			calls := server.calls.Load()
 			g.Consistently(server.calls.Load).WithTimeout(5 * time.Second).Should(Equal(calls))

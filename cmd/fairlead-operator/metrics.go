@@ -10,27 +10,28 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// metricsOptions say where metrics are served, how, and to whom.
+// metricsOptions configure the metrics endpoint.
 type metricsOptions struct {
 	address string
-	// secure serves them by HTTPS, to those only whom the API server knows and lets get /metrics.
+	// secure serves metrics over HTTPS, to clients that the API server authenticates and authorizes to get /metrics.
 	secure bool
-	// certificates is a folder with tls.crt and tls.key, which are read again when they change; without one the certificate is self-signed.
+	// certificates is a folder with tls.crt and tls.key, which are read again when they change. If it is empty, the
+	// certificate is self-signed.
 	certificates string
 }
 
-// server returns how the manager serves the metrics.
+// server returns the options of the manager's metrics server.
 func (o metricsOptions) server() metricsserver.Options {
 	server := metricsserver.Options{BindAddress: o.address, SecureServing: o.secure, CertDir: o.certificates}
 	if o.secure {
 		server.FilterProvider = metricsfilters.WithAuthenticationAndAuthorization
-		// Streams of HTTP/2 can be reset faster than they are paid for (CVE-2023-44487), and nobody needs them to scrape.
+		// HTTP/2 is off because of rapid resets (CVE-2023-44487); scraping does not need it.
 		server.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
 	}
 	return server
 }
 
-// validate checks that there is a certificate where one is named: the server would quietly sign one itself.
+// validate checks that the certificate exists: the server would silently use a self-signed one otherwise.
 func (o metricsOptions) validate() error {
 	switch {
 	case o.certificates == "":

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	metrics                 metricsOptions
 	probeAddress            string
@@ -38,7 +38,7 @@ type options struct {
 	zap                     zap.Options
 }
 
-// newFlagSet binds the flags to options. It also registers --kubeconfig, whose value the config package keeps.
+// newFlagSet binds the flags to options. It also registers --kubeconfig, whose value package config keeps.
 func newFlagSet(o *options) *flag.FlagSet {
 	flags := flag.NewFlagSet("fairlead-operator", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // errors are reported in one line, by the caller
@@ -82,7 +82,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 	return flags
 }
 
-// parseOptions reads the command line. The error of a bad one fits a line; flag.ErrHelp asks for the usage.
+// parseOptions parses the command line. An error fits one line; flag.ErrHelp asks for the usage.
 func parseOptions(args []string) (options, error) {
 	var o options
 	flags := newFlagSet(&o)
@@ -98,7 +98,7 @@ func parseOptions(args []string) (options, error) {
 	return o, nil
 }
 
-// validateBounds checks what bounds the operator's work.
+// validateBounds checks the flags that limit the operator's work.
 func (o options) validateBounds() error {
 	var errs []error
 	for _, bound := range []struct {
@@ -124,7 +124,7 @@ func (o options) validateBounds() error {
 	return errors.Join(errs...)
 }
 
-// validateNames checks where traces go, and what is named.
+// validateNames checks flags with names, addresses and paths.
 func (o options) validateNames() error {
 	switch {
 	case o.tracing.ratio < 0 || o.tracing.ratio > 1:
@@ -143,7 +143,7 @@ func (o options) validateNames() error {
 	return nil
 }
 
-// validateObserve checks how far watches reach.
+// validateObserve checks the watch scope.
 func (o options) validateObserve() error {
 	err, names := o.observe.Check(o.observeNamespaces), strings.Join(o.observeNamespaces, ",")
 	switch {
@@ -164,7 +164,7 @@ func isNamespacedName(text string) bool {
 	return found && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
 }
 
-// self is the Deployment that this program runs in, if that is known.
+// self returns the Deployment in which this program runs, empty if that is unknown.
 func (o options) self() types.NamespacedName {
 	namespace, name, _ := strings.Cut(o.ownDeployment, "/")
 	return types.NamespacedName{Namespace: namespace, Name: name}

@@ -25,9 +25,10 @@ import (
 
 const (
 	leaseName = "fairlead-operator"
-	// shutdownTimeout lets running passes end after a signal; kubelet kills after thirty seconds.
+	// shutdownTimeout is how long running passes may take after a signal. The kubelet kills the process after thirty
+	// seconds.
 	shutdownTimeout = 25 * time.Second
-	// probeTimeout is shorter than the second that kubelet waits for a probe.
+	// probeTimeout is shorter than the kubelet's timeout of a probe, one second.
 	probeTimeout = 500 * time.Millisecond
 )
 
@@ -71,7 +72,7 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 	restConfig.QPS = -1 // the API server's priority and fairness is the limit
 	timeout := shutdownTimeout
 	watched := component.Options{Observe: o.observe, ObserveNamespaces: o.observeNamespaces}.Cache()
-	// Nobody looks at the managed fields of components.
+	// Managed fields of components are not used.
 	watched.DefaultTransform = cache.TransformStripManagedFields()
 	return ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
@@ -84,12 +85,13 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager
 		GracefulShutdownTimeout:       &timeout,
 		Cache:                         watched,
-		// Reading one Secret must not start a watch on all of them.
+		// Reading a Secret must not start a watch of all Secrets.
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 	})
 }
 
-// synced is ready when the cache has seen all components. A replica that is not the leader is ready too.
+// synced returns a check that succeeds when the cache has all components. Replicas that are not the leader are ready
+// too.
 func synced(c cache.Cache) healthz.Checker {
 	return func(request *http.Request) error {
 		ctx, cancel := context.WithTimeout(request.Context(), probeTimeout)

@@ -19,13 +19,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// tracesPath is where collectors take traces, by OpenTelemetry's protocol.
+// tracesPath is the path of OTLP traces at a collector.
 const tracesPath = "v1/traces"
 
-// flushTimeout bounds how long the end of the process waits for the last spans to be sent.
+// flushTimeout bounds the export of the last spans when the process ends.
 const flushTimeout = 2 * time.Second
 
-// tracingOptions are what the flags say of traces.
+// tracingOptions are the values of the flags for tracing.
 type tracingOptions struct {
 	endpoint string
 	ratio    float64
@@ -42,9 +42,9 @@ func (o tracingOptions) validate() error {
 	return nil
 }
 
-// startTracing returns what takes spans and sends them to a collector, and a function that sends the last ones. The provider is nil where
-// neither flag nor environment name a collector. What no flag says, such as headers, certificates and attributes, comes from the variables that
-// OpenTelemetry defines.
+// startTracing returns what takes spans and sends them to a collector, and a function that sends the last ones. The
+// provider is nil where neither flag nor environment name a collector. What no flag says, such as headers, certificates
+// and attributes, comes from the variables that OpenTelemetry defines.
 func startTracing(ctx context.Context, o tracingOptions) (trace.TracerProvider, func(), error) {
 	if cmp.Or(o.endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) == "" {
 		return nil, func() {}, nil

@@ -1,5 +1,5 @@
-// Fairlead is the command line: it applies folders as components, and shows and deletes components. As kubectl-fairlead on the PATH it
-// is a plugin of kubectl.
+// Fairlead is the command line: it applies folders as components, and shows and deletes components. As kubectl-fairlead
+// on the PATH it is a plugin of kubectl.
 package main
 
 import (
@@ -31,8 +31,8 @@ func run() int {
 	return cli.Run(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 }
 
-// interruptible returns a context that ends with the first SIGINT or SIGTERM; its cause is an exit.SignalError. A second signal ends the
-// program at once.
+// interruptible returns a context that ends with the first SIGINT or SIGTERM; its cause is an exit.SignalError. A
+// second signal ends the program at once.
 func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)

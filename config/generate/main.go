@@ -1,5 +1,6 @@
-// Command generate writes the files of the chart that say what other manifests of the project say: the definition of components, the
-// rules of the operator, and what monitors it. It is run by "make generate" in the project's root, and takes another root as argument.
+// Command generate writes the files of the chart that repeat other manifests of the project: the definition of
+// components, the rules of the operator, and its monitoring. "make generate" runs it in the project's root; another
+// root is its argument.
 package main
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// header begins each file that is not copied as it is.
+// header is the first line of each generated file.
 const header = "# Generated from %s by make generate; do not edit.\n"
 
 func main() {
@@ -30,14 +31,14 @@ func main() {
 	}
 }
 
-// write renews the files of the chart in a folder config.
+// write writes the files of the chart in a folder config.
 func write(folder string) error {
 	files, err := render(os.DirFS(folder))
 	if err != nil {
 		return err
 	}
 	into := filepath.Join(folder, "chart", "files")
-	// What is not made any more must not stay.
+	// Files that are not generated any more must not stay.
 	if err := os.RemoveAll(into); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func render(config fs.FS) (map[string][]byte, error) {
 	return files, err
 }
 
-// decode reads all objects of the files that match.
+// decode returns all objects in the files that match a pattern.
 func decode(config fs.FS, pattern string) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(config, pattern)
 	if err != nil {
@@ -93,7 +94,7 @@ func decode(config fs.FS, pattern string) ([]*unstructured.Unstructured, error) 
 	return objects, nil
 }
 
-// only returns the one object of a kind in the files that match.
+// only returns the only object of a kind in the files that match a pattern.
 func only(config fs.FS, pattern, kind string) ([]byte, error) {
 	objects, err := decode(config, pattern)
 	if err != nil {
@@ -106,14 +107,14 @@ func only(config fs.FS, pattern, kind string) ([]byte, error) {
 	return document("config/"+pattern, objects[0].Object)
 }
 
-// role is what the chart needs to know of a role.
+// role has the fields of a role that the chart uses.
 type role struct {
 	Labels          map[string]string `json:"labels,omitempty"`
 	Rules           any               `json:"rules,omitempty"`
 	AggregationRule any               `json:"aggregationRule,omitempty"`
 }
 
-// roles returns all roles by name. Those of the operator come without its name, which the release says.
+// roles returns all roles by name. The operator's name is removed from its roles: the release provides it.
 func roles(config fs.FS) ([]byte, error) {
 	objects, err := decode(config, "rbac/*.yaml")
 	if err != nil {

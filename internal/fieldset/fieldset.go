@@ -1,5 +1,5 @@
-// Package fieldset reads what managed fields say, as data. The form is that of FieldsV1 (KEP-555): a key f:name is a field, k:{…} an item of a
-// list by its keys, v:… an item of a set; a node without children stands for all below it.
+// Package fieldset reads managed fields as data. The form is that of FieldsV1 (KEP-555): a key f:name is a field, k:{…}
+// an item of a list by its keys, v:… an item of a set. A node without children stands for everything below it.
 package fieldset
 
 import (
@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Decode returns the fields of an entry; nil where they cannot be read.
+// Decode returns the fields of an entry, nil if they cannot be decoded.
 func Decode(f *metav1.FieldsV1) map[string]any {
 	var fields map[string]any
 	if f == nil || json.Unmarshal(f.GetRawBytes(), &fields) != nil {
@@ -19,7 +19,7 @@ func Decode(f *metav1.FieldsV1) map[string]any {
 	return fields
 }
 
-// Unite enters fields into others. What it enters is copied.
+// Unite adds copies of fields to others.
 func Unite(into, from map[string]any) {
 	for name, node := range from {
 		child, _ := node.(map[string]any)
@@ -32,7 +32,7 @@ func Unite(into, from map[string]any) {
 	}
 }
 
-// Elements returns the names, among the children of a node, that stand for items of a list, in order.
+// Elements returns the sorted names of children that stand for items of a list.
 func Elements(node map[string]any) []string {
 	var elements []string
 	for name := range node {
@@ -44,7 +44,7 @@ func Elements(node map[string]any) []string {
 	return elements
 }
 
-// Matches says whether an item of a list is the one that an element names.
+// Matches reports whether an item of a list is the one that an element names.
 func Matches(item any, element string) bool {
 	if fields, ok := item.(map[string]any); ok {
 		return matchesKey(fields, element)
@@ -52,14 +52,14 @@ func Matches(item any, element string) bool {
 	return element == ValueElement(item)
 }
 
-// ValueElement names an item of a set.
+// ValueElement returns the element of an item of a set.
 func ValueElement(item any) string { return "v:" + encode(item) }
 
-// keyDefaults are the values that the API server gives to keys of list items: ports are told apart by number and protocol.
+// keyDefaults are the API server's defaults for keys of list items: the keys of ports are number and protocol.
 var keyDefaults = map[string]any{"protocol": "TCP"}
 
-// matchesKey says whether an item has the keys of a k:{…} element. A key that the item does not name was defaulted; where the default is
-// not known, it may be any.
+// matchesKey reports whether an item has the keys of a k:{…} element. A key that the item lacks has its default; if the
+// default is unknown, it matches any value.
 func matchesKey(item map[string]any, element string) bool {
 	text, ok := strings.CutPrefix(element, "k:")
 	if !ok {

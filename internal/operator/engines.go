@@ -9,21 +9,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/kustomize"
 )
 
-// engineHelmWithoutCRDs renders charts of which spec.helm.skipCRDs leaves out the folders crds.
+// engineHelmWithoutCRDs renders charts whose component has spec.helm.skipCRDs.
 const engineHelmWithoutCRDs generator.Engine = "HelmWithoutCRDs"
 
-// RenderOptions say what a generator returns. The zero value is what the reconciler applies.
+// RenderOptions configure the output of a generator. The zero value renders what the reconciler applies.
 type RenderOptions struct {
-	// Raw returns what the engine's own command line prints: hooks are left as they are, and no settings are written.
+	// Raw renders what the engine's own command line prints: with hooks unchanged, and without settings.
 	Raw bool
-	// SkipCRDs leaves out the folders crds of charts, whatever the Component says.
+	// SkipCRDs leaves out the folders crds of charts, for every Component.
 	SkipCRDs bool
-	// FunctionCalls bounds how many functions are called at once; function.DefaultMaxCalls where it is zero.
+	// FunctionCalls bounds concurrent calls of functions; zero means function.DefaultMaxCalls.
 	FunctionCalls int
 }
 
-// NewGenerator returns the generator of the ready-made operator, which renders a Component with the engine that fits its source, or with
-// its function.
+// NewGenerator returns the generator of the ready-made operator. It renders a Component with the engine for its source,
+// or with its function.
 func NewGenerator(o RenderOptions) (generator.Generator, error) {
 	charts, err := helm.New(nil, helm.Options{AnnotationPrefix: ReconcilerName, Raw: o.Raw, SkipCRDs: o.SkipCRDs})
 	if err != nil {

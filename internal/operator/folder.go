@@ -10,21 +10,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// maxNamedFolders is how many folders a hint names.
+// maxNamedFolders is the number of folders in a hint.
 const maxNamedFolders = 3
 
-// folder is what is rendered.
+// folder is the folder that is rendered.
 type folder struct {
 	files  fs.FS
 	digest string
-	// tree is the whole source, and path the place of the folder in there.
+	// tree is the whole source, and path is the folder's path in it.
 	tree fs.FS
 	path string
 }
 
-// folderOf returns the folder of a source that spec.path names. Where it names none, the root is meant, or the only folder in there if it
-// holds what an engine is known by: a packed chart always has one around it. Anything else stays where it is, for templates may name files
-// from the root.
+// folderOf returns the folder of spec.path. If the path is empty, it is the root, or the only folder in the root if
+// that has a chart or kustomization: packed charts always have one folder. Other sources stay at the root, because
+// templates may name files from there.
 func folderOf(tree fs.FS, path string) (folder, error) {
 	if path == "" {
 		marked, others, err := markedFolders(tree)
@@ -46,7 +46,8 @@ func folderOf(tree fs.FS, path string) (folder, error) {
 	return folder{files: files, digest: digest, tree: tree, path: path}, nil
 }
 
-// markedFolders returns the folders at the top of a source that hold what an engine is known by, and whether there is anything else.
+// markedFolders returns the folders at the top of a source that have a chart or kustomization, and whether there are
+// other entries.
 func markedFolders(tree fs.FS) (marked []string, others bool, err error) {
 	entries, err := fs.ReadDir(tree, ".")
 	if err != nil {
@@ -76,8 +77,8 @@ func detect(tree fs.FS, name string) (generator.Engine, error) {
 	return generator.Detect(files)
 }
 
-// misplaced puts before an error of a rendering what is probably behind it: nobody named an engine, so that what lies around a chart or a
-// kustomization was taken for templates.
+// misplaced adds a probable cause to an error of a rendering: no engine was named, and the files around a chart or
+// kustomization were rendered as templates.
 func misplaced(err error, component *v1alpha1.Component, rendered fs.FS) error {
 	if err == nil || component.Spec.Generator != "" || rendered == nil {
 		return err
@@ -97,8 +98,8 @@ func misplaced(err error, component *v1alpha1.Component, rendered fs.FS) error {
 		"all files were rendered as templates: %w", named, marked[0], err)
 }
 
-// proposals returns the folders, at any depth, that hold what an engine is known by, but none inside another. It is only for a hint: what cannot
-// be read is left out.
+// proposals returns the topmost folders that have a chart or kustomization. It ignores errors, because the result is
+// only a hint.
 func proposals(tree fs.FS) []string {
 	var marked []string
 	_ = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -13,10 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 )
 
-// engineFunction is the generator that renders with a service of the user. It has no source.
+// engineFunction renders with a service of the user. It has no source.
 const engineFunction generator.Engine = "Function"
 
-// The keys of what a function is reached with, where a reference names none.
+// Default keys of the credentials of a function.
 const (
 	defaultCAKey      = "ca.crt"
 	defaultTokenKey   = "token"
@@ -24,10 +24,10 @@ const (
 	certificateKeyKey = "tls.key"
 )
 
-// functions renders Components with the service that their spec names.
+// functions renders Components with the service in their spec.
 type functions struct{ client *function.Generator }
 
-// newFunctions returns a generator that calls no more than so many services at once.
+// newFunctions returns a generator with at most this number of concurrent calls.
 func newFunctions(calls int) functions {
 	return functions{function.NewFor(serviceOf, function.Options{MaxCalls: calls})}
 }
@@ -38,7 +38,7 @@ func (f functions) Generate(ctx context.Context, req generator.Request) ([]clien
 	if !ok || component.Spec.Function == nil {
 		return nil, fmt.Errorf("spec.function: it is required if spec.generator is %s", engineFunction)
 	}
-	// What comes from a cache does not say its type, and the function is told it.
+	// Objects from a cache have no type, but the function gets it.
 	component = component.DeepCopy()
 	component.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Component"))
 	req.Component = component
@@ -58,7 +58,7 @@ func (f functions) Generate(ctx context.Context, req generator.Request) ([]clien
 	return objects, nil
 }
 
-// serviceOf returns the function of a component, with what it is reached with. Errors name the field, the object and the key.
+// serviceOf returns the service of a component, with its credentials. Errors name the field, the object and the key.
 func serviceOf(req generator.Request) (function.Service, error) {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if !ok || component.Spec.Function == nil {
@@ -86,7 +86,7 @@ func serviceOf(req generator.Request) (function.Service, error) {
 	return service, c.err
 }
 
-// credentials reads keys of references; err is the first that is not there.
+// credentials reads keys of references; err is the first error.
 type credentials struct {
 	namespace  string
 	references generator.References

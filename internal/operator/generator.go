@@ -10,11 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// componentGenerator renders Components: it reads source and values as the spec says, and leaves the rest to an engine.
+// componentGenerator renders Components: it reads source and values, and passes them to an engine.
 type componentGenerator struct {
 	engines  map[generator.Engine]generator.Generator
 	archives *archiveCache
-	// functions renders components that have no source, but a service.
+	// functions renders Components without a source.
 	functions generator.Generator
 }
 
@@ -29,14 +29,15 @@ func newGenerator(engines map[generator.Engine]generator.Generator, functions ge
 	return &componentGenerator{engines: engines, archives: newArchiveCache(), functions: functions}
 }
 
-// renderingVersion is raised when a release renders other objects from the same inputs; an update of an engine may be the reason.
+// renderingVersion must be raised if a release renders other objects from the same inputs, for instance because an
+// engine was updated.
 const renderingVersion = "2"
 
-// Version makes a new rendering a change of the inputs.
+// Version implements generator.Versioner: another version is a change of the inputs.
 func (g *componentGenerator) Version() string { return renderingVersion }
 
-// Generate renders req.Component, which must be a Component, from req.Source where there is one. Errors name the field of the spec, the
-// object and the key, the file, and the line where there is one; they quote nothing of a Secret.
+// Generate renders req.Component, which must be a Component, from req.Source if that is set. Errors name the field of
+// the spec, the object and the key, and the file and the line; they quote nothing of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	engine, req, err := g.prepare(req)
 	if err != nil {
@@ -46,7 +47,7 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 	return objects, explained(err, req)
 }
 
-// Notes returns what the chart of a Component says to the person who applied it. Its errors are like those of Generate.
+// Notes returns the notes of a Component's chart. Its errors are like those of Generate.
 func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (string, error) {
 	engine, req, err := g.prepare(req)
 	if err != nil {
@@ -56,7 +57,7 @@ func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (
 	return notes, explained(err, req)
 }
 
-// prepare returns what renders a Component, and the request for that.
+// prepare returns the engine of a Component, and its request.
 func (g *componentGenerator) prepare(req generator.Request) (generator.Generator, generator.Request, error) {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if !ok {
@@ -78,7 +79,7 @@ func (g *componentGenerator) prepare(req generator.Request) (generator.Generator
 	return generator.Chain(engine, transformers...), req, nil
 }
 
-// explained adds a hint to an error of an engine, and takes out of it what comes from Secrets.
+// explained adds a hint to an error of an engine, and redacts texts from Secrets.
 func explained(err error, req generator.Request) error {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if err == nil || !ok {
@@ -87,7 +88,7 @@ func explained(err error, req generator.Request) error {
 	return misplaced(redact(err, secretTexts(component, req.References)), component, req.Source)
 }
 
-// engineFor returns the engine of a component, and the folder that it renders.
+// engineFor returns the engine of a Component, and the folder that it renders.
 func (g *componentGenerator) engineFor(component *v1alpha1.Component, req generator.Request) (generator.Generator, folder, error) {
 	if generator.Engine(component.Spec.Generator) == engineFunction {
 		return g.functions, folder{}, nil

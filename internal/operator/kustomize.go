@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// withSurroundings returns the folder such that a kustomization can reach what is next to it in the source: an overlay that spec.path names
-// usually builds on ../../base, which is not in the folder. A folder that needs nothing from outside is returned as it is.
+// withSurroundings returns a folder in which a kustomization can refer to files outside of spec.path: an overlay
+// usually builds on ../../base. A folder that needs nothing from outside is returned unchanged.
 func (f folder) withSurroundings() (folder, error) {
 	outside, err := reachesOut(f.files)
 	if err != nil || !outside || path.Clean(f.path) == "." {
@@ -24,7 +24,8 @@ func (f folder) withSurroundings() (folder, error) {
 	return folder{files: kustomize.At(f.tree, f.path), digest: digest + " " + path.Clean(f.path), tree: f.tree, path: f.path}, nil
 }
 
-// reachesOut says whether a kustomization in the folder may refer to something outside of it. Templates may refer to anything.
+// reachesOut reports whether a kustomization in the folder may refer to files outside of it. Templates of
+// kustomizations may refer to any file.
 func reachesOut(files fs.FS) (bool, error) {
 	found, top := false, false
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -45,7 +46,7 @@ func reachesOut(files fs.FS) (bool, error) {
 	return found && top, err
 }
 
-// isKustomization says whether a file is a kustomization, or a template of one.
+// isKustomization reports whether a file is a kustomization, or a template of one.
 func isKustomization(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	return stem == "kustomization" || stem == "Kustomization"

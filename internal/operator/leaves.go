@@ -11,13 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// leaf is a value that holds no others, by its place: keys of maps, and numbers of items.
+// leaf is a value without values below it, and its place: keys of maps, and indexes of items.
 type leaf struct {
 	place []any
 	value any
 }
 
-// String returns the place as people write it.
+// String returns the place in the form in which people write it.
 func (l leaf) String() string {
 	var text strings.Builder
 	for i, step := range l.place {
@@ -34,7 +34,7 @@ func (l leaf) String() string {
 	return text.String()
 }
 
-// leavesOf returns all leaves in order.
+// leavesOf returns all leaves, sorted.
 func leavesOf(values map[string]any) []leaf {
 	var leaves []leaf
 	var walk func(place []any, value any)
@@ -63,7 +63,7 @@ func leavesOf(values map[string]any) []leaf {
 	return leaves
 }
 
-// sortByLikelihood puts those first whose value appears in what is wanted.
+// sortByLikelihood moves leaves to the front whose value appears in want.
 func sortByLikelihood(leaves []leaf, want any) {
 	text := fmt.Sprint(want)
 	rank := func(l leaf) int {
@@ -75,7 +75,7 @@ func sortByLikelihood(leaves []leaf, want any) {
 	slices.SortStableFunc(leaves, func(a, b leaf) int { return rank(a) - rank(b) })
 }
 
-// changedIn returns values in which the leaf is another one. The argument stays as it is.
+// changedIn returns a copy of values with another value for the leaf.
 func (l leaf) changedIn(values map[string]any) map[string]any {
 	changed, _ := replaced(values, l.place, other(l.value)).(map[string]any)
 	return changed
@@ -102,7 +102,7 @@ func replaced(value any, place []any, by any) any {
 	return value
 }
 
-// other is a value of the same type.
+// other returns another value of the same type.
 func other(value any) any {
 	const text = "traced"
 	switch v := value.(type) {
@@ -122,7 +122,8 @@ func other(value any) any {
 	return text
 }
 
-// visibleValues returns the values that templates see: those of the Component, over those of the chart. Defaults of sub-charts are left out.
+// visibleValues returns the values that templates see: those of the Component over those of the chart. Defaults of
+// sub-charts are left out.
 func (t tracing) visibleValues() (map[string]any, error) {
 	given, err := valuesOf(t.component, t.request.References)
 	if err != nil {
@@ -135,7 +136,7 @@ func (t tracing) visibleValues() (map[string]any, error) {
 	return merge(defaults, given), nil
 }
 
-// chartDefaults returns the values of a chart; none where it is something else.
+// chartDefaults returns the values of a chart, nil if the source is not a chart.
 func (t tracing) chartDefaults() (map[string]any, error) {
 	found, err := newArchiveCache().folderFor(t.component, t.request.References, t.request.Source)
 	if err != nil {
@@ -154,7 +155,7 @@ func (t tracing) chartDefaults() (map[string]any, error) {
 	return parseValues(text)
 }
 
-// setIn says where a value is set: what comes last wins.
+// setIn returns where a value is set. The last place wins.
 func (t tracing) setIn(l leaf) string {
 	if own, err := t.component.GetParameters(); err == nil && has(own, l.place) {
 		return "spec.values"

@@ -2,8 +2,8 @@ package operator
 
 import "maps"
 
-// merge returns base with over on top, and changes neither: maps are merged, everything else is replaced. A null stays a value, for it
-// is how Helm is told to drop a default of the chart.
+// merge returns base overlaid with over, and changes neither: maps are merged, other values are replaced. A null stays
+// a value, because it makes Helm drop a default of the chart.
 func merge(base, over map[string]any) map[string]any {
 	merged := maps.Clone(base)
 	if merged == nil {

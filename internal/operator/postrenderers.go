@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/transform"
 )
 
-// postRenderers returns what spec.postRenderers does, in its order. Errors name the entry and the field, those of the transformers too.
+// postRenderers returns the transformers of spec.postRenderers in their order. Errors name the entry and the field.
 func postRenderers(component *v1alpha1.Component) ([]generator.Transformer, error) {
 	var transformers []generator.Transformer
 	for i, entry := range component.Spec.PostRenderers {
@@ -32,7 +32,7 @@ func postRenderers(component *v1alpha1.Component) ([]generator.Transformer, erro
 	return transformers, nil
 }
 
-// at says where in the spec the error of a transformer comes from.
+// at adds the field of the spec to the errors of a transformer.
 func at(field string, transformer generator.Transformer) generator.Transformer {
 	return generator.TransformerFunc(func(ctx context.Context, req generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 		changed, err := transformer.Transform(ctx, req, objects)

@@ -19,41 +19,41 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Provenance says where an object, or a field of it, comes from in the rendering of a Component.
+// Provenance is the origin of an object, or of one of its fields, in the rendering of a Component.
 type Provenance struct {
-	// Rendered is the object as it is rendered; nil where it is not.
+	// Rendered is the rendered object, nil if it is not rendered.
 	Rendered *unstructured.Unstructured
-	// File is the template or manifest; empty where the engine does not tell.
+	// File is the template or manifest, empty if the engine reports none.
 	File string
-	// Values are those that have a part in it.
+	// Values are the values that affect it.
 	Values []ValueOrigin
-	// Unknown says why Values may not be all; empty where they are.
+	// Unknown is why Values may be incomplete, empty if they are complete.
 	Unknown string
 }
 
-// ValueOrigin is a value that something rendered depends on.
+// ValueOrigin is a value that affects a rendered object.
 type ValueOrigin struct {
 	// Path of the value, such as image.tag.
 	Path string `json:"path"`
-	// From says where it is set.
+	// From is the place where the value is set.
 	From string `json:"from"`
 }
 
-// Wanted is what a provenance is asked for.
+// Wanted selects an object or a field.
 type Wanted struct {
 	Key manifests.Key
-	// At returns the field of the rendered object, and whether it is there; nil means all of the object.
+	// At returns the field of the rendered object, and whether it exists. Nil selects the whole object.
 	At func(*unstructured.Unstructured) (any, bool)
 }
 
-// Bounds of finding out which values matter: each is changed, and all is rendered again.
+// Bounds for finding values: each is changed, and the component is rendered again.
 const (
 	maxTracedValues = 300
 	maxTracing      = 15 * time.Second
 )
 
-// Trace renders the Component of a request, and again with each of its values changed, and compares what becomes of what is wanted. A function
-// is called once, and nothing is known of its values.
+// Trace renders the Component of a request, renders it again with each value changed, and compares the selected part. A
+// function is called only once, so its values are unknown.
 func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenance, error) {
 	g, err := NewGenerator(RenderOptions{})
 	if err != nil {
@@ -69,7 +69,7 @@ func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenanc
 		return p, err
 	}
 	if generator.Engine(component.Spec.Generator) == engineFunction {
-		// Each value would be a call of somebody's service, which may do more than answer.
+		// Each value would be a call of a service that may have side effects.
 		p.Unknown = "a function renders it, and functions are called only once"
 		return p, nil
 	}
@@ -85,7 +85,7 @@ type tracing struct {
 	request   generator.Request
 	wanted    Wanted
 	component *v1alpha1.Component
-	// values are what the templates see.
+	// values are those that the templates see.
 	values map[string]any
 }
 
@@ -123,7 +123,8 @@ func (t tracing) render(ctx context.Context, req generator.Request) ([]*unstruct
 	return objects, nil
 }
 
-// asStored returns a Secret as the API server keeps it, so that its fields are those of the live one; other objects as they are.
+// asStored returns a Secret in the form in which the API server stores it, so that its fields can be compared with
+// those of the live object. Other objects are returned unchanged.
 func asStored(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	texts, found, err := unstructured.NestedStringMap(obj.Object, "stringData")
 	if !found || err != nil || obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
@@ -154,13 +155,13 @@ func (t tracing) find(objects []*unstructured.Unstructured) *unstructured.Unstru
 	return nil
 }
 
-// isWanted compares identities. What is rendered without a namespace may get one.
+// isWanted compares identities. An object that is rendered without a namespace matches any.
 func (t tracing) isWanted(apiVersion, kind, namespace, name string) bool {
 	key := t.wanted.Key
 	return groupOf(apiVersion) == key.Group && kind == key.Kind && name == key.Name && (namespace == "" || namespace == key.Namespace)
 }
 
-// look returns what is compared.
+// look returns the selected part of a rendered object.
 func (t tracing) look(rendered *unstructured.Unstructured) any {
 	if rendered == nil {
 		return nil
@@ -172,7 +173,7 @@ func (t tracing) look(rendered *unstructured.Unstructured) any {
 	return value
 }
 
-// influences changes one value after the other. unknown says why others may have a part, too.
+// influences changes one value after the other. Unknown is why other values may matter too.
 func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin, unknown string) {
 	ctx, cancel := context.WithTimeout(ctx, maxTracing)
 	defer cancel()
@@ -200,7 +201,7 @@ func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin,
 	return found, unknown
 }
 
-// with renders with other values, and returns what is wanted of that.
+// with renders with other values, and returns the selected part.
 func (t tracing) with(ctx context.Context, values map[string]any) (any, error) {
 	data, err := json.Marshal(values)
 	if err != nil {

@@ -10,10 +10,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// shortestSecret is the length from which a text counts as secret. Shorter ones would make messages unreadable, and protect nothing.
+// shortestSecret is the minimum length of a text that is redacted. Redacting shorter texts would make messages
+// unreadable and protect nothing.
 const shortestSecret = 4
 
-// secretTexts returns the texts in values, and in what a function gets, that come from Secrets, line by line, the longest first.
+// secretTexts returns the lines of text that come from Secrets, in values and in the items of a function, the longest
+// first.
 func secretTexts(component *v1alpha1.Component, references generator.References) []string {
 	var texts []string
 	for _, from := range component.Spec.ValuesFrom {
@@ -31,7 +33,7 @@ func secretTexts(component *v1alpha1.Component, references generator.References)
 	return texts
 }
 
-// itemTexts returns the contents of the Secrets that a function gets.
+// itemTexts returns the contents of the Secrets that are sent to a function.
 func itemTexts(component *v1alpha1.Component, references generator.References) []string {
 	if component.Spec.Function == nil {
 		return nil
@@ -70,7 +72,8 @@ func appendTexts(texts []string, value any) []string {
 	return texts
 }
 
-// redact takes texts out of the message of an error: templates quote values when they fail, and a message goes to conditions and logs.
+// redact removes texts from the message of an error. Templates quote values in their errors, and messages go to
+// conditions and logs.
 func redact(err error, texts []string) error {
 	message := withoutTexts(err.Error(), texts)
 	if message == err.Error() {
@@ -86,7 +89,7 @@ func withoutTexts(message string, texts []string) string {
 	return message
 }
 
-// redactedError keeps the types of what it wraps.
+// redactedError preserves the types of the wrapped error.
 type redactedError struct {
 	message string
 	err     error

@@ -16,18 +16,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// self is the Deployment that this program runs in. Without it nobody would be left to finish what took it away. Another operator, which runs
-// elsewhere, may do that.
+// self is the Deployment in which this program runs. If it deleted this Deployment, nothing would finish the deletion.
+// An operator that runs elsewhere may delete it.
 type self struct {
 	reader     component.TreeReader
 	deployment types.NamespacedName
 }
 
-// elsewhere is what to do where the operator must not take itself away.
+// elsewhere is the hint on how to delete this Deployment.
 const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's kubeconfig to delete this component"
 
-// refuseEnd refuses to delete the component that holds the Deployment. It asks before a lost inventory is rebuilt, and holds no component early, as
-// a hook right before the deletion would.
+// refuseEnd refuses the deletion of the component whose dependent the Deployment is. It runs before a lost inventory is
+// rebuilt; a hook directly before the deletion would run after that, and delay other components.
 func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
 	if c.DeletionTimestamp.IsZero() {
 		return nil
@@ -40,9 +40,9 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 		"it has the dependent Deployment %s, in which the operator itself runs, so nothing would finish the deletion; delete all other components first, then %s", s.deployment, elsewhere))
 }
 
-// goesWith says that a component holds the Deployment, and takes it away, unless its policy is to release what goes, or is the given one. Where
-// the status does not name all dependents, because that is lost, or Secrets do, the Deployment itself tells whose it is: others need not wait for
-// what can be read of theirs.
+// goesWith reports whether the Deployment is a dependent of a component that would be deleted with it. It is not if its
+// delete policy is orphan, or the given one. If the status does not list all dependents, because it was lost or they
+// are in Secrets, the owner in the Deployment decides, so components of others need not wait for their records.
 func (s self) goesWith(ctx context.Context, c *v1alpha1.Component, lost bool, releases metav1alpha1.DeletePolicy) (bool, error) {
 	if c.Status.TargetCluster != "" {
 		return false, nil
@@ -67,7 +67,7 @@ func (s self) goesWith(ctx context.Context, c *v1alpha1.Component, lost bool, re
 	return held && goes(cmp.Or(policy, c.Policies().Delete)), nil
 }
 
-// isLost says that a status has not the lines of the inventory that were recorded in it.
+// isLost reports whether a status lacks the inventory that was recorded in it.
 func isLost(status *metav1alpha1.Status) bool {
 	if status.Reconciler == "" || len(status.Inventory) == 0 {
 		return status.Reconciler == "" || status.InventoryDigest != ""
@@ -76,7 +76,7 @@ func isLost(status *metav1alpha1.Status) bool {
 	return err != nil || digest != status.InventoryDigest
 }
 
-// heldBy reads whether the Deployment is one of a component, and the annotations of it.
+// heldBy reads whether the Deployment is a dependent of a component, and its annotations.
 func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[string]string, error) {
 	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"}}
 	err := s.reader.Get(ctx, s.deployment, live)

@@ -17,43 +17,44 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
-// ReconcilerName is the name of the reconciler of Components: the field owner, and the prefix of labels and annotations.
+// ReconcilerName is the name of the reconciler of Components: the field manager, and the prefix of labels and
+// annotations.
 const ReconcilerName = "fairlead.io"
 
-// Policies are those of dependents that name none, in Components that name none.
+// Policies are the defaults of dependents and Components.
 var Policies = component.Policies{
 	Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
 }
 
 // Options configure the reconciler of Components. Zero values mean the defaults of component.Options.
 type Options struct {
-	// MaxConcurrentReconciles bounds the components that are worked on at once.
+	// MaxConcurrentReconciles bounds the components that are reconciled at once.
 	MaxConcurrentReconciles int
-	// Writers bounds the requests that write dependents at once, in a target.
+	// Writers bounds the concurrent requests to a cluster that write dependents.
 	Writers int
-	// RenderedBytes bounds the memory of what is rendered.
+	// RenderedBytes bounds the cache of rendered objects.
 	RenderedBytes int
-	// StatusInventory is how much text of an inventory, in bytes, a status holds.
+	// StatusInventory is the maximum size, in bytes, of an inventory in a status.
 	StatusInventory int
-	// DefaultServiceAccount is that of components that name none.
+	// DefaultServiceAccount is the account of components that name none.
 	DefaultServiceAccount string
-	// Observe says how far watches reach, and ObserveNamespaces where components are watched, if not everywhere.
+	// Observe is the watch scope, and ObserveNamespaces are the namespaces of components if it is limited to these.
 	Observe           component.Reach
 	ObserveNamespaces []string
-	// Fetch says how archives are fetched from outside the cluster.
+	// Fetch configures how archives are fetched from outside the cluster.
 	Fetch fetch.Options
-	// TracerProvider gets the spans; nil turns them off.
+	// TracerProvider receives spans; nil turns tracing off.
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
-	// OwnDeployment is what the program runs in; the component that holds it is not deleted, and does not lose it. It is empty where that is not
-	// known.
+	// OwnDeployment is the Deployment in which the program runs, empty if it is unknown. It is not deleted, and neither
+	// is its component.
 	OwnDeployment types.NamespacedName
 	// SkipNameValidation allows several operators in a process, for tests.
 	SkipNameValidation bool
 }
 
-// Setup registers the reconciler of Components. The manager's scheme must know them.
+// Setup registers the reconciler of Components. The manager's scheme must contain them.
 func Setup(mgr ctrl.Manager, o Options) error {
 	g, err := NewGenerator(RenderOptions{FunctionCalls: functionCalls(o.MaxConcurrentReconciles)})
 	if err != nil {
@@ -84,8 +85,8 @@ func (o Options) forReconciler() component.Options {
 	}
 }
 
-// Preview returns what tells what the reconciler of Components would do, as an operator without options of its own does it. contents stand for
-// referenced objects.
+// Preview returns a preview of what the reconciler of Components would do, with default options. The contents replace
+// those of referenced objects.
 func Preview(config *rest.Config, contents generator.References) (component.Preview[*v1alpha1.Component], error) {
 	g, err := NewGenerator(RenderOptions{})
 	if err != nil {
@@ -100,7 +101,7 @@ func Preview(config *rest.Config, contents generator.References) (component.Prev
 	}, nil
 }
 
-// functionCalls returns how many functions may be called at once: they hold up half of the workers at the most.
+// functionCalls returns the maximum number of concurrent function calls: they may block at most half of the workers.
 func functionCalls(workers int) int {
 	if workers == 0 {
 		return function.DefaultMaxCalls

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// The bounds of the cache of unpacked archives, and thereby of its memory: 64 MiB. What is larger is unpacked at each rendering.
+// Bounds of the cache of unpacked archives: 64 MiB in total. Larger archives are unpacked for each rendering.
 const (
 	cachedFolders     = 16
 	cachedFolderBytes = 4 << 20
@@ -25,18 +25,19 @@ const (
 
 const archiveSuffix = ".tgz"
 
-// folderKey identifies a folder of an archive by what is in the archive.
+// folderKey identifies a folder by the content of its archive.
 type folderKey struct {
 	archive [sha256.Size]byte
 	path    string
 }
 
-// archiveCache keeps unpacked archives: many components may share one, and each is rendered whenever its values change.
+// archiveCache caches unpacked archives: components may share an archive, and each is rendered again when its values
+// change.
 type archiveCache struct{ unpacked *lru.Cache }
 
 func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
 
-// folderFor returns the folder that spec.source and spec.path name; fetched is the source where that is at hand already.
+// folderFor returns the folder of spec.source and spec.path. Fetched is the source if it was fetched already.
 func (c *archiveCache) folderFor(component *v1alpha1.Component, references generator.References, fetched fs.FS) (folder, error) {
 	switch spec := component.Spec.Source; {
 	case fetched != nil:
@@ -86,7 +87,7 @@ func (c *archiveCache) fromConfigMap(reference generator.Reference, data map[str
 	return folderOf(files, path)
 }
 
-// archiveKey returns the key that holds an archive, or nothing where each key is a file.
+// archiveKey returns the key of an archive, empty if each key is a file.
 func archiveKey(data map[string][]byte) (string, error) {
 	if len(data) == 0 {
 		return "", fmt.Errorf("it holds no files; want a file per key, or one key that ends in %s", archiveSuffix)

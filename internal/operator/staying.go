@@ -23,8 +23,8 @@ const (
 	phases       = ReconcilerName + "/" + manifests.AnnotationPhase
 )
 
-// staying is a generator that renders the Deployment for the component that holds it, since it would be pruned otherwise, and for no component
-// with settings by which it would be deleted.
+// staying is a generator that protects the Deployment of the operator: it fails if the Deployment is missing from the
+// rendering of its component, which would prune it, or is rendered with settings that would delete it.
 type staying struct {
 	generator.Generator
 	self self
@@ -32,7 +32,7 @@ type staying struct {
 
 var _ generator.Versioner = staying{}
 
-// Version is that of the generator: what is rendered is the same.
+// Version returns the version of the wrapped generator.
 func (s staying) Version() string {
 	if v, ok := s.Generator.(generator.Versioner); ok {
 		return v.Version()
@@ -40,7 +40,7 @@ func (s staying) Version() string {
 	return ""
 }
 
-// Generate renders.
+// Generate implements generator.Generator.
 func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	objects, err := s.Generator.Generate(ctx, req)
 	c, ok := req.Component.(*v1alpha1.Component)
@@ -59,7 +59,8 @@ func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.
 	return objects, nil
 }
 
-// is says that a rendered object is the Deployment, not one that is only there while the component is deleted; in a namespace, if it names none.
+// is reports whether a rendered object is the Deployment. The namespace is the default for objects without one; hooks
+// of the deletion do not count.
 func (s self) is(o client.Object, in string) bool {
 	kind := o.GetObjectKind().GroupVersionKind().GroupKind()
 	if s.key() != (manifests.Key{Group: kind.Group, Kind: kind.Kind, Namespace: cmp.Or(o.GetNamespace(), in), Name: o.GetName()}) {
@@ -69,9 +70,9 @@ func (s self) is(o client.Object, in string) bool {
 	return named == "" || slices.ContainsFunc(strings.Split(named, ","), func(phase string) bool { return strings.TrimSpace(phase) == "apply" })
 }
 
-// refusePruning refuses to render nothing of the Deployment for the component that holds it.
+// refusePruning returns an error if the rendering of the Deployment's component lacks it.
 func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
-	// What was lost is rebuilt before anything is rendered.
+	// A lost inventory is rebuilt before anything is rendered.
 	goes, err := s.goesWith(ctx, c, false, metav1alpha1.DeleteOrphanOnApply)
 	if err != nil {
 		return component.RetryAfter(err, 0)
@@ -83,8 +84,8 @@ func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
 	return nil
 }
 
-// refuseSettings refuses what would delete the Deployment, be it to create it again: nobody would be left to do that. Whether the component
-// holds it does not matter: a first pass may take it over, and purge it.
+// refuseSettings returns an error if annotations would delete the Deployment, even to create it again, because nothing
+// would create it. It does not matter whether the component owns the Deployment already: a first pass may adopt it.
 func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]string) error {
 	if c.KubeConfig() != nil {
 		return nil
@@ -96,8 +97,8 @@ func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]strin
 	return s.refusePolicy(c, annotations)
 }
 
-// refuseRecreation refuses the policy of a component that holds the Deployment. That policy is no input of the rendering: what was rendered under
-// another one may be waiting to be applied.
+// refuseRecreation returns an error if the update policy of the Deployment's component would delete it. The policy is
+// not an input of the rendering, so objects that were rendered under another policy may still be applied.
 func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
 	if c.KubeConfig() != nil || c.Policies().Update != metav1alpha1.UpdateRecreate {
 		return nil
@@ -112,7 +113,8 @@ func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ com
 	return nil
 }
 
-// refusePolicy refuses the update policy that the Deployment has by its annotations, or else by its component.
+// refusePolicy returns an error if the update policy of the Deployment, in its annotations or its component, is
+// recreate.
 func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string) error {
 	own := metav1alpha1.Policies{Update: metav1alpha1.UpdatePolicy(annotations[updatePolicy])}
 	if own.Or(c.Policies()).Update != metav1alpha1.UpdateRecreate {

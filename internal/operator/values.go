@@ -22,7 +22,7 @@ import (
 
 const defaultValuesKey = "values.yaml"
 
-// valuesOf returns spec.valuesFrom in order, each over the ones before, and spec.values over all of them.
+// valuesOf returns the values of a Component: spec.valuesFrom in order, then spec.values; later ones win.
 func valuesOf(component *v1alpha1.Component, references generator.References) (map[string]any, error) {
 	values := map[string]any{}
 	for i, from := range component.Spec.ValuesFrom {
@@ -73,7 +73,7 @@ func keysOf(data map[string][]byte) string {
 	return strings.Join(slices.Sorted(maps.Keys(data)), ", ")
 }
 
-// parseValues reads one YAML document that is a map, as Helm reads a file of values. No document is no values.
+// parseValues parses one YAML document that is a map, as Helm does. An empty document has no values.
 func parseValues(text []byte) (map[string]any, error) {
 	if err := manifests.CheckAliases(text, generator.DefaultMaxAliasBytes); err != nil {
 		return nil, err
@@ -96,8 +96,8 @@ func parseValues(text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// onlyDocument returns the root of the document, or nil where there is none, or nothing in it. Helm's parser knows neither lines nor whether
-// more documents follow, so this is another one.
+// onlyDocument returns the root of the only document, nil if it is empty. Helm's parser reports neither lines nor
+// further documents, so this uses another parser.
 func onlyDocument(text []byte) (*yamlnode.Node, error) {
 	documents := yamlnode.NewDecoder(bytes.NewReader(text))
 	var first, second yamlnode.Node
@@ -118,12 +118,12 @@ func onlyDocument(text []byte) (*yamlnode.Node, error) {
 	return root, nil
 }
 
-// valuesError is a mistake in a document of values whose text quotes nothing of it.
+// valuesError is an error in a document of values. Its text quotes nothing of the document.
 type valuesError struct{ text string }
 
 func (e *valuesError) Error() string { return e.text }
 
-// parserPrefixes are what the libraries say before they come to the point.
+// parserPrefixes are prefixes of the libraries' messages.
 var parserPrefixes = regexp.MustCompile(`^error converting YAML to JSON: |^yaml: (unmarshal errors:\s+)?`)
 
 func invalidYAML(err error) error {
@@ -133,7 +133,7 @@ func invalidYAML(err error) error {
 
 var lineOfMessage = regexp.MustCompile(`line \d+`)
 
-// withheld keeps only the line of an error in a Secret: parsers quote what they do not understand.
+// withheld returns only the line of an error in a Secret, because parsers quote their input.
 func withheld(kind metav1alpha1.ReferenceKind, err error) error {
 	var quotesNothing *valuesError
 	if kind != metav1alpha1.SecretReference || errors.As(err, &quotesNothing) {

@@ -15,7 +15,8 @@ var update = flag.Bool("update-reference", false, "write the pages of docs/refer
 // notice is at the top of every page.
 const notice = "<!-- Made from the code by make generate. -->\n\n"
 
-// Check compares a page with the file of that name in docs/reference, or writes it. It is called from a test of a package in the module.
+// Check compares a page with its file in docs/reference, or writes it with -update-reference. It is called by tests of
+// a package in the module.
 func Check(t testing.TB, name, content string) {
 	t.Helper()
 	path := filepath.Join(folder(t), filepath.FromSlash(name))
@@ -38,7 +39,8 @@ func Check(t testing.TB, name, content string) {
 	}
 }
 
-// CheckFolder compares all pages of a folder of docs/reference, and finds, or removes, those that are none of them any more.
+// CheckFolder compares all pages of a folder in docs/reference, and finds, or removes, files that are not among the
+// pages.
 func CheckFolder(t testing.TB, name string, pages map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder(t), name, "*.md"))
@@ -60,13 +62,13 @@ func CheckFolder(t testing.TB, name string, pages map[string]string) {
 	}
 }
 
-// folder finds docs/reference from the working directory of a test.
+// folder returns docs/reference, relative to the working directory of a test.
 func folder(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Root(t), "docs", "reference")
 }
 
-// Root finds the project's root from the working directory of a test.
+// Root returns the root of the project, relative to the working directory of a test.
 func Root(t testing.TB) string {
 	t.Helper()
 	working, err := os.Getwd()

@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// Constant is a constant of text, as its file declares it.
+// Constant is a string constant.
 type Constant struct {
 	Name, Type, Value string
-	// Meaning is its comment without its name: what it is, or does.
+	// Meaning is its comment without its name.
 	Meaning string
 }
 
-// Constants reads the constants of a Go file, in their order. Each must have a comment that begins with its name.
+// Constants reads the string constants of a Go file, in their order. Each must have a comment that begins with its
+// name.
 func Constants(path string) ([]Constant, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -42,7 +43,7 @@ func Constants(path string) ([]Constant, error) {
 	return found, nil
 }
 
-// constantOf returns nil for a constant that is not exported, or no text.
+// constantOf returns nil for a constant that is not exported, or not a string.
 func constantOf(group *ast.GenDecl, spec ast.Spec) (*Constant, error) {
 	value, ok := spec.(*ast.ValueSpec)
 	if !ok || len(value.Names) != 1 || len(value.Values) != 1 || !value.Names[0].IsExported() {
@@ -73,7 +74,7 @@ func constantOf(group *ast.GenDecl, spec ast.Spec) (*Constant, error) {
 	return c, nil
 }
 
-// Rows are the constants whose name begins with a prefix: the value as code, and the meaning.
+// Rows returns the constants whose name has a prefix: the value as code, and the meaning.
 func Rows(constants []Constant, prefix string) [][]string {
 	var rows [][]string
 	for _, c := range constants {

@@ -2,7 +2,7 @@ package reference
 
 import "strings"
 
-// Table is a table in Markdown. Cells are Markdown themselves, and become one line each.
+// Table returns a table in Markdown. Cells are Markdown, and become one line each.
 func Table(header []string, rows [][]string) string {
 	var out strings.Builder
 	line := func(cells []string) {
@@ -19,7 +19,7 @@ func Table(header []string, rows [][]string) string {
 	return out.String()
 }
 
-// Code is text as code, where there is any.
+// Code returns text as code, unless it is empty.
 func Code(text string) string {
 	if text == "" {
 		return ""
@@ -27,7 +27,7 @@ func Code(text string) string {
 	return "`" + oneLine(text) + "`"
 }
 
-// Prose is text that is no Markdown: what would be taken for a tag is shown as it is.
+// Prose escapes text that is not Markdown.
 func Prose(text string) string { return strings.NewReplacer("<", "&lt;", "*", `\*`).Replace(text) }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema reads the schema of the only version of a CustomResourceDefinition.
+// Schema returns the schema of the only version of a CustomResourceDefinition.
 func Schema(path string) (*apiextensionsv1.JSONSchemaProps, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -27,7 +27,7 @@ func Schema(path string) (*apiextensionsv1.JSONSchemaProps, error) {
 	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
-// Fields are the rows of all fields below a schema: path, type, meaning. A field that must be there says so.
+// Fields returns a row for each field of a schema: path, type, and meaning. Required fields are marked.
 func Fields(schema *apiextensionsv1.JSONSchemaProps, path string) [][]string {
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
@@ -43,7 +43,7 @@ func Fields(schema *apiextensionsv1.JSONSchemaProps, path string) [][]string {
 	return rows
 }
 
-// below descends into objects, and into the elements of lists and maps.
+// below returns the schema of the fields of an object, or of the elements of a list or map.
 func below(field *apiextensionsv1.JSONSchemaProps, at string) [][]string {
 	switch {
 	case field.Items != nil && field.Items.Schema != nil:

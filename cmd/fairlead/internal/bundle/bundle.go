@@ -1,4 +1,7 @@
-// Package bundle collects what a component is made of, so that it can be brought into another cluster.
+// Package bundle collects a component and the objects that it refers to, for another cluster (fairlead export).
+//
+// It reads only ConfigMaps and Secrets that the spec names. Objects are written without status and without fields that
+// belong to their cluster; Secrets are left out unless the caller asks for them.
 package bundle
 
 import (
@@ -17,13 +20,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Bundle is a component with what it refers to.
+// Bundle is a component with the objects that it refers to.
 type Bundle struct {
 	// Objects are in an order in which they can be created; the component is the last one.
 	Objects []*unstructured.Unstructured
-	// Missing are sentences on what is not in it, and has to be there.
+	// Missing has a sentence for each object that is not included but must exist in the other cluster.
 	Missing []string
-	// Secrets says that it holds Secrets.
+	// Secrets reports whether there are Secrets among the objects.
 	Secrets bool
 }
 
@@ -32,7 +35,8 @@ type Reader interface {
 	Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
 }
 
-// Collect reads what a component of the ready-made operator refers to. Secrets are left out unless they are wanted.
+// Collect reads the objects that a component of the ready-made operator refers to. Secrets are included only if
+// withSecrets is true.
 func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured, withSecrets bool) (Bundle, error) {
 	component := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
@@ -51,7 +55,7 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 	return b, nil
 }
 
-// references are those of the rendering, and the kubeconfig of the target.
+// references returns the references of the rendering, and the kubeconfig of the target.
 func references(component *v1alpha1.Component) []metav1alpha1.Reference {
 	refs := component.References()
 	if kubeconfig := component.KubeConfig(); kubeconfig != nil {
@@ -83,14 +87,14 @@ func (b *Bundle) add(ctx context.Context, reader Reader, namespace string, ref m
 	return nil
 }
 
-// passing are the annotations that tell of what was done to an object in its cluster. Marks of an owner are among them: a copy with such marks
-// would be taken for a dependent of the component that the object belongs to.
-var passing = []string{
+// localAnnotations record what was done to an object in its cluster. They include the marks of an owner: a copy with
+// these would look like a dependent of that owner's component.
+var localAnnotations = []string{
 	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at", "fairlead.io/reconcile-acknowledge",
 	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
 }
 
-// Portable returns what a person has said of an object: without its status, and without what belongs to this cluster.
+// Portable returns a copy of an object without status and without fields that belong to its cluster.
 func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	portable := &unstructured.Unstructured{Object: map[string]any{}}
 	for field, value := range obj.DeepCopy().Object {
@@ -106,7 +110,7 @@ func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 		portable.SetLabels(labels)
 	}
 	annotations := obj.GetAnnotations()
-	for _, key := range passing {
+	for _, key := range localAnnotations {
 		delete(annotations, key)
 	}
 	if len(annotations) > 0 {
@@ -115,7 +119,7 @@ func Portable(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return portable
 }
 
-// FileName is how a file with an object is called.
+// FileName returns the name of the file of an object.
 func FileName(obj *unstructured.Unstructured) string {
 	return strings.ToLower(obj.GetKind()) + "-" + obj.GetName() + ".yaml"
 }

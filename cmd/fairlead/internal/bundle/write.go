@@ -27,8 +27,8 @@ func (b Bundle) Stream(out io.Writer) error {
 	return err
 }
 
-// Save writes a bundle to a place that is a folder if it is one already, or ends in a slash, and a file otherwise. It returns the files. A file
-// that exists is not overwritten.
+// Save writes a bundle to a file, or to a folder if the place is a folder or ends in a slash. It returns the names of
+// the files. It is an error if a file exists.
 func (b Bundle) Save(place string) ([]string, error) {
 	info, err := os.Stat(place)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (b Bundle) saveFolder(folder string) ([]string, error) {
 	return files, nil
 }
 
-// saveFile makes a file that only its owner reads where there are Secrets.
+// saveFile writes a file. Only its owner can read it if there are Secrets.
 func (b Bundle) saveFile(name string, objects []*unstructured.Unstructured) ([]string, error) {
 	text, err := stream(objects)
 	if err != nil {
@@ -90,7 +90,8 @@ func stream(objects []*unstructured.Unstructured) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// remark says in a comment of a source what becomes of it: the owner that lets it go with its component has no UID yet where it is brought to.
+// remark returns a comment for the source of a component. A copy has no owner reference, because the UID of its
+// component is unknown, so it is not deleted with the component.
 func remark(obj *unstructured.Unstructured) string {
 	if _, isSource := obj.GetLabels()[publish.LabelSourceOf]; !isSource || obj.GetKind() != string(metav1alpha1.ConfigMapReference) {
 		return ""

@@ -1,4 +1,6 @@
-// Package changes compares objects as they are with objects as they would be.
+// Package changes compares objects: as field paths, as unified diffs of YAML, and by their managed fields.
+//
+// Its functions are pure. They mask the values of Secrets in every text that they return.
 package changes
 
 import (
@@ -9,17 +11,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// noise are the fields of metadata that the API server writes by itself, at every write.
-var noise = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
+// serverFields are the fields of metadata that the API server sets at every write.
+var serverFields = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
 
-// Clean returns a copy of an object without what no manifest says: what the API server writes by itself, the status, and the marks by which a
-// reconciler knows its dependents. Settings stay. It is nil for nil.
+// Clean returns a copy of an object with only the fields that a manifest may have: without server-set fields, status,
+// and marks of the owner. Settings stay. It returns nil for nil.
 func Clean(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil
 	}
 	cleaned := obj.DeepCopy()
-	for _, field := range noise {
+	for _, field := range serverFields {
 		unstructured.RemoveNestedField(cleaned.Object, "metadata", field)
 	}
 	delete(cleaned.Object, "status")

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Fields returns the paths, in order, of what differs between two objects that were cleaned. They tell no values.
+// Fields returns the sorted paths of the fields that differ between two cleaned objects. Paths contain no values.
 func Fields(before, after *unstructured.Unstructured) []string {
 	if before == nil || after == nil {
 		return nil
@@ -58,7 +58,7 @@ func compareItems(path string, before, after []any, differs func(path string)) {
 	}
 }
 
-// itemName is the name of an item that has one, and its place otherwise.
+// itemName returns the name of an item, or its index if it has none.
 func itemName(item any, place int) string {
 	fields, _ := item.(map[string]any)
 	if name, ok := fields["name"].(string); ok && name != "" {
@@ -67,7 +67,7 @@ func itemName(item any, place int) string {
 	return fmt.Sprint(place)
 }
 
-// Step is how a field is written in a path: one whose name has dots or slashes in it is put in brackets.
+// Step returns the form of a field in a path. Names with dots, slashes or brackets are put in brackets.
 func Step(key string) string {
 	if strings.ContainsAny(key, "./[]") {
 		return "[" + key + "]"

@@ -10,16 +10,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
-// Manager is somebody who manages a field, according to the managed fields.
+// Manager is a field manager of a field.
 type Manager struct {
 	Name string `json:"name"`
-	// Operation is Apply or Update; Subresource is that through which it was done, if any.
+	// Operation is Apply or Update. Subresource is the subresource of the write, if any.
 	Operation   string    `json:"operation"`
 	Subresource string    `json:"subresource,omitempty"`
 	Time        time.Time `json:"time,omitzero"`
 }
 
-// Managers returns who manages a field, or something in it, the last one first. A field that nobody manages is one that the API server filled in.
+// Managers returns the managers of a field or of fields below it, the last one first. A field without managers is a
+// default of the API server.
 func Managers(live *unstructured.Unstructured, path Path) []Manager {
 	var found []Manager
 	for _, e := range live.GetManagedFields() {
@@ -36,7 +37,8 @@ func Managers(live *unstructured.Unstructured, path Path) []Manager {
 	return found
 }
 
-// manages says whether fields, in the form of FieldsV1, name the place of a value, or something around it that is managed as a whole.
+// manages reports whether fields, in the form of FieldsV1, contain the path, or a value around it that is managed as a
+// whole.
 func manages(fields map[string]any, value any, path Path) bool {
 	for i, step := range path {
 		if i > 0 && len(without(fields, ".")) == 0 {

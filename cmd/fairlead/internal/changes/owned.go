@@ -7,20 +7,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/fieldset"
 )
 
-// Owned returns what is left of a live object when all goes that a manager does not own: what it applied last, as far as nobody has taken it
-// since. It is nil where the manager owns nothing.
+// Owned returns the fields of a live object that a manager owns: what it applied last, except for fields that others
+// took over. It returns nil if the manager owns nothing.
 func Owned(live *unstructured.Unstructured, manager string) *unstructured.Unstructured {
-	// The entries of a reconciler are by either operation, as its update policy says.
+	// A reconciler has entries of both operations, depending on its update policy.
 	return ofEntries(live, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == manager && e.Subresource == "" })
 }
 
-// Managed returns what is left of a live object when all goes that nobody manages, which are the API server's defaults. Nor is that kept which is
-// managed through the status alone: whoever reports it does so again. It is nil where nobody manages anything.
+// Managed returns the fields of a live object that somebody manages, so without defaults of the API server. Fields that
+// are only managed through the status are left out, because their manager reports them again. It returns nil if nobody
+// manages anything.
 func Managed(live *unstructured.Unstructured) *unstructured.Unstructured {
 	return ofEntries(live, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "status" })
 }
 
-// ofEntries returns what is left of a live object when all goes that none of the wanted entries names; nil where those name nothing.
+// ofEntries returns the fields of a live object in the wanted entries, nil if these have none.
 func ofEntries(live *unstructured.Unstructured, wanted func(metav1.ManagedFieldsEntry) bool) *unstructured.Unstructured {
 	if live == nil {
 		return nil
@@ -40,7 +41,7 @@ func ofEntries(live *unstructured.Unstructured, wanted func(metav1.ManagedFields
 	return owned
 }
 
-// fieldsOf unites the wanted entries, in the form of FieldsV1.
+// fieldsOf returns the union of the wanted entries, in the form of FieldsV1.
 func fieldsOf(entries []metav1.ManagedFieldsEntry, wanted func(metav1.ManagedFieldsEntry) bool) map[string]any {
 	var united map[string]any
 	for _, e := range entries {
@@ -59,7 +60,7 @@ func fieldsOf(entries []metav1.ManagedFieldsEntry, wanted func(metav1.ManagedFie
 	return united
 }
 
-// project keeps of a value what the fields name. A field without others below it stands for all of its value.
+// project returns the parts of a value that are in fields. A field without others below it stands for its whole value.
 func project(value any, fields map[string]any) any {
 	if below := without(fields, "."); len(below) == 0 {
 		return value
@@ -95,7 +96,7 @@ func without(fields map[string]any, name string) []string {
 	return rest
 }
 
-// nodeOf finds the fields of an item of a list: by the keys that tell its items apart, or by its value.
+// nodeOf returns the fields of an item of a list, by the item's keys or value.
 func nodeOf(item any, fields map[string]any) (map[string]any, bool) {
 	for _, element := range fieldset.Elements(fields) {
 		if fieldset.Matches(item, element) {

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Path is the place of a field: names of fields, and names or numbers of items.
+// Path is the place of a field: names of fields, and names or indexes of items.
 type Path []string
 
-// ParsePath reads what Fields writes: spec.containers[web].image, or metadata.labels[example.com/team]. An item may also be named by any field
-// that tells it from others, as in ports[containerPort=80].
+// ParsePath parses the form of Fields: spec.containers[web].image, or metadata.labels[example.com/team]. An item can
+// also be selected by any of its fields, as in ports[containerPort=80].
 func ParsePath(text string) (Path, error) {
 	var path Path
 	rest := strings.TrimPrefix(text, ".")
@@ -43,7 +43,7 @@ func ParsePath(text string) (Path, error) {
 	return path, nil
 }
 
-// At returns the value of a field.
+// At returns the value of a field, and whether the object has it.
 func (p Path) At(obj *unstructured.Unstructured) (any, bool) {
 	if obj == nil {
 		return nil, false
@@ -73,7 +73,7 @@ func below(value any, step string) (any, bool) {
 	return nil, false
 }
 
-// itemAt finds an item by its name, by its number, or by a field and its value; -1 where there is none.
+// itemAt returns the index of an item by its name, index, or field=value; -1 if there is none.
 func itemAt(items []any, step string) int {
 	with := func(name, text string) int {
 		return slices.IndexFunc(items, func(item any) bool {
@@ -94,7 +94,7 @@ func itemAt(items []any, step string) int {
 	return -1
 }
 
-// In writes the path as Fields does for an object: the items of its lists by their names, or else by their numbers.
+// In returns the path in the form of Fields: with names of items, or their indexes.
 func (p Path) In(obj *unstructured.Unstructured) string {
 	var text strings.Builder
 	var value any = obj.Object
@@ -109,7 +109,7 @@ func (p Path) In(obj *unstructured.Unstructured) string {
 	return strings.TrimPrefix(text.String(), ".")
 }
 
-// nameOf returns how the item is written that a step leads to.
+// nameOf returns the form of an item in a path.
 func nameOf(items []any, step string) string {
 	i := itemAt(items, step)
 	if i < 0 {

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Unified returns how two objects that were cleaned differ, as a unified diff of their YAML under a name; empty where they do not. Nil is an
-// object that does not exist. The values of Secrets are masked, such that it shows which of them differ.
+// Unified returns a unified diff of the YAML of two cleaned objects, empty if they are equal. Nil stands for an object
+// that does not exist. Values of Secrets are masked; the diff shows which of them differ.
 func Unified(name string, before, after *unstructured.Unstructured) (string, error) {
 	before, after = mask(before, after)
 	from, err := text(before)
@@ -38,14 +38,14 @@ func text(obj *unstructured.Unstructured) (string, error) {
 	return string(manifest), err
 }
 
-// The texts that stand for values of Secrets: one that is the same on both sides, and one that differs.
+// The texts that replace values of Secrets: for equal values, and for each side of different ones.
 const (
 	hidden       = "***"
 	hiddenBefore = "*** (before)"
 	hiddenAfter  = "*** (after)"
 )
 
-// mask returns copies of two Secrets without their values; other objects as they are.
+// mask returns copies of two Secrets without their values, and other objects unchanged.
 func mask(before, after *unstructured.Unstructured) (maskedBefore, maskedAfter *unstructured.Unstructured) {
 	if !IsSecret(before) && !IsSecret(after) {
 		return before, after
@@ -55,7 +55,7 @@ func mask(before, after *unstructured.Unstructured) (maskedBefore, maskedAfter *
 		hide(values(maskedBefore, field), values(after, field), hiddenBefore)
 		hide(values(maskedAfter, field), values(before, field), hiddenAfter)
 	}
-	// What kubectl apply left there quotes the whole object.
+	// The annotation of kubectl apply contains the whole object.
 	for _, obj := range []*unstructured.Unstructured{maskedBefore, maskedAfter} {
 		if obj != nil {
 			hideLastApplied(obj)
@@ -64,7 +64,7 @@ func mask(before, after *unstructured.Unstructured) (maskedBefore, maskedAfter *
 	return maskedBefore, maskedAfter
 }
 
-// IsSecret says that the values of an object must not be shown. An object that is not there has none.
+// IsSecret reports whether the values of an object must not be shown.
 func IsSecret(obj *unstructured.Unstructured) bool {
 	return obj != nil && obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
@@ -86,7 +86,7 @@ func hide(own, other map[string]any, differs string) {
 	}
 }
 
-// lastApplied is where kubectl apply keeps what it applied.
+// lastApplied is the annotation in which kubectl apply stores the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func hideLastApplied(obj *unstructured.Unstructured) {

@@ -238,8 +238,8 @@ func checkApplicable(target cluster.Target) error {
 	return nil
 }
 
-// warnOfAccount warns if a service account does not exist. That is not an error, because rights are granted to a name. It stays silent if
-// the person may not read service accounts.
+// warnOfAccount warns if a service account does not exist. That is not an error, because rights are granted to a name.
+// It stays silent if the person may not read service accounts.
 func (a *app) warnOfAccount(ctx context.Context, c *cluster.Cluster, target cluster.Target, account string) {
 	if account == "" {
 		return

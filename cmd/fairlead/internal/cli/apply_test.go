@@ -167,7 +167,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 		command, change, found := strings.Cut(strings.TrimSuffix(r.Err, "'\n"), "'")
 		Expect(found).To(BeTrue())
-		Expect(command).To(HaveSuffix("once it is gone; to delete its dependents as another service account: kubectl -n " + namespace +
+		Expect(command).To(HaveSuffix("apply it again when it is gone; to delete its dependents as another service account: kubectl -n " + namespace +
 			" patch component.fairlead.io/shop --type=merge -p "))
 		Expect(k8s.Patch(ctx, c, client.RawPatch("application/merge-patch+json", []byte(change)))).To(Succeed())
 		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("other"))
@@ -177,8 +177,8 @@ var _ = Describe("apply", onCluster(func() {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--service-account=nobody")
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Err).To(Equal(`warning: there is no service account "nobody" in namespace "` + namespace +
-			`"; component.fairlead.io/shop acts by that name all the same, with what is granted to it` + "\n"))
+		Expect(r.Err).To(Equal(`warning: service account "nobody" does not exist in namespace "` + namespace +
+			`"; requests of component.fairlead.io/shop as this account may be refused` + "\n"))
 		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("nobody"))
 	})
 

@@ -87,7 +87,7 @@ var _ = Describe("logs", onCluster(func() {
 		podOf(ctx, node, namespace, "web-a", web)
 		crashed := podOf(ctx, node, namespace, "web-b", web)
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
-		Expect(fairlead(ctx, namespace, "logs", "shop", "--previous")).To(Equal(result{Err: "component.fairlead.io/shop has no containers that were restarted.\n"}))
+		Expect(fairlead(ctx, namespace, "logs", "shop", "--previous")).To(Equal(result{Err: "component.fairlead.io/shop has no restarted containers.\n"}))
 
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(crashed), crashed)).To(Succeed())
 		crashed.Status.ContainerStatuses[0].RestartCount = 1

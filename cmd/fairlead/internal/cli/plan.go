@@ -93,7 +93,8 @@ func (o planOptions) check(args []string) error {
 	return nil
 }
 
-// preview returns what the operator would do. The arguments are a component and, if a folder is to be applied first, that folder.
+// preview returns what the operator would do. The arguments are a component and, if a folder is to be applied first,
+// that folder.
 func (a *app) preview(ctx context.Context, args []string, o planOptions) (preview.Result, error) {
 	if err := o.check(args); err != nil {
 		return preview.Result{}, err

@@ -89,7 +89,7 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(k8s.Create(ctx, g)).To(Succeed())
 		r := fairlead(ctx, namespace, "plan", "gadget/g", "--delete")
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(ContainSubstring("no operator has seen this one yet"))
+		Expect(r.Err).To(ContainSubstring("no operator has reconciled it yet"))
 
 		owner := manifests.Owner{Cluster: "c", Reconciler: "gadgets.example.com", Group: "gadgets.example.com", Kind: "Gadget", Namespace: namespace, Name: "g"}
 		ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{

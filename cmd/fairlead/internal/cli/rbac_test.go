@@ -91,7 +91,7 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		r := fairlead(ctx, namespace, "rbac", "nobody")
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ""), HaveField("Err", ContainSubstring("nobody"))))
 		r = fairlead(ctx, namespace, "rbac", "gadgets/g")
-		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("name the folder by --dir"))))
+		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("name a folder with --dir"))))
 	})
 
 	It("sees to the managed types that the component names", func(ctx SpecContext) {

@@ -76,7 +76,7 @@ var _ = Describe("tree", onCluster(func() {
 		Expect(k8s.Create(ctx, g)).To(Succeed())
 		r := fairlead(ctx, namespace, "tree", "gadget/g")
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(ContainSubstring("no operator has seen this one yet"))
+		Expect(r.Err).To(ContainSubstring("no operator has reconciled it yet"))
 
 		*g.GetStatus() = metav1alpha1.Status{
 			Reconciler: "gadgets.test.fairlead.io", ObservedGeneration: g.Generation, State: metav1alpha1.StateReady,

@@ -88,8 +88,8 @@ func classify(err error) *exit.Error {
 	return &exit.Error{Code: exit.Misuse, Usage: true, Err: err}
 }
 
-// interrupted returns the error of a command that was interrupted before it had an answer. Errors that only say that a context ended become
-// one word.
+// interrupted returns the error of a command that was interrupted before it had an answer. Errors that only say that a
+// context ended become one word.
 func interrupted(failure *exit.Error, code exit.Code) *exit.Error {
 	err := failure.Err
 	if errors.Is(err, context.Canceled) {

@@ -134,7 +134,7 @@ var _ = Describe("reconcile", onCluster(func() {
 		namespace := newNamespace(ctx)
 		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}
 		Expect(k8s.Create(ctx, g)).To(Succeed())
-		Expect(fairlead(ctx, namespace, "reconcile", "gadget/g")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("has not applied it yet"))))
+		Expect(fairlead(ctx, namespace, "reconcile", "gadget/g")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("has not reconciled it yet"))))
 		g.Status.Status = metav1alpha1.Status{Reconciler: "gadgets.test.fairlead.io", State: metav1alpha1.StateReady}
 		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		Expect(fairlead(ctx, namespace, "reconcile", "gadget/g").Code).To(Equal(0))

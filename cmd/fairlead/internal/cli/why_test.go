@@ -49,7 +49,7 @@ var _ = Describe("why", onCluster(func() {
 		c.Spec.Source.ConfigMap.Name = "none"
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color")
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", MatchRegexp(`manifest +it is not known whether it sets this\n`))))
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", MatchRegexp(`manifest +it is unknown whether it sets this field\n`))))
 		r = fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color", "-o", "json")
 		Expect(r.Out).To(ContainSubstring(`"unknown": true`))
 	})

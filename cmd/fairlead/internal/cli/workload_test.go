@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubelet stands in for what a node answers to the API server when that is asked for logs: there are no containers here. What comes between
-// the command line and the node is real.
+// kubelet stands in for what a node answers to the API server when that is asked for logs: there are no containers
+// here. What comes between the command line and the node is real.
 type kubelet struct {
 	node string
 

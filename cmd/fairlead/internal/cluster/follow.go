@@ -19,8 +19,9 @@ import (
 // watch.
 type See func(*unstructured.Unstructured) (bool, error)
 
-// Follow watches a component, and calls see with the given state and each later one, until see returns true or an error, or the context
-// ends; then it returns the context's error. It resumes a watch that breaks. An error that says that the person may not watch is final.
+// Follow watches a component, and calls see with the given state and each later one, until see returns true or an
+// error, or the context ends; then it returns the context's error. It resumes a watch that breaks. An error that says
+// that the person may not watch is final.
 func (c *Cluster) Follow(ctx context.Context, from *unstructured.Unstructured, see See) error {
 	f := &follower{cluster: c, uid: from.GetUID(), latest: from, see: see}
 	done, err := see(from)

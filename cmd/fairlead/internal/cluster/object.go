@@ -18,8 +18,8 @@ type Object struct {
 	Live    *unstructured.Unstructured
 }
 
-// ConnectTo connects as the flags say, and resolves the type of the object that a person named as NAME or TYPE/NAME. The object need not
-// exist.
+// ConnectTo connects as the flags say, and resolves the type of the object that a person named as NAME or TYPE/NAME.
+// The object need not exist.
 func ConnectTo(flags *genericclioptions.ConfigFlags, reference string) (*Cluster, Target, error) {
 	ref, err := ParseReference(reference)
 	if err != nil {
@@ -41,7 +41,8 @@ type Managed struct {
 	Reconciler string
 }
 
-// Managed reads the status of a component and the name of its reconciler. It is an error if neither the status nor the type has the name.
+// Managed reads the status of a component and the name of its reconciler. It is an error if neither the status nor the
+// type has the name.
 func (o Object) Managed() (Managed, error) {
 	status, err := StatusIfAny(o.Target, o.Live)
 	if err != nil {
@@ -51,8 +52,8 @@ func (o Object) Managed() (Managed, error) {
 	return Managed{o, status, reconciler}, err
 }
 
-// RequestReconcile asks the operator for a pass and, if acknowledge is true, to record the request in the status afterwards. It returns
-// the component as it is after the write, and the token of the request.
+// RequestReconcile asks the operator for a pass and, if acknowledge is true, to record the request in the status
+// afterwards. It returns the component as it is after the write, and the token of the request.
 func (m Managed) RequestReconcile(
 	ctx context.Context, acknowledge bool,
 ) (after *unstructured.Unstructured, request string, err error) {
@@ -68,7 +69,8 @@ func (m Managed) RequestReconcile(
 // Annotation returns the key of an annotation that the component's operator reads.
 func (m Managed) Annotation(name string) string { return m.Reconciler + "/" + name }
 
-// IsSuspended reports whether the spec suspends the component, or the operator reports it as suspended for the current generation.
+// IsSuspended reports whether the spec suspends the component, or the operator reports it as suspended for the current
+// generation.
 func (m Managed) IsSuspended() bool {
 	suspend, _, _ := unstructured.NestedBool(m.Live.Object, "spec", "suspend")
 	return suspend || m.Status.State == metav1alpha1.StateSuspended && m.Status.ObservedGeneration >= m.Live.GetGeneration()

@@ -67,7 +67,8 @@ func (c *Cluster) Resolve(ref Reference) (Target, error) {
 	return target, nil
 }
 
-// ResolveType finds a type by the name of its resource (plural, singular or short, with or without group and version) or its kind.
+// ResolveType finds a type by the name of its resource (plural, singular or short, with or without group and version)
+// or its kind.
 func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 	if text == "" {
 		mapping, err := c.mapper.RESTMapping(readyMade, v1alpha1.GroupVersion.Version)

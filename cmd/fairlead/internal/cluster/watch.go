@@ -42,9 +42,9 @@ func (c *Cluster) Pages(ctx context.Context, list client.ObjectList, s Selection
 	}
 }
 
-// Watch reads a list as Pages does, and then calls changed for each object that is created or changed, until the context ends; then it
-// returns the context's error. After a watch that breaks it begins again with the list. It is an error if the first list fails, or if the
-// person may not list or watch.
+// Watch reads a list as Pages does, and then calls changed for each object that is created or changed, until the
+// context ends; then it returns the context's error. After a watch that breaks it begins again with the list. It is an
+// error if the first list fails, or if the person may not list or watch.
 func (c *Cluster) Watch(
 	ctx context.Context, list client.ObjectList, s Selection, visit func() error, changed func(client.Object) error,
 ) error {

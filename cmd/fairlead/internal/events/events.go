@@ -61,8 +61,8 @@ type Reader struct {
 	seen map[types.UID]string
 }
 
-// NewReader returns a Reader of the events of a subject, which begins with the component. If it is the component alone, the API server
-// selects the events. Types limits the types of events; empty means all.
+// NewReader returns a Reader of the events of a subject, which begins with the component. If it is the component alone,
+// the API server selects the events. Types limits the types of events; empty means all.
 func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string) *Reader {
 	r := &Reader{
 		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes, seen: map[types.UID]string{},
@@ -73,7 +73,8 @@ func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string)
 	return r
 }
 
-// Namespaces returns the namespaces of the events of objects: that of the object, or default for objects without a namespace.
+// Namespaces returns the namespaces of the events of objects: that of the object, or default for objects without a
+// namespace.
 func Namespaces(keys []manifests.Key) []string {
 	var namespaces []string
 	for _, key := range keys {
@@ -136,7 +137,8 @@ func (r *Reader) Follow(ctx context.Context, out show.Output) error {
 	return nil
 }
 
-// take calls visit with the events that belong to the subject, have a wanted type, and were not visited in this version.
+// take calls visit with the events that belong to the subject, have a wanted type, and were not visited in this
+// version.
 func (r *Reader) take(ctx context.Context, items []corev1.Event, visit func(show.Event) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -41,8 +41,8 @@ type SignalError struct{ Signal os.Signal }
 // Error names the signal.
 func (e SignalError) Error() string { return fmt.Sprintf("signal: %s", e.Signal) }
 
-// InterruptedBy returns the exit code of a command whose context ended: 128 plus the number of the signal that is the cause, and
-// Interrupted for any other cause.
+// InterruptedBy returns the exit code of a command whose context ended: 128 plus the number of the signal that is the
+// cause, and Interrupted for any other cause.
 func InterruptedBy(cause error) Code {
 	if received, ok := errors.AsType[SignalError](cause); ok {
 		if number, ok := received.Signal.(syscall.Signal); ok {
@@ -155,8 +155,8 @@ func Line(err error) string {
 // maxUnreadable is the number of objects that Unreadable names.
 const maxUnreadable = 3
 
-// Unreadable returns an error that names the objects of a component that could not be read, nil if there are none. Commands return it after
-// they have shown everything else.
+// Unreadable returns an error that names the objects of a component that could not be read, nil if there are none.
+// Commands return it after they have shown everything else.
 func Unreadable(component string, objects []string) error {
 	switch more := len(objects) - maxUnreadable; {
 	case len(objects) == 0:

@@ -36,8 +36,8 @@ func (r *Result) unknown(what string, err error) {
 	}
 }
 
-// Object explains an object, or the field at path unless path is empty. It is an error if the object has no such field, or is neither a
-// dependent nor made for one.
+// Object explains an object, or the field at path unless path is empty. It is an error if the object has no such field,
+// or is neither a dependent nor made for one.
 func Object(ctx context.Context, about notes.Discovery, o cluster.Object, path changes.Path) (Result, error) {
 	r := Result{Why: show.Why{Object: identity(o.Live)}}
 	if path != nil {

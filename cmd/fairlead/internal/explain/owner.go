@@ -35,7 +35,8 @@ func field(target cluster.Target, live *unstructured.Unstructured, path changes.
 // maxControllers bounds how many controller references are followed, one after the other.
 const maxControllers = 8
 
-// dependentOf returns the dependent that an object is, or that controllers made it for, and the owner of that dependent.
+// dependentOf returns the dependent that an object is, or that controllers made it for, and the owner of that
+// dependent.
 func dependentOf(
 	ctx context.Context, c *cluster.Cluster, live *unstructured.Unstructured, r *Result,
 ) (*unstructured.Unstructured, manifests.Owner, error) {
@@ -60,7 +61,8 @@ func dependentOf(
 	return nil, manifests.Owner{}, exit.Refuse("%s is not a dependent of a component, and no dependent owns it", r.Object)
 }
 
-// ownerOf reads the owner of a dependent from its marks. Both the annotation and the label must be there: controllers copy labels.
+// ownerOf reads the owner of a dependent from its marks. Both the annotation and the label must be there: controllers
+// copy labels.
 func ownerOf(obj *unstructured.Unstructured) (manifests.Owner, bool) {
 	for key, text := range obj.GetAnnotations() {
 		reconciler, isMark := strings.CutSuffix(key, "/"+manifests.AnnotationOwnerID)

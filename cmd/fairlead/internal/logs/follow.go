@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// retryAfter is how long a log is left alone that could not be read, or whose connection broke.
+// retryAfter is the delay after a failed read of a log.
 const retryAfter = time.Second
 
 // Follower shows logs as they are written. Its methods may be called from several goroutines.
@@ -30,16 +30,16 @@ type Follower struct {
 	work    sync.WaitGroup
 }
 
-// NewFollower returns a follower of a number of logs at once.
+// NewFollower returns a Follower of at most limit logs at once.
 func NewFollower(opener Opener, o Options, limit int, out io.Writer, warn func(error)) *Follower {
 	return &Follower{opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit, begun: map[Source]bool{}}
 }
 
-// ErrTooMany says that there are more logs than are followed at once.
+// ErrTooMany reports that there are more logs than the limit.
 var ErrTooMany = errors.New("there are more logs than are followed at once")
 
-// Add begins to follow those of the sources that are not followed yet. Of containers that began while others were followed all is shown,
-// however long.
+// Add follows the sources that are not followed yet. If began is true, they are shown from their beginning, because
+// their containers started while others were followed.
 func (f *Follower) Add(ctx context.Context, sources []Source, began bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +69,7 @@ func (f *Follower) Add(ctx context.Context, sources []Source, began bool) error 
 // Wait waits until all logs have ended.
 func (f *Follower) Wait() { f.work.Wait() }
 
-// follow shows a log until its container ends. A connection that breaks is taken up again after the last line.
+// follow shows a log until its container ends. After a broken connection it resumes behind the last line.
 func (f *Follower) follow(ctx context.Context, s Source, o Options) {
 	request := o.request(s.Container, true)
 	var last time.Time
@@ -93,12 +93,12 @@ func (f *Follower) follow(ctx context.Context, s Source, o Options) {
 	}
 }
 
-// isFinal says that an API server answered, and would answer the same again.
+// isFinal reports whether a retry would have the same error.
 func isFinal(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
 }
 
-// stream shows a log from the last line on that was shown. That the log ends is no error.
+// stream shows the lines of a log behind last. The end of the log is not an error.
 func (f *Follower) stream(ctx context.Context, s Source, request *corev1.PodLogOptions, last *time.Time) error {
 	log, err := f.opener.Log(ctx, s.Namespace, s.Pod, request)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *Follower) stream(ctx context.Context, s Source, request *corev1.PodLogO
 		if err != nil {
 			return err
 		}
-		// The API server takes times of whole seconds.
+		// The API server accepts only whole seconds, so earlier lines come again.
 		if !resumed.IsZero() && !next.at.After(resumed) {
 			continue
 		}

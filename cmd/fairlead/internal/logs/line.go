@@ -14,11 +14,11 @@ import (
 // line is a line of a log.
 type line struct {
 	at time.Time
-	// stamp is the time as it was written; text is the rest, without the end of the line.
+	// stamp is the timestamp as it was written; text is the rest without the line end.
 	stamp, text string
 }
 
-// reader reads lines one by one. Lines may be of any length.
+// reader reads lines of any length.
 type reader struct {
 	lines *bufio.Reader
 	last  time.Time
@@ -26,7 +26,7 @@ type reader struct {
 
 func newReader(log io.Reader) *reader { return &reader{lines: bufio.NewReader(log)} }
 
-// next returns the next line, or io.EOF. A line without a time is as old as the one before.
+// next returns the next line, or io.EOF. A line without a timestamp has the time of the line before.
 func (r *reader) next() (line, error) {
 	text, err := r.lines.ReadString('\n')
 	if err != nil && text == "" {
@@ -42,14 +42,14 @@ func (r *reader) next() (line, error) {
 	return line{at: at, stamp: stamp, text: rest}, nil
 }
 
-// printer writes lines of several logs, each as a whole.
+// printer writes lines of several logs without mixing them.
 type printer struct {
 	options Options
 	mu      sync.Mutex
 	out     io.Writer
 }
 
-// tones tell sources apart.
+// tones are the colours of prefixes.
 var tones = []terminal.Tone{"36", "32", "33", "35", "34", "96", "92", "93", "95", "94"}
 
 func (p *printer) print(s Source, l line) error {

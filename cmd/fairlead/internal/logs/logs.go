@@ -1,4 +1,3 @@
-// Package logs merges the logs of containers.
 package logs
 
 import (
@@ -13,44 +12,43 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Opener opens the log of a container, until the context ends.
+// Opener opens the log of a container. The context ends it.
 type Opener interface {
 	Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
 }
 
-// Options say what of the logs is shown, and how.
+// Options select and format the logs.
 type Options struct {
-	// Tail is how many of the last lines of each container are shown; all where it is negative.
+	// Tail is the number of last lines of each container; negative means all.
 	Tail int64
-	// Since is how old a line may be; zero is any age.
+	// Since is the maximum age of a line; zero means any.
 	Since time.Duration
-	// Container is the only one that is shown; by default it is that of the pod's annotation, or the first. All shows every one of a pod, those
-	// that initialise it included.
+	// Container is the name of the container; by default it is the default container of the pod. All selects every
+	// container of a pod, including init containers.
 	Container string
 	All       bool
-	// Previous shows what containers wrote before they were restarted last, instead of what they write now.
+	// Previous selects the lines from before the last restart of each container.
 	Previous bool
-	// Timestamps shows when a line was written, and Prefix by whom.
+	// Timestamps shows the timestamp of each line, and Prefix its pod and container.
 	Timestamps, Prefix bool
-	// Palette colours prefixes, so that they can be told apart.
+	// Palette colours prefixes.
 	Palette terminal.Palette
 }
 
-// Source is a container that has a log.
+// Source is a container with a log.
 type Source struct {
 	Namespace, Pod, Container string
-	// Instance tells it from the one before a restart.
+	// Instance changes when the container restarts.
 	Instance string
 }
 
-// String names the source as kubectl does.
+// String returns the name in the form of kubectl.
 func (s Source) String() string { return fmt.Sprintf("pod/%s/%s", s.Pod, s.Container) }
 
-// defaultContainer is the annotation of a pod that names the container which is meant where none is named, for kubectl too.
+// defaultContainer is the annotation with the default container of a pod, which kubectl uses too.
 const defaultContainer = "kubectl.kubernetes.io/default-container"
 
-// Sources returns the containers of a pod whose logs are wanted, as far as they have begun; of those before the last restart, as far as there
-// was one.
+// Sources returns the selected containers of a pod that have a log.
 func Sources(pod *corev1.Pod, o Options) []Source {
 	instances := instancesOf(pod, o.Previous)
 	var sources []Source
@@ -77,7 +75,7 @@ func Containers(pod *corev1.Pod) []string {
 	return all
 }
 
-// containers returns the names of the containers that are wanted of a pod.
+// containers returns the names of the selected containers of a pod.
 func containers(pod *corev1.Pod, o Options) []string {
 	all, wanted := Containers(pod), o.Container
 	switch {
@@ -94,14 +92,16 @@ func containers(pod *corev1.Pod, o Options) []string {
 	return nil
 }
 
-// instancesOf identifies the containers of a pod that have begun: those have a log. Those that were restarted have one of the time before.
+// instancesOf returns an identifier for each container with a log: those that have started or, with previous, those
+// that have restarted.
 func instancesOf(pod *corev1.Pod, previous bool) map[string]string {
 	instances := map[string]string{}
 	for _, list := range [][]corev1.ContainerStatus{
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses,
 	} {
 		for _, s := range list {
-			// One that waits for its restart has the log of the time before, and is not counted as restarted yet.
+			// A container that waits for its restart has the log of its last run, and its restart count is not
+			// increased yet.
 			if s.LastTerminationState.Terminated != nil || !previous && (s.State.Running != nil || s.State.Terminated != nil) {
 				instances[s.Name] = fmt.Sprintf("%s/%d", pod.UID, s.RestartCount)
 			}
@@ -110,7 +110,7 @@ func instancesOf(pod *corev1.Pod, previous bool) map[string]string {
 	return instances
 }
 
-// request returns what is asked of the API server. Timestamps are needed to merge, and to go on after an interruption.
+// request returns the options of the API. Timestamps are needed to merge logs, and to resume after an interruption.
 func (o Options) request(container string, follow bool) *corev1.PodLogOptions {
 	request := &corev1.PodLogOptions{Container: container, Follow: follow, Previous: o.Previous, Timestamps: true}
 	if o.Tail >= 0 {

@@ -11,15 +11,15 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// stream is a log that is being merged.
+// stream is a log with its next line.
 type stream struct {
 	source Source
 	lines  *reader
 	head   line
 }
 
-// Print writes the logs of sources as they are, merged by the times of their lines. A log that cannot be read, or not to its end, is an error,
-// which hides no other log: when all else is shown, the error that tells the exit code is returned, and warn is told of the others.
+// Print writes the existing lines of the sources, merged by their timestamps. An unreadable log does not hide others:
+// after all lines are written, Print returns the error that decides the exit code, and calls warn with the others.
 func Print(ctx context.Context, opener Opener, sources []Source, o Options, out io.Writer, warn func(error)) error {
 	streams, failures := open(ctx, opener, sources, o)
 	breaks, err := merge(streams, &printer{options: o, out: out})
@@ -30,10 +30,10 @@ func Print(ctx context.Context, opener Opener, sources []Source, o Options, out 
 		return nil
 	}
 	if ctx.Err() != nil {
-		// Whoever interrupts breaks all logs himself.
+		// An interruption breaks all logs.
 		return ctx.Err()
 	}
-	// Where one could not be asked for, nobody knows the answer.
+	// If one log could not be asked for, the answer is unknown.
 	decisive := max(0, slices.IndexFunc(failures, func(err error) bool { return exit.CodeOf(err) == exit.NotAsked }))
 	for i, err := range failures {
 		if i != decisive {
@@ -43,7 +43,7 @@ func Print(ctx context.Context, opener Opener, sources []Source, o Options, out 
 	return failures[decisive]
 }
 
-// open opens the logs of sources, as far as that can be done, at once.
+// open opens the logs of all sources at the same time. It returns the streams and the errors.
 func open(ctx context.Context, opener Opener, sources []Source, o Options) ([]*stream, []error) {
 	streams := make([]*stream, len(sources))
 	failures := make([]error, len(sources))
@@ -64,8 +64,8 @@ func open(ctx context.Context, opener Opener, sources []Source, o Options) ([]*s
 		slices.DeleteFunc(failures, func(err error) bool { return err == nil })
 }
 
-// merge writes the oldest line again and again. Of lines of the same time the one of the first source comes first. It returns which logs broke
-// before their ends, and why a line could not be written.
+// merge writes the lines in the order of their timestamps; for equal timestamps, in the order of the streams. It
+// returns the errors of logs that broke, and the error of a failed write.
 func merge(streams []*stream, p *printer) (breaks []error, err error) {
 	more := func(s *stream) bool {
 		ended := s.advance()
@@ -98,7 +98,7 @@ func merge(streams []*stream, p *printer) (breaks []error, err error) {
 	return breaks, nil
 }
 
-// advance reads the next line of a stream; io.EOF says that there is none.
+// advance reads the next line of a stream. It returns io.EOF at the end.
 func (s *stream) advance() error {
 	next, err := s.lines.next()
 	if err == nil {

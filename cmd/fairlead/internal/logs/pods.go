@@ -34,8 +34,8 @@ func (p *Pods) selection(namespace string) cluster.Selection {
 	return cluster.Selection{Namespace: namespace, Options: []client.ListOption{matching}}
 }
 
-// Sources returns the containers that have logs now. It is an error if these are more than limit, or if there are pods, but none has the
-// container that the options name.
+// Sources returns the containers that have logs now. It is an error if these are more than limit, or if there are pods,
+// but none has the container that the options name.
 func (p *Pods) Sources(ctx context.Context, o Options, limit int) ([]Source, error) {
 	var found []Source
 	names := map[string]bool{}
@@ -65,7 +65,8 @@ func (p *Pods) Containers(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), err
 }
 
-// checkContainer returns an error if the options name a container that is not among the names of the existing containers.
+// checkContainer returns an error if the options name a container that is not among the names of the existing
+// containers.
 func (o Options) checkContainer(names map[string]bool) error {
 	if o.Container == "" || len(names) == 0 || names[o.Container] {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Follow shows the logs of the pods, and of pods that are created later, until the context ends, which is not an error. At most limit logs
-// are read at once.
+// Follow shows the logs of the pods, and of pods that are created later, until the context ends, which is not an error.
+// At most limit logs are read at once.
 func (p *Pods) Follow(ctx context.Context, o Options, limit int, out io.Writer, warn func(error)) error {
 	w := &podWatch{
 		Pods: p, options: o, warn: warn, follower: NewFollower(p.cluster, o, limit, out, warn),
@@ -91,8 +91,8 @@ func (w *podWatch) note(pod *corev1.Pod) {
 	}
 }
 
-// checkListed warns, after the pods of the last namespace were listed, if no pod has the container that the options name. A later pod may
-// have it.
+// checkListed warns, after the pods of the last namespace were listed, if no pod has the container that the options
+// name. A later pod may have it.
 func (w *podWatch) checkListed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

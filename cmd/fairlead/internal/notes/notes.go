@@ -1,5 +1,7 @@
-// Package notes renders what a component says to the person who applied it. It reads as that person: the component, what it references, and
-// what its templates look up.
+// Package notes renders the notes of a component (NOTES.txt of a chart), and makes the request with which the commands
+// notes, why and rbac render a component as its operator does.
+//
+// It reads with the rights of the person who runs the command, and it writes nothing.
 package notes
 
 import (
@@ -21,8 +23,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
 
-// Of returns the notes of a component of the ready-made operator; they are empty where it has none. The dependents themselves may be in
-// another cluster: then nothing is looked up there, and the version of this one is not told.
+// Of returns the notes of a component of the ready-made operator, empty if it has none. If the dependents are in
+// another cluster, look-ups and the version of the cluster are left out.
 func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured.Unstructured) (string, error) {
 	component := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, component); err != nil {
@@ -39,7 +41,7 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 	return generator.NotesOf(ctx, g, req)
 }
 
-// Request returns what a component of the ready-made operator is rendered with, as far as whoever asks may read it.
+// Request returns the request with which the operator renders a component, as far as the person may read its inputs.
 func Request(ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component) (generator.Request, error) {
 	var err error
 	req := generator.Request{Component: component, Revision: revisionOf(component)}
@@ -59,7 +61,7 @@ func Request(ctx context.Context, c client.Client, about Discovery, component *v
 	return req, nil
 }
 
-// revisionOf returns the revision that a component has, or is about to have.
+// revisionOf returns the current revision of a component, or the next one if its spec changed.
 func revisionOf(component *v1alpha1.Component) int64 {
 	revision := component.Status.Revision
 	if component.Generation != component.Status.ObservedGeneration {
@@ -68,7 +70,7 @@ func revisionOf(component *v1alpha1.Component) int64 {
 	return max(revision, 1)
 }
 
-// read reads what a component references. Nothing of it is shown but what the notes say.
+// read returns the content of the references of a component.
 func read(ctx context.Context, c client.Client, component *v1alpha1.Component) (generator.References, error) {
 	references := generator.References{}
 	for _, wanted := range component.References() {
@@ -105,7 +107,7 @@ func content(ctx context.Context, c client.Client, key client.ObjectKey, kind me
 	return data, nil
 }
 
-// fetched returns the source of a component that is outside the cluster; nil where it is inside.
+// fetched returns the source of a component if that is outside of the cluster, nil otherwise.
 func fetched(ctx context.Context, component *v1alpha1.Component) (fs.FS, error) {
 	ref := component.Source()
 	if ref == nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Discovery says what a cluster is and serves.
+// Discovery returns the version of a cluster and the types that it serves.
 type Discovery interface {
 	discovery.ServerVersionInterface
 	discovery.ServerResourcesInterface
 }
 
-// capabilities describes a cluster to a generator. A group that does not answer is left out.
+// capabilities returns the capabilities of a cluster. Groups that do not answer are left out.
 func capabilities(about Discovery) (generator.Capabilities, error) {
 	version, err := about.ServerVersion()
 	if err != nil {
@@ -43,7 +43,7 @@ func capabilities(about Discovery) (generator.Capabilities, error) {
 	return served, nil
 }
 
-// lookup reads from a cluster for a generator.
+// lookup reads objects for a generator.
 type lookup struct{ client.Client }
 
 // Get implements generator.Lookup.

@@ -46,8 +46,8 @@ func Keys(inventory []metav1alpha1.InventoryEntry) []manifests.Key {
 	return keys
 }
 
-// controlled has the version of each type whose objects the controllers of Kubernetes make for other objects. Only objects of these types
-// are read.
+// controlled has the version of each type whose objects the controllers of Kubernetes make for other objects. Only
+// objects of these types are read.
 var controlled = map[schema.GroupKind]string{
 	{Kind: "Pod"}:                       "v1",
 	{Group: "apps", Kind: "ReplicaSet"}: "v1",
@@ -58,7 +58,8 @@ var controlled = map[schema.GroupKind]string{
 // maxDepth bounds how many controller references are followed. A Pod of a CronJob needs two.
 const maxDepth = 4
 
-// Dependent returns the dependent that an object is, or was made for. An object that does not exist, or may not be read, belongs to none.
+// Dependent returns the dependent that an object is, or was made for. An object that does not exist, or may not be
+// read, belongs to none.
 func (r *Resolver) Dependent(ctx context.Context, key manifests.Key) (manifests.Key, bool, error) {
 	return r.resolve(ctx, key, maxDepth)
 }

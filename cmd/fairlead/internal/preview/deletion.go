@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// otherComponent is a component of another operator. Only its status is known, which is enough for a deletion: a deletion renders nothing.
+// otherComponent is a component of another operator. Only its status is known, which is enough for a deletion: a
+// deletion renders nothing.
 type otherComponent struct {
 	*unstructured.Unstructured
 	status metav1alpha1.Status
@@ -31,7 +32,8 @@ func (o *otherComponent) DeepCopyObject() runtime.Object {
 	return &otherComponent{Unstructured: o.DeepCopy(), status: *o.status.DeepCopy()}
 }
 
-// deletionOfOther returns what the deletion of a component of any operator would do, with the default options of a reconciler.
+// deletionOfOther returns what the deletion of a component of any operator would do, with the default options of a
+// reconciler.
 func deletionOfOther(ctx context.Context, c *cluster.Cluster, target cluster.Target) (Result, error) {
 	obj, err := c.Find(ctx, target)
 	if err != nil {

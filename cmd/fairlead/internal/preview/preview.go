@@ -76,8 +76,8 @@ func errNotReadyMade(target cluster.Target) error {
 		"fairlead tree shows its dependents as they are, and fairlead plan --delete shows what its deletion would do", target)
 }
 
-// preview completes a result. The contents replace those of referenced objects; fromFolder reports whether the component comes from a
-// folder, so that a person can correct its errors there.
+// preview completes a result. The contents replace those of referenced objects; fromFolder reports whether the
+// component comes from a folder, so that a person can correct its errors there.
 func preview(
 	ctx context.Context, c *cluster.Cluster, r Result, contents generator.References, fromFolder bool,
 ) (Result, error) {

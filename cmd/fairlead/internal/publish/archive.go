@@ -1,4 +1,7 @@
-// Package publish brings a local folder and values into a cluster as a component.
+// Package publish writes a local folder and values into a cluster as a component (fairlead apply).
+//
+// The folder becomes an immutable ConfigMap whose name depends on its content. One write of the component switches
+// source and values together. Old ConfigMaps are deleted afterwards, except for those that a person may go back to.
 package publish
 
 import (
@@ -17,11 +20,11 @@ import (
 // Archive is a packed folder.
 type Archive struct {
 	Data []byte
-	// Digest identifies the content, however it was packed.
+	// Digest identifies the content, independent of the packing.
 	Digest string
 }
 
-// Pack packs a local folder such that it fits a ConfigMap. Errors are those of input, and say what to do.
+// Pack packs a local folder that fits into a ConfigMap. Its errors are errors of input.
 func Pack(dir string) (Archive, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -40,7 +43,7 @@ func pack(dir string, folder fs.FS) (Archive, error) {
 	if err != nil {
 		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
 	}
-	// What the operator will see, without what Pack leaves out.
+	// The operator will see the packed files only.
 	packed, err := source.Unpack(data, source.Limits{})
 	if err != nil {
 		return Archive{}, exit.BadInput("folder %q: %w", dir, err)
@@ -81,7 +84,7 @@ func filesOf(folder fs.FS) ([]file, error) {
 	return files, err
 }
 
-// tooLarge names the largest files, because those are what a person can leave out.
+// tooLarge returns an error that names the largest files, which a person may remove.
 func tooLarge(dir string, size int, files []file) error {
 	slices.SortFunc(files, func(a, b file) int { return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.path, b.path)) })
 	var largest []string

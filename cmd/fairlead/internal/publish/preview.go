@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Preview returns what Publish would leave, and writes nothing: the component, and its source. Who may not write components gets it as far as it
-// can be told without the API server, which might refuse it.
+// Preview returns the component and the source that Publish would write, and writes nothing. If the person may not
+// write components, the component is computed without the API server, which might refuse it.
 func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstructured, *corev1.ConfigMap, error) {
 	before, err := p.find(ctx, r)
 	if err != nil {
@@ -28,7 +28,7 @@ func (p *Publisher) Preview(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, s.configMap(), nil
 }
 
-// expected is the component as it would be.
+// expected returns the component after the write, computed locally.
 func expected(before *unstructured.Unstructured, r Request, source string) (*unstructured.Unstructured, error) {
 	if before == nil {
 		before = r.Target.Blank()

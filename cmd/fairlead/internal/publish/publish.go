@@ -13,25 +13,26 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Request is what to publish.
+// Request has the content of a component.
 type Request struct {
 	Target  cluster.Target
 	Archive Archive
-	// Fields of the spec to set, besides the source; nil removes one. Other fields of an existing component stay.
+	// Fields of the spec to set, except for the source; nil removes a field. Other fields of an existing component
+	// stay.
 	Fields map[string]any
 }
 
-// Publisher writes components and their sources. The source is there before the component refers to it, and one write of the component
-// switches source and values together, so that nobody ever renders one without the other.
+// Publisher writes components and their sources. A source exists before its component refers to it, and one write of
+// the component switches source and values together, so the operator never renders one without the other.
 type Publisher struct {
 	Client client.Client
-	// Done is called with each write that was done, and with what was found unchanged.
+	// Done is called with each write, and with each object that is unchanged.
 	Done func(what string)
-	// Warn is called with what failed without harm.
+	// Warn is called with errors that do not end the work.
 	Warn func(err error)
 }
 
-// Publish creates or updates a component and returns it as it is after that.
+// Publish creates or updates a component, and returns it.
 func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstructured, error) {
 	before, err := p.find(ctx, r)
 	if err != nil {
@@ -51,7 +52,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (*unstructured.Unstr
 	return component, nil
 }
 
-// find returns the component, or nil where there is none.
+// find returns the component, nil if there is none.
 func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstructured, error) {
 	obj := r.Target.Blank()
 	err := p.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
@@ -67,11 +68,11 @@ func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstruct
 	return obj, nil
 }
 
-// accountField is the service account of a component, which may change while that is being deleted.
+// accountField is the service account of a component. It may change while the component is being deleted.
 const accountField = "serviceAccountName"
 
-// otherAccount says how a component gets another service account that is being deleted, where that was asked for: the former one may be what the
-// deletion waits for.
+// otherAccount returns a hint for a component that is being deleted, if the request has a service account: the deletion
+// may wait for rights of the old account.
 func (r Request) otherAccount() string {
 	account, ok := r.Fields[accountField].(string)
 	if !ok {
@@ -88,10 +89,11 @@ func uidOf(obj *unstructured.Unstructured) types.UID {
 	return obj.GetUID()
 }
 
-// maxAttempts bounds a race against other writers of the component.
+// maxAttempts bounds retries after conflicting writes.
 const maxAttempts = 10
 
-// switchOver writes the component. It returns the name of the ConfigMap that was the source before, if there was another one.
+// switchOver writes the component. It returns the name of the ConfigMap that was its source before, if that was another
+// one.
 func (p *Publisher) switchOver(
 	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
 ) (component *unstructured.Unstructured, previous string, err error) {
@@ -109,7 +111,7 @@ func (p *Publisher) switchOver(
 	return nil, "", exit.Refuse("%s is changed by other clients continuously; apply it again", r.Target)
 }
 
-// raced says that somebody else created, changed or deleted the component in between.
+// raced reports whether another client created, changed or deleted the component in the meantime.
 func raced(before *unstructured.Unstructured, err error) bool {
 	if before == nil {
 		return apierrors.IsAlreadyExists(err)
@@ -117,7 +119,8 @@ func raced(before *unstructured.Unstructured, err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
 }
 
-// write makes one write, or none where the component is as it should be. The resource version of before guards the fields of others.
+// write writes the component, unless it is unchanged. The resource version of before protects the fields of other
+// clients.
 func (p *Publisher) write(ctx context.Context, before *unstructured.Unstructured, r Request, source string) (*unstructured.Unstructured, error) {
 	if before == nil {
 		created := r.Target.Blank()

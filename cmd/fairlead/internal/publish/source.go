@@ -18,13 +18,13 @@ import (
 	packed "github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// What tells the ConfigMaps that hold sources.
+// The names that mark ConfigMaps with sources.
 const (
 	// SourceKey is the key of the archive.
 	SourceKey = "source.tgz"
-	// LabelSourceOf holds the name of the component that the source was made for, shortened to what fits a label.
+	// LabelSourceOf has the name of the component, shortened to the length of a label.
 	LabelSourceOf = "fairlead.io/source-of"
-	// AnnotationDigest holds the digest of the content.
+	// AnnotationDigest has the digest of the content.
 	AnnotationDigest = "fairlead.io/source-digest"
 
 	labelManagedBy  = "app.kubernetes.io/managed-by"
@@ -34,8 +34,8 @@ const (
 	shortenedSuffix = 10
 )
 
-// sourceMap is the ConfigMap that holds an archive. Its name depends on the content, and it is immutable: what a component refers to
-// never changes under it.
+// sourceMap is the ConfigMap of an archive. Its name depends on the content, and it is immutable, so a component's
+// source never changes without a change of its spec.
 type sourceMap struct {
 	target  cluster.Target
 	archive Archive
@@ -47,14 +47,14 @@ func newSource(target cluster.Target, archive Archive) sourceMap {
 	return sourceMap{target: target, archive: archive, name: prefix + "-" + archive.Digest[:digestInName]}
 }
 
-// Names says whether a ConfigMap is called like the sources of the component.
+// Names reports whether a ConfigMap has the name of a source of the component.
 func Names(component, configMap string) bool {
 	digest, ok := strings.CutPrefix(configMap, shorten(component, maxNameLength-digestInName-1)+"-")
 	_, err := hex.DecodeString(digest)
 	return ok && err == nil && len(digest) == digestInName
 }
 
-// shorten keeps names apart that are equal up to the length.
+// shorten returns a name of at most this length. Long names that differ stay different.
 func shorten(name string, length int) string {
 	if len(name) <= length {
 		return name
@@ -70,8 +70,8 @@ func (s sourceMap) labels() map[string]string {
 	}
 }
 
-// configMap returns the ConfigMap without an owner. It gets one when its component refers to it; until then tidy leaves it to whoever is
-// about to switch to it.
+// configMap returns the ConfigMap without an owner. It gets an owner when its component refers to it; until then tidy
+// leaves it alone.
 func (s sourceMap) configMap() *corev1.ConfigMap {
 	immutable := true
 	return &corev1.ConfigMap{
@@ -85,13 +85,13 @@ func (s sourceMap) configMap() *corev1.ConfigMap {
 	}
 }
 
-// owners makes the source go with its component.
+// owners returns the owner reference to the component, so that the source is deleted with it.
 func (s sourceMap) owners(uid types.UID) []metav1.OwnerReference {
 	apiVersion, kind := s.target.Mapping.GroupVersionKind.ToAPIVersionAndKind()
 	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
 }
 
-// provide makes sure that the ConfigMap is there and will stay. The owner is the UID of the component, if there is one.
+// provide creates the ConfigMap unless it exists. The owner is the UID of the component, empty if there is none yet.
 func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) error {
 	for range maxAttempts {
 		have := &corev1.ConfigMap{}
@@ -110,7 +110,7 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 			return err
 		case have.DeletionTimestamp != nil || !s.holds(have):
 			return exit.Refuse("configmap/%s in namespace %q does not have the content that its name stands for; delete it, and apply again", s.name, s.target.Namespace)
-		case !doomed(have, owner):
+		case !willBeCollected(have, owner):
 			return nil
 		}
 		if err := p.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
@@ -120,8 +120,9 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 	return exit.Refuse("configmap/%s is created and deleted by other clients continuously; apply again", s.name)
 }
 
-// doomed says that a source belongs to an earlier component of the name, so that it is about to be collected with that.
-func doomed(have *corev1.ConfigMap, owner types.UID) bool {
+// willBeCollected reports whether a source belongs to an earlier component of the same name, so that garbage collection
+// will delete it.
+func willBeCollected(have *corev1.ConfigMap, owner types.UID) bool {
 	for _, ref := range have.OwnerReferences {
 		if ref.UID == owner {
 			return false
@@ -130,7 +131,7 @@ func doomed(have *corev1.ConfigMap, owner types.UID) bool {
 	return len(have.OwnerReferences) > 0
 }
 
-// holds says that an existing ConfigMap is what this one should be. The archive may be packed in another way.
+// holds reports whether an existing ConfigMap has the same content and labels. Its archive may be packed differently.
 func (s sourceMap) holds(have *corev1.ConfigMap) bool {
 	if have.Immutable == nil || !*have.Immutable || len(have.Data) > 0 || len(have.BinaryData) != 1 {
 		return false
@@ -146,7 +147,7 @@ func (s sourceMap) holds(have *corev1.ConfigMap) bool {
 	return err == nil && digest == s.archive.Digest
 }
 
-// explain tells a missing namespace from other errors.
+// explain returns a hint if the namespace does not exist.
 func (s sourceMap) explain(err error) error {
 	if apierrors.IsNotFound(err) {
 		return exit.Refuse("namespace %q does not exist; create it first", s.target.Namespace)

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// setSpec sets the source and the given fields of the spec; a field that is nil goes.
+// setSpec sets the source and fields of the spec. It removes fields whose value is nil.
 func setSpec(obj *unstructured.Unstructured, fields map[string]any, source string) error {
 	for name, value := range fields {
 		if value == nil {
@@ -17,7 +17,7 @@ func setSpec(obj *unstructured.Unstructured, fields map[string]any, source strin
 			return err
 		}
 	}
-	// Exactly one kind of source may be set, so that all others go.
+	// Exactly one kind of source may be set, so this replaces all others.
 	return unstructured.SetNestedMap(obj.Object, map[string]any{"configMap": map[string]any{"name": source}}, "spec", "source")
 }
 
@@ -25,7 +25,7 @@ func sameSpec(a, b *unstructured.Unstructured) bool {
 	return equality.Semantic.DeepEqual(a.Object["spec"], b.Object["spec"])
 }
 
-// otherSource returns the name of the ConfigMap that a component has as its source, unless it is the given one.
+// otherSource returns the name of the ConfigMap that is the component's source, empty if it is the given one.
 func otherSource(obj *unstructured.Unstructured, source string) string {
 	if obj == nil {
 		return ""

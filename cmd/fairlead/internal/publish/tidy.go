@@ -17,19 +17,19 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// abandonedAfter is how much younger another source must be until one that no component ever referred to counts as left behind by an
-// apply that was interrupted.
+// abandonedAfter is the age, relative to the current source, after which a source without an owner is treated as left
+// behind by an interrupted apply.
 const abandonedAfter = time.Hour
 
-// tidy makes the source of a component go with it, and deletes all sources but this, the previous one, which the operator may still be
-// rendering, and the last one that all dependents were ready with: a person may go back to it.
+// tidy makes the component the owner of its source. It deletes older sources, except for the previous one, which the
+// operator may still render, and that of the last revision that was Ready, to which a person may go back.
 func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructured.Unstructured, previous string) error {
 	current, others, err := p.sources(ctx, s)
 	if err != nil {
 		return err
 	}
 	if current == nil {
-		// Somebody who applied another folder at the same time took it for an old one.
+		// An apply of another folder at the same time may have deleted it as an old source.
 		if err := p.provide(ctx, s, component.GetUID()); err != nil {
 			return err
 		}
@@ -50,8 +50,7 @@ func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructur
 	return p.remove(ctx, s.target.Namespace, superfluous(others, current.CreationTimestamp.Time, previous))
 }
 
-// lastReady returns the name of the ConfigMap that the last revision came from that was ready, as the history has it; empty where that
-// does not tell.
+// lastReady returns the ConfigMap of the last revision in the history that was Ready, empty if there is none.
 func lastReady(component *unstructured.Unstructured) string {
 	history, _, _ := unstructured.NestedSlice(component.Object, "status", "history")
 	name, at := "", int64(0)
@@ -69,7 +68,8 @@ func lastReady(component *unstructured.Unstructured) string {
 	return name
 }
 
-// sources lists the sources of the component, without their archives: the current one, nil if it is not there, and the others.
+// sources lists the sources of the component, without their archives: the current one, nil if it does not exist, and
+// the others.
 func (p *Publisher) sources(ctx context.Context, s sourceMap) (current *metav1.PartialObjectMetadata, others []metav1.PartialObjectMetadata, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -103,7 +103,7 @@ func ownedBy(item *metav1.PartialObjectMetadata, component *unstructured.Unstruc
 	return slices.ContainsFunc(item.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == component.GetUID() })
 }
 
-// own writes the owner of a source, without touching the rest.
+// own sets the owner reference of a source.
 func (p *Publisher) own(ctx context.Context, s sourceMap, item *metav1.PartialObjectMetadata, component *unstructured.Unstructured) error {
 	item.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	owned := item.DeepCopy()
@@ -111,8 +111,8 @@ func (p *Publisher) own(ctx context.Context, s sourceMap, item *metav1.PartialOb
 	return p.Client.Patch(ctx, owned, client.MergeFromWithOptions(item, client.MergeFromWithOptimisticLock{}))
 }
 
-// superfluous returns the names of the sources to delete. Where the component did not switch, the youngest of the others is the previous
-// one. Current is when the current source was created.
+// superfluous returns the names of the sources to delete. If the component did not switch, the youngest of the others
+// is the previous one. Current is the creation time of the current source.
 func superfluous(others []metav1.PartialObjectMetadata, current time.Time, previous string) []string {
 	slices.SortFunc(others, func(a, b metav1.PartialObjectMetadata) int {
 		if byAge := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); byAge != 0 {

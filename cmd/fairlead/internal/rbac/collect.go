@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// OfFolder returns the requirements of a component that is rendered from a folder, without a cluster. Warn is called with assumptions that
-// a person has to check.
+// OfFolder returns the requirements of a component that is rendered from a folder, without a cluster. Warn is called
+// with assumptions that a person has to check.
 func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requirements, error) {
 	recorder := &Recorder{}
 	req.Target = recorder
@@ -32,8 +32,8 @@ func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requir
 	}, err
 }
 
-// OfComponent returns the requirements of a component of the ready-made operator as it is in the cluster. It is rendered with the rights of
-// the person who asks.
+// OfComponent returns the requirements of a component of the ready-made operator as it is in the cluster. It is
+// rendered with the rights of the person who asks.
 func OfComponent(
 	ctx context.Context, c *cluster.Cluster, about notes.Discovery, component *v1alpha1.Component, warn func(error),
 ) (Requirements, error) {

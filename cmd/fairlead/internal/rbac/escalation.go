@@ -12,9 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// toEscalate returns what the API server wants of whoever writes a role (escalate) or binds one (bind), each for the roles that are named.
-// It wants less of an account that has all rights of the role itself; that would be more than a component needs. It knows the name of a role
-// from the path of the request, so where a role is created by POST only the right on all of them will do.
+// toEscalate returns the grants that the API server requires for writing a role (escalate) or binding one (bind),
+// limited to the names of these roles. (An account with all rights of the role would not need them, but would have more
+// than a component needs.) The name of a role comes from the path of the request, so a role that is created by POST
+// needs the right on all roles.
 func (r Requirements) toEscalate() []Grant {
 	var grants []Grant
 	for _, o := range r.Objects {
@@ -37,7 +38,7 @@ func (r Requirements) toEscalate() []Grant {
 	return grants
 }
 
-// boundRole returns the role that a binding refers to.
+// boundRole returns the role in a binding.
 func boundRole(o manifests.Object) (kind, name string) {
 	kind, _, _ = unstructured.NestedString(o.Body.Object, "roleRef", "kind")
 	name, _, _ = unstructured.NestedString(o.Body.Object, "roleRef", "name")
@@ -49,14 +50,14 @@ func escalation(namespace, kind, verb string, names ...string) Grant {
 	return Grant{namespace, rule(resource, []string{verb}, names...)}
 }
 
-// Escalates says that an account with the grants can make itself stronger: it may write roles that hold more than it has.
+// Escalates reports whether an account with the grants can extend its own rights.
 func Escalates(grants []Grant) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool {
 		return slices.Contains(g.Rule.Verbs, "escalate") || slices.Contains(g.Rule.Verbs, "bind")
 	})
 }
 
-// EscalatesAnyRole says that it may write any role so, not only those that are named.
+// EscalatesAnyRole reports whether it can do so with any role, not only with those that are named.
 func EscalatesAnyRole(grants []Grant) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool {
 		return slices.Contains(g.Rule.Verbs, "escalate") && len(g.Rule.ResourceNames) == 0

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Recorder notes what a rendering looks up, and lets another one answer; without it nothing is found.
+// Recorder records the look-ups of a rendering. Answers serves them; without it nothing is found.
 type Recorder struct {
 	Answers generator.Lookup
 
@@ -22,7 +22,7 @@ type Recorder struct {
 
 var _ generator.Lookup = (*Recorder)(nil)
 
-// Asked returns what was looked up so far.
+// Asked returns the look-ups so far.
 func (r *Recorder) Asked() []Lookup {
 	r.mu.Lock()
 	defer r.mu.Unlock()

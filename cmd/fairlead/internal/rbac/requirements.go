@@ -13,51 +13,53 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Requirements are what the rights of a component follow from.
+// Requirements are the inputs from which the rules of a component follow.
 type Requirements struct {
-	// Namespace is the component's own.
+	// Namespace is that of the component.
 	Namespace string
-	// Policies are those of dependents that name none.
+	// Policies are the defaults for dependents.
 	Policies metav1alpha1.Policies
 	Objects  []manifests.Object
-	// References are the Secrets and ConfigMaps that the component reads, in its namespace; one without a name stands for all of the kind.
+	// References are the Secrets and ConfigMaps that the component reads in its namespace. A reference without a name
+	// stands for all objects of its kind.
 	References []metav1alpha1.Reference
-	// Lookups are what its rendering looks up.
+	// Lookups are the look-ups of the rendering.
 	Lookups []Lookup
-	// Managed are types, besides those that dependents define, of which instances of others keep the component from being deleted. Their groups
-	// are no patterns.
+	// Managed are additional managed types: foreign instances of these block the deletion of the component. Their
+	// groups are not patterns.
 	Managed []manifests.ManagedType
-	// Resource names the resource that serves a type.
+	// Resource returns the resource of a type.
 	Resource func(schema.GroupVersionKind) string
-	// AccountWatches says that dependents, and what the component is rendered with, are watched as its account, and not by the operator.
+	// AccountWatches reports whether the account watches dependents and inputs, instead of the operator.
 	AccountWatches bool
 }
 
-// Lookup is what a rendering looks up: an object, or without a name all objects of a type; without a namespace, everywhere.
+// Lookup is a look-up of an object, or of all objects of a type if it has no name. Without a namespace it is in all
+// namespaces.
 type Lookup struct {
 	schema.GroupVersionKind
 	Namespace, Name string
 }
 
-// Grant is a rule in a namespace, or in the whole cluster where that is empty.
+// Grant is a rule in a namespace, or in the whole cluster if Namespace is empty.
 type Grant struct {
 	Namespace string
 	Rule      rbacv1.PolicyRule
 }
 
-// OfAccount returns what the account of a component must be granted: to write its dependents, hand out the rights in them, and read what it
-// is rendered with; and to watch all that, where the operator does not. The grants are sorted, and say nothing twice.
+// OfAccount returns the sorted grants of the component's account: to write dependents, to escalate and bind, to read
+// inputs and, if the account watches, to watch these.
 func (r Requirements) OfAccount() []Grant {
 	return merged(slices.Concat(r.toWrite(), r.toEscalate(), r.toRead(), r.toProtect()))
 }
 
-// place is a type in a namespace, or without one in the whole cluster.
+// place is a type in a namespace, or in the whole cluster if that is empty.
 type place struct {
 	namespace string
 	resource  schema.GroupResource
 }
 
-// toWrite returns a grant for each type in each namespace where there are dependents of it, and in the whole cluster for what has none.
+// toWrite returns a grant for each type and namespace of dependents.
 func (r Requirements) toWrite() []Grant {
 	used := map[place]map[string]bool{}
 	for _, o := range r.Objects {
@@ -76,7 +78,8 @@ func (r Requirements) toWrite() []Grant {
 	return grants
 }
 
-// toRead returns grants for references and look-ups. A watch shows all of a type in a namespace, so a name bounds nothing where there is one.
+// toRead returns grants for references and look-ups. A watch returns all objects of a type in a namespace, so names
+// cannot limit it.
 func (r Requirements) toRead() []Grant {
 	var grants []Grant
 	read := func(namespace string, resource schema.GroupResource, name, verb string) {
@@ -107,7 +110,7 @@ func rule(resource schema.GroupResource, verbs []string, names ...string) rbacv1
 	return rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, Verbs: verbs, ResourceNames: names}
 }
 
-// merged puts what needs the same verbs into one rule: the resources of a group, and the names of a resource.
+// merged joins rules with the same verbs: the resources of a group, and the names of a resource.
 func merged(grants []Grant) []Grant {
 	byRights := map[string]*Grant{}
 	for _, g := range grants {

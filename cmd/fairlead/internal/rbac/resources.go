@@ -9,8 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Resources names the resources of types: as definitions among the objects say, or as the mapper does, which may be nil. The names of all
-// others are derived from their kinds, as Kubernetes does for its own; guessed is told of those.
+// Resources returns a function that returns the resource of a type: from definitions among the objects, or from the
+// mapper unless it is nil. Otherwise the resource is derived from the kind, as for built-in types; guessed is called
+// with other types.
 func Resources(objects []manifests.Object, mapper meta.RESTMapper, guessed func(schema.GroupVersionKind)) func(schema.GroupVersionKind) string {
 	defined := map[schema.GroupKind]string{}
 	for _, o := range objects {

@@ -10,20 +10,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// aggregateLabel makes the rules of a ClusterRole some of the operator's; see config/rbac/custom.yaml.
+// aggregateLabel aggregates a ClusterRole to the role of the operator; see config/rbac/custom.yaml.
 const aggregateLabel = "fairlead.io/aggregate-to-operator"
 
-// Roles are the objects that grant something.
+// Roles makes role objects.
 type Roles struct {
-	// Component is whose roles they are, and Account the service account that it acts as, in its namespace.
+	// Component is the component, and Account is its service account in the same namespace.
 	Component client.ObjectKey
 	Account   string
-	// Bind adds the bindings of the account.
+	// Bind adds bindings to the account.
 	Bind bool
 }
 
-// name is that of the roles. Outside of the component's namespace they carry it, behind a sign that no name of a component or namespace has:
-// no other component's roles are called the same.
+// name returns the name of the roles. Outside of the component's namespace it includes that namespace, separated by
+// colons, which no name of a component or namespace contains; so it is unique.
 func (r Roles) name(namespace string) string {
 	if namespace == r.Component.Namespace {
 		return "component-" + r.Component.Name
@@ -31,7 +31,7 @@ func (r Roles) name(namespace string) string {
 	return "component:" + r.Component.Namespace + ":" + r.Component.Name
 }
 
-// Of returns the objects that make the grants: a Role in each namespace, a ClusterRole, and one for the operator where it needs rules.
+// Of returns a Role for each namespace, a ClusterRole, and a ClusterRole for the operator if that needs rules.
 func (r Roles) Of(grants []Grant, operator []rbacv1.PolicyRule) ([]*unstructured.Unstructured, error) {
 	rules, namespaces := map[string][]rbacv1.PolicyRule{}, []string{}
 	for _, g := range grants {

@@ -9,12 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// order is that of verbs in a rule.
+// order is the order of verbs in a rule.
 var order = []string{"get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"}
 
-// verbs returns what the engine asks about a dependent as the component's account. It reads where the answer to a write leaves something open,
-// and where it hands over fields; it creates by server-side apply, for which the API server wants create and patch, or under the update policy
-// replace by POST. Who lists and watches is another question.
+// verbs returns the verbs of the engine's requests for a dependent as the component's account. It reads if the answer
+// to a write is not conclusive, or to transfer fields. It creates by server-side apply, which needs create and patch,
+// or with the update policy replace by POST. List and watch are not included.
 func verbs(o manifests.Object, defaults metav1alpha1.Policies) []string {
 	update := updatePolicy(o, defaults)
 	remove := cmp.Or(o.Settings.DeletePolicy, defaults.Delete)
@@ -24,7 +24,7 @@ func verbs(o manifests.Object, defaults metav1alpha1.Policies) []string {
 	if update == metav1alpha1.UpdateReplace {
 		found = append(found, "update")
 	}
-	// What is released, or taken from somebody else, gets a patch under each policy.
+	// Releasing and adopting are patches under every policy.
 	released := remove != metav1alpha1.DeleteDelete || o.Key.GroupKind() == claim
 	if update != metav1alpha1.UpdateReplace || released || adopt == metav1alpha1.AdoptAlways {
 		found = append(found, "patch")
@@ -39,5 +39,5 @@ func updatePolicy(o manifests.Object, defaults metav1alpha1.Policies) metav1alph
 	return cmp.Or(o.Settings.UpdatePolicy, defaults.Update)
 }
 
-// claim is the type whose objects are released, unless their own manifest says otherwise.
+// claim is the type that is orphaned by default.
 var claim = schema.GroupKind{Kind: "PersistentVolumeClaim"}

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// watching returns the verbs of the account that keeps watches.
+// watching returns the verbs for watches if the account watches.
 func (r Requirements) watching() []string {
 	if r.AccountWatches {
 		return []string{"list", "watch"}
@@ -20,8 +20,8 @@ func (r Requirements) watching() []string {
 	return nil
 }
 
-// toProtect returns what an account that watches needs to delete what objects of others depend on: with a definition its instances would
-// go, wherever they are, and with a namespace all that is in it.
+// toProtect returns the grants with which a watching account finds objects of others before a deletion: instances of a
+// definition in all namespaces, and the contents of a namespace.
 func (r Requirements) toProtect() []Grant {
 	if !r.AccountWatches {
 		return nil
@@ -45,7 +45,7 @@ func (r Requirements) toProtect() []Grant {
 	return grants
 }
 
-// serving returns the resources that serve managed types.
+// serving returns the resources of managed types.
 func (r Requirements) serving(types []manifests.ManagedType) []schema.GroupResource {
 	var found []schema.GroupResource
 	for _, t := range types {
@@ -58,8 +58,8 @@ func (r Requirements) serving(types []manifests.ManagedType) []schema.GroupResou
 	return found
 }
 
-// OfOperator returns what the operator must be granted besides what every installation grants: it watches dependents, and the instances of
-// managed types, unless the account does.
+// OfOperator returns the rules that the operator needs in addition to its installation, to watch dependents and
+// instances of managed types. There are none if the account watches.
 func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	if r.AccountWatches {
 		return nil, nil
@@ -90,7 +90,8 @@ func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	return rules, nil
 }
 
-// watchedAnyway tells of the types that the operator may watch wherever it is installed: those that config/rbac names.
+// watchedAnyway returns a function that reports whether the installed roles of the operator, those in config/rbac,
+// include the watch of a resource.
 func watchedAnyway() (func(schema.GroupResource) bool, error) {
 	objects, err := config.Objects("rbac")
 	if err != nil {

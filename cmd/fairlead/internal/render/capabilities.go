@@ -13,8 +13,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Capabilities describes a cluster that nobody asks. Its version is that of kubeVersion, such as 1.36 or v1.36.3; each engine has a default
-// where that is empty. It serves what the client libraries know, and what more names: group/version or group/version/Kind.
+// Capabilities returns capabilities without asking a cluster. The version is kubeVersion, such as 1.36 or v1.36.3; each
+// engine has a default if that is empty. The APIs are the built-in ones and those in more: group/version or
+// group/version/Kind.
 func Capabilities(kubeVersion string, more []string) (generator.Capabilities, error) {
 	var c generator.Capabilities
 	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {

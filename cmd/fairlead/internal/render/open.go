@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// Open reads the source at a path of the machine: a folder, or a .tgz archive. Errors say what to do.
+// Open reads a source from a local folder or .tgz archive. Its errors say what to do.
 func Open(name string) (fs.FS, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -23,7 +23,7 @@ func Open(name string) (fs.FS, error) {
 	return openArchive(name, info)
 }
 
-// openFolder follows links wherever they lead, as Helm does: the folder belongs to whoever renders it.
+// openFolder follows symbolic links wherever they lead, as Helm does: the folder belongs to the person who renders it.
 func openFolder(name string) (fs.FS, error) {
 	tree, err := source.Read(os.DirFS(name), source.Limits{})
 	if err != nil {

@@ -1,4 +1,7 @@
-// Package render renders a source without a cluster.
+// Package render renders a source, or the component of a cluster, without an operator.
+//
+// It uses the generator of the ready-made operator, so the objects are the same. Without a cluster, only the scopes of
+// built-in types and of rendered definitions are known.
 package render
 
 import (
@@ -23,12 +26,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Request says what to render, and as what.
+// Request has the source, the options and the identity of a rendering.
 type Request struct {
 	Source fs.FS
 	// Path is the folder inside the source that is rendered.
 	Path string
-	// Engine is detected where it is empty.
+	// Engine is detected if it is empty.
 	Engine generator.Engine
 	// Namespace and Name are those of the component.
 	Namespace, Name string
@@ -38,16 +41,16 @@ type Request struct {
 	Upgrade bool
 	// SkipCRDs leaves out the folders crds of charts.
 	SkipCRDs bool
-	// Target answers look-ups; without it nothing is looked up.
+	// Target answers look-ups; without it, look-ups find nothing.
 	Target generator.Lookup
 }
 
-// Raw returns what the engine renders, in its own order: what the command line of the engine prints.
+// Raw returns the output of the engine alone, in its own order, as its own command line prints it.
 func Raw(ctx context.Context, req Request) ([]*unstructured.Unstructured, error) {
 	return generate(ctx, req, operator.RenderOptions{Raw: true, SkipCRDs: req.SkipCRDs})
 }
 
-// Dependents returns what the reconciler would apply, in the order in which it does: those of the phases of the deletion come last.
+// Dependents returns the objects that the reconciler would apply, in its order; hooks of the deletion come last.
 func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	generated, err := generate(ctx, req, operator.RenderOptions{SkipCRDs: req.SkipCRDs})
 	if err != nil {
@@ -64,7 +67,7 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	return objects, nil
 }
 
-// Live returns the dependents of a component that a cluster has, rendered with what it is rendered with there.
+// Live returns the dependents of a component in a cluster, rendered with its inputs there.
 func Live(ctx context.Context, req generator.Request, scopes meta.RESTMapper) ([]manifests.Object, error) {
 	g, err := operator.NewGenerator(operator.RenderOptions{})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// clusterScoped are the types of Kubernetes itself that have no namespace, by group.
+// clusterScoped are the built-in types without a namespace, by group.
 var clusterScoped = map[string][]string{
 	"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {
@@ -34,7 +34,7 @@ var clusterScoped = map[string][]string{
 	"storagemigration.k8s.io":      {"StorageVersionMigration"},
 }
 
-// scopeOf returns the scope of a type without asking a cluster. Only the types of Kubernetes itself are known.
+// scopeOf returns the scope of a built-in type, without asking a cluster. Other types are unknown.
 func scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	if slices.Contains(clusterScoped[gvk.Group], gvk.Kind) {
 		return manifests.ScopeCluster, nil
@@ -45,7 +45,7 @@ func scopeOf(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	return manifests.ScopeUnknown, nil
 }
 
-// Misspelt returns the types of objects that are in a group of Kubernetes itself, which has no such kind: once each, in order.
+// Misspelt returns the sorted types of objects that are in a built-in group without such a kind.
 func Misspelt(objects []manifests.Object) []schema.GroupKind {
 	var found []schema.GroupKind
 	for _, o := range objects {

@@ -24,7 +24,7 @@ func WriteRaw(out io.Writer, objects []*unstructured.Unstructured) error {
 	return err
 }
 
-// WriteDependents writes dependents as a stream of YAML documents, each under a comment that tells when it is applied.
+// WriteDependents writes dependents as a stream of YAML documents, each below a comment with its wave.
 func WriteDependents(out io.Writer, objects []manifests.Object) error {
 	var stream bytes.Buffer
 	for _, object := range objects {

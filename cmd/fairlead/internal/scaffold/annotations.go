@@ -8,18 +8,19 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// readyMade is the reconciler's name of the ready-made operator, whose settings a chart may carry.
+// readyMade is the name of the ready-made operator's reconciler. A chart may have settings for it.
 const readyMade = "fairlead.io"
 
-// settings matches those annotations by which manifests tell the ready-made operator what to do with them.
+// settings matches the annotations that are settings for the ready-made operator.
 var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join([]string{
 	manifests.AnnotationOrder, manifests.AnnotationApplyOrder, manifests.AnnotationPurgeOrder, manifests.AnnotationDeleteOrder,
 	manifests.AnnotationReconcilePolicy, manifests.AnnotationUpdatePolicy, manifests.AnnotationAdoptionPolicy, manifests.AnnotationDeletePolicy,
 	manifests.AnnotationReapplyInterval, manifests.AnnotationStatusHint, manifests.AnnotationPhase, manifests.AnnotationPhaseOrder,
 }, "|") + `)\b`)
 
-// readdress makes settings for the ready-made operator settings for the project's own: it heeds no others, and a chart that keeps what must
-// not be deleted would lose it without a word. The note says so; it is empty where there are none.
+// readdress renames settings for the ready-made operator to those of the project's operator, which reads no others:
+// without this, a chart would silently lose settings such as a delete policy. The note lists the files; it is empty if
+// there are none.
 func readdress(o Options, files []File) (note string) {
 	var changed []string
 	for i, file := range files {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
 )
 
-// readChart reads what types are derived from.
+// readChart reads the files from which types are derived.
 func readChart(tree fs.FS) (valuetypes.Chart, error) {
 	var chart valuetypes.Chart
 	var err error
@@ -37,7 +37,7 @@ func readOptional(tree fs.FS, name string) ([]byte, error) {
 	return text, err
 }
 
-// subCharts are the names by which a chart's values reach its sub-charts.
+// subCharts returns the names of the values of sub-charts.
 func subCharts(tree fs.FS) ([]string, error) {
 	text, err := fs.ReadFile(tree, "Chart.yaml")
 	if err != nil {

@@ -1,6 +1,9 @@
-// Package scaffold writes operator projects, and brings those that it wrote up to date.
+// Package scaffold writes projects of operators, and updates them.
 //
-// A project is rendered from the files in template/, whose answers are Options. What people edit later is theirs: the project keeps what
-// was rendered, so that Update can tell their changes from those of a newer template. Generated code and manifests are no part of that:
-// the project's own Makefile makes them.
+// A project is rendered from the files in template/ with Options. It records what was rendered, so that UpdateProject
+// can merge later changes of the templates with changes of people. Generated code and manifests are not recorded: the
+// Makefile of the project makes them.
+//
+// Package valuetypes derives the types of a chart's values, package rbac the rules, package merge merges files, and
+// package staging replaces files together.
 package scaffold

@@ -15,34 +15,34 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
 )
 
-// exampleSpec is the sample of the examples, which leaves nothing to defaults.
+// exampleSpec is the spec of the sample for the examples. It sets all fields.
 const exampleSpec = `spec:
   replicas: 1
   image: docker.io/nginxinc/nginx-unprivileged:1.29-alpine
   message: Hello
 `
 
-// exampleKinds are what the example in Go renders.
+// exampleKinds are the kinds that the example in Go renders.
 var exampleKinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
 }
 
-// facts are what templates are rendered with.
+// facts are the data of the templates.
 type facts struct {
 	Options
 	Fairlead Fairlead
-	// ValuesCode are the Go types of a chart's values.
+	// ValuesCode has the Go types of a chart's values.
 	ValuesCode string
 	// SampleSpec is the spec of the sample, as YAML.
 	SampleSpec string
-	// Rights are the rules for dependents, as YAML.
+	// Rights has the rules for dependents, as YAML.
 	Rights string
 }
 
-// Tools are the versions of what the project is built with.
+// Tools returns the versions of the tools that build the project.
 func (facts) Tools() any { return tools }
 
-// Intervals are the fields of the spec that hold durations, and what they mean.
+// Intervals returns the duration fields of the spec with their descriptions.
 func (facts) Intervals() map[string]string {
 	return map[string]string{
 		"Interval":      "Interval of the resync; 10h by default, zero turns it off.",
@@ -51,7 +51,7 @@ func (facts) Intervals() map[string]string {
 	}
 }
 
-// GeneratorStory says what the operator renders.
+// GeneratorStory returns a sentence on what the operator renders.
 func (f facts) GeneratorStory() string {
 	switch f.Generator {
 	case GeneratorHelm:
@@ -66,7 +66,7 @@ func (f facts) GeneratorStory() string {
 	return ""
 }
 
-// learn finds out what follows from what the generator renders, and what a person should know about that.
+// learn derives the facts from the source that the generator renders. It also returns notes for a person.
 func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (facts, []string, error) {
 	f := facts{Options: o, Fairlead: fairlead, SampleSpec: exampleSpec}
 	if o.Generator == GeneratorGo {
@@ -97,7 +97,7 @@ func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (fac
 	return f, slices.Concat(notes, ofValues, ofRights), err
 }
 
-// learnValues finds out what the spec has.
+// learnValues derives the fields of the spec.
 func (f *facts) learnValues(tree fs.FS) ([]string, error) {
 	if f.Free() {
 		f.SampleSpec = "spec: {}\n"
@@ -123,7 +123,7 @@ func (f *facts) learnValues(tree fs.FS) ([]string, error) {
 	return types.Notes, err
 }
 
-// checkFields refuses a chart that has values of the names that an interface needs.
+// checkFields returns an error if a chart has values with the names of fields that an interface adds.
 func (f *facts) checkFields(keys []string) error {
 	var errs []error
 	for _, chosen := range f.Interfaces {
@@ -136,7 +136,7 @@ func (f *facts) checkFields(keys []string) error {
 	return errors.Join(errs...)
 }
 
-// learnRights finds out what the operator writes.
+// learnRights derives the rules of the operator.
 func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]string, error) {
 	objects, failure := f.renderSample(ctx, tree)
 	if failure != nil && !lacksInput(failure) {

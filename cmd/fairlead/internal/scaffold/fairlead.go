@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// replacedVersion is what go.mod requires where a checkout stands in for a release.
+	// replacedVersion is the version in go.mod if a checkout replaces the release.
 	replacedVersion = "v0.0.0"
 )
 
 // Fairlead is the version of Fairlead that a project requires.
 type Fairlead struct {
 	Version string
-	// Dir is a checkout that replaces the release; empty where there is none.
+	// Dir is a checkout that replaces the release, empty if there is none.
 	Dir string
 }
 
-// FindFairlead returns the release that this program is of; or, where it is no release, the checkout that it was built from. A folder that a
-// person names wins.
+// FindFairlead returns the release of this program or, for a development build, the checkout that it was built from. If
+// dir is not empty, it returns the checkout in dir.
 func FindFairlead(dir string) (Fairlead, error) {
 	if dir != "" {
 		absolute, err := filepath.Abs(dir)
@@ -54,7 +54,8 @@ func FindFairlead(dir string) (Fairlead, error) {
 	return Fairlead{Version: replacedVersion, Dir: checkout}, nil
 }
 
-// releaseOf returns the version where it is one that can be required; builds between releases, and edited ones, are none.
+// releaseOf returns the version if it is a release that go.mod can require. Builds between releases, and builds with
+// local changes, are not.
 func releaseOf(version string) string {
 	if !semver.IsValid(version) || strings.HasSuffix(version, "-dirty") || semver.Build(version) != "" ||
 		module.IsPseudoVersion(version) || strings.Contains(semver.Prerelease(version), "-g") {
@@ -63,7 +64,7 @@ func releaseOf(version string) string {
 	return version
 }
 
-// ownCheckout returns where this file was when the program was built.
+// ownCheckout returns the checkout that this file was compiled from.
 func ownCheckout() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) {

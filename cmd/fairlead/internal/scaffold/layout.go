@@ -2,13 +2,13 @@ package scaffold
 
 import "path"
 
-// entry is a file of a project, and the template that it is rendered from.
+// entry is a file of a project and its template.
 type entry struct {
 	path     string
 	template string
 }
 
-// layout returns the files that a project is rendered to.
+// layout returns the files that are rendered for a project.
 func layout(o Options) []entry {
 	api := path.Join("api", o.Version)
 	entries := []entry{
@@ -62,7 +62,7 @@ func valuesTemplate(o Options) string {
 	return "example/api/values.go.tmpl"
 }
 
-// generatorLayout returns the files of the package generator, but for those that a person gave.
+// generatorLayout returns the files of the package generator, except for given ones.
 func generatorLayout(o Options) []entry {
 	const folder = "internal/generator"
 	code := entry{folder + "/generator.go", path.Join(string(o.Generator), folder, "generator.go.tmpl")}
@@ -89,7 +89,7 @@ func generatorLayout(o Options) []entry {
 	return entries
 }
 
-// sourceFolder is where a project keeps what its generator renders.
+// sourceFolder returns the folder of the source that the generator renders.
 func sourceFolder(o Options) string {
 	names := map[Generator]string{GeneratorHelm: "chart", GeneratorKustomize: "kustomization", GeneratorGoTemplate: "templates"}
 	return path.Join("internal/generator", names[o.Generator])

@@ -10,25 +10,25 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/rbac"
 )
 
-// Plural is the name of the component's type in paths of the API.
+// Plural is the resource of the component's type.
 func (o Options) Plural() string {
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: o.Group, Version: o.Version, Kind: o.Kind})
 	return plural.Resource
 }
 
-// Singular is the kind in lower case; files are named after it.
+// Singular is the kind in lower case. Files are named after it.
 func (o Options) Singular() string { return strings.ToLower(o.Kind) }
 
-// ShortName is the operator's name up to the first dot: that of its program, its chart and its objects.
+// ShortName is the operator's name up to the first dot. It names the program, the chart and its objects.
 func (o Options) ShortName() string {
 	name, _, _ := strings.Cut(o.OperatorName, ".")
 	return name
 }
 
-// Receiver is the name of a method's receiver of the component.
+// Receiver is the name of the receiver in methods of the component.
 func (o Options) Receiver() string { return o.Singular()[:1] }
 
-// Has says whether the component implements an optional interface.
+// Has reports whether the component implements an optional interface.
 func (o Options) Has(name string) bool {
 	for _, chosen := range o.Interfaces {
 		if string(chosen) == name {
@@ -38,16 +38,17 @@ func (o Options) Has(name string) bool {
 	return false
 }
 
-// Renders says which generator the project has.
+// Renders reports whether the project has this generator.
 func (o Options) Renders(name string) bool { return string(o.Generator) == name }
 
-// Free says that the spec has values that nobody knows: a kustomization does not say what its templates take.
+// Free reports whether the values of the spec are unknown: a kustomization does not declare the values of its
+// templates.
 func (o Options) Free() bool { return o.Generator == GeneratorKustomize && o.Given }
 
 // API is the import path of the component's package.
 func (o Options) API() string { return path.Join(o.Module, "api", o.Version) }
 
-// WithDefaults fills in what follows from the rest.
+// WithDefaults returns the options with defaults for empty fields.
 func (o Options) WithDefaults() Options {
 	if o.Version == "" {
 		o.Version = "v1alpha1"
@@ -61,10 +62,10 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// defaultImage follows from the name of the operator.
+// defaultImage is derived from the name of the operator.
 func (o Options) defaultImage() string { return "registry.example.com/" + o.ShortName() }
 
-// WebhookPath is the part of a webhook's path that controller-runtime makes of the type.
+// WebhookPath is the part of a webhook's path that controller-runtime derives from the type.
 func (o Options) WebhookPath() string {
 	return strings.ReplaceAll(o.Group, ".", "-") + "-" + o.Version + "-" + o.Singular()
 }

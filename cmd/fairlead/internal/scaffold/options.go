@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// Generator says what renders the dependents of the operator.
+// Generator is the engine that renders the dependents of the operator.
 type Generator string
 
 // The generators of a project.
@@ -28,10 +28,10 @@ const (
 // Generators are all of them.
 var Generators = []Generator{GeneratorHelm, GeneratorKustomize, GeneratorGoTemplate, GeneratorGo}
 
-// GeneratorNames are what a person calls them, as spec.generator of a component has it; a project keeps them in lower case.
+// GeneratorNames are the names of generators in flags and in spec.generator of a component. A project uses lower case.
 var GeneratorNames = []string{"Helm", "Kustomize", "GoTemplate", "Go"}
 
-// ParseGenerator reads what a person wrote, in whatever case.
+// ParseGenerator returns the generator of this name in any case.
 func ParseGenerator(text string) Generator {
 	for _, g := range Generators {
 		if strings.EqualFold(string(g), text) {
@@ -41,7 +41,7 @@ func ParseGenerator(text string) Generator {
 	return Generator(text)
 }
 
-// Interface is a choice of optional interfaces of component.Component, with the fields of the spec that go with them.
+// Interface is a choice of optional interfaces of component.Component, with their fields in the spec.
 type Interface string
 
 // The choices.
@@ -67,7 +67,7 @@ var Interfaces = []Interface{
 	InterfaceSuspend, InterfacePlacement, InterfaceIntervals, InterfaceServiceAccount, InterfaceKubeConfig, InterfacePolicies, InterfaceTypes,
 }
 
-// fieldsOf are the fields of the spec that an interface needs.
+// fieldsOf has the fields of the spec for each interface.
 var fieldsOf = map[Interface][]string{
 	InterfaceSuspend:        {"suspend"},
 	InterfacePlacement:      {"targetNamespace", "targetName"},
@@ -78,13 +78,14 @@ var fieldsOf = map[Interface][]string{
 	InterfaceTypes:          {"additionalManagedTypes"},
 }
 
-// Options are the answers that a project is rendered with. They are kept in the project.
+// Options are the options with which a project is rendered. The project records them.
 type Options struct {
 	// Group, Version and Kind are those of the component.
 	Group   string `json:"group"`
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
-	// OperatorName is the reconciler's name: the field owner of all writes, and the prefix of labels, annotations and finalizers.
+	// OperatorName is the name of the reconciler: the field manager of all writes, and the prefix of labels,
+	// annotations and finalizers.
 	OperatorName string `json:"operatorName"`
 	// Module is the path of the Go module.
 	Module string `json:"module"`
@@ -94,19 +95,20 @@ type Options struct {
 	Interfaces []Interface `json:"interfaces,omitempty"`
 	// Webhooks adds a defaulting and a validating webhook.
 	Webhooks bool `json:"webhooks,omitempty"`
-	// Image is that of the operator, without a tag.
+	// Image is the image of the operator, without a tag.
 	Image string `json:"image"`
-	// Given says that chart or kustomization came from a person, and are not the example.
+	// Given reports whether the chart or kustomization came from a person, and is not the example.
 	Given bool `json:"given,omitempty"`
 }
 
-// imageName is the grammar of a repository name: an optional host with a port, and a path in lower case. Neither tag nor digest.
+// imageName is the grammar of a repository: an optional host with a port, and a path in lower case, without tag and
+// digest.
 var imageName = regexp.MustCompile(`^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 
-// maxShortName leaves room for what is added to the short name in names of objects.
+// maxShortName leaves room for suffixes in names of objects.
 const maxShortName = 40
 
-// Validate says all that is wrong, each error with the flag that it is about.
+// Validate returns all errors, each with the flag that it is about.
 func (o Options) Validate() error {
 	errs := slices.Concat(o.validateType(), o.validateNames(), o.validateChoices())
 	return errors.Join(errs...)
@@ -139,10 +141,10 @@ func (o Options) validateGroup() []error {
 	return nil
 }
 
-// isOf says that a name is a domain, or one below it.
+// isOf reports whether a name is a domain, or a subdomain of it.
 func isOf(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
-// unwanted says that the value of a flag is not what is wanted, or that the flag is missing.
+// unwanted returns an error for a flag that is missing or has a wrong value.
 func unwanted(flag, value, want string) error {
 	if value == "" {
 		return fmt.Errorf("--%s is missing: want %s", flag, want)
@@ -177,7 +179,8 @@ func (o Options) validateNames() []error {
 	return append(errs, o.validateImage(len(errs) == 0)...)
 }
 
-// validateImage checks the image. One that nobody named follows from the operator's name, so that it is as bad as that.
+// validateImage validates the image. A default image is not reported if the operator's name is wrong, because it is
+// derived from it.
 func (o Options) validateImage(isNamed bool) []error {
 	switch {
 	case imageName.MatchString(o.Image), o.Image == "" && o.OperatorName == "", !isNamed && o.Image == o.defaultImage():
@@ -186,7 +189,7 @@ func (o Options) validateImage(isNamed bool) []error {
 	return []error{unwanted("image", o.Image, "a repository without tag or digest, such as registry.example.com/shop-operator")}
 }
 
-// checkModuleIsOwn refuses paths that mean something else to the go command.
+// checkModuleIsOwn returns an error for paths that have another meaning to the go command.
 func checkModuleIsOwn(path string) error {
 	first, _, _ := strings.Cut(path, "/")
 	switch {

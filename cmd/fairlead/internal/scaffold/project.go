@@ -14,31 +14,31 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/staging"
 )
 
-// Request says what to write, and where.
+// Request has the options and the place of a project.
 type Request struct {
-	// Dir is the folder of the project; without one it can only be looked at.
+	// Dir is the folder of the project. If it is empty, the project cannot be written.
 	Dir     string
 	Options Options
-	// Fairlead is what the project requires.
+	// Fairlead is the version that the project requires.
 	Fairlead Fairlead
-	// Source is the chart or kustomization that a person gave, or a folder that holds nothing else; nil for the example.
+	// Source is the given chart or kustomization, or a folder that contains only that; nil for the example.
 	Source fs.FS
 	// Force overwrites files.
 	Force bool
-	// Report tells a person what is done, and what they should know; a line each.
+	// Report is called with a line for each step.
 	Report func(line string)
 }
 
-// Project is what a request comes to: files that nobody has written yet.
+// Project has the files of a project, which are not written yet.
 type Project struct {
 	request Request
-	// Files are all files, but for those that the project's own tools make.
+	// Files are all files except for generated ones.
 	Files []File
-	// Notes are what a person should know about the result.
+	// Notes are warnings for a person.
 	Notes []string
 }
 
-// madeByTools are the files that come from the project's own tools.
+// madeByTools returns the files that the tools of the project generate.
 func madeByTools(o Options) []string {
 	return []string{
 		"go.sum",
@@ -85,7 +85,7 @@ func New(ctx context.Context, req Request) (*Project, error) {
 	return p, p.noteStrangers()
 }
 
-// Paths are all files of the project, those of its own tools included, and whether each exists already.
+// Paths returns all files of the project, including generated ones, and those that exist already.
 func (p *Project) Paths() (all, existing []string, err error) {
 	for _, file := range p.Files {
 		all = append(all, file.Path)
@@ -104,7 +104,7 @@ func (p *Project) Paths() (all, existing []string, err error) {
 	return all, existing, nil
 }
 
-// Write writes the project: all of it, or nothing. What its own tools make is made before anything is in place.
+// Write writes the whole project, or nothing. It runs the tools of the project before any file is in place.
 func (p *Project) Write(ctx context.Context) error {
 	all, existing, err := p.Paths()
 	if err != nil {
@@ -133,8 +133,8 @@ func (p *Project) Write(ctx context.Context) error {
 	return stage.Move(all, nil)
 }
 
-// noteStrangers tells of files that are in the way of nothing, but that are built into the operator beside those of the project. Whether they are
-// rendered is for the generator to say: templates are, and a kustomization may list what is there.
+// noteStrangers adds a note for each existing file in the folder of the source: it becomes part of the operator's
+// source. Templates are rendered; a kustomization may list such files.
 func (p *Project) noteStrangers() error {
 	if p.request.Options.Generator == GeneratorGo || p.request.Dir == "" {
 		return nil
@@ -153,16 +153,16 @@ func (p *Project) noteStrangers() error {
 	return err
 }
 
-// ExistsError tells of files that would be overwritten.
+// ExistsError reports files that would be overwritten.
 type ExistsError struct {
 	Dir   string
 	Files []string
 }
 
-// maxNamed is how many files an error names.
+// maxNamed is the number of files that the error names.
 const maxNamed = 3
 
-// Error names the first of them.
+// Error returns a message with the first files.
 func (e *ExistsError) Error() string {
 	named, rest := e.Files, ""
 	if more := len(e.Files) - maxNamed; more > 0 {

@@ -29,7 +29,7 @@ func (r toolRunner) tidy(ctx context.Context) error {
 	return r.run(ctx, "go", "mod", "tidy")
 }
 
-// seedSums takes over the sums of the checkout, where the project has none: nobody needs to ask for them.
+// seedSums copies go.sum of the checkout if the project has none, so that the sums need not be downloaded.
 func (r toolRunner) seedSums() error {
 	place := filepath.Join(r.dir, "go.sum")
 	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) || r.fairlead.Dir == "" {
@@ -42,7 +42,7 @@ func (r toolRunner) seedSums() error {
 	return os.WriteFile(place, sums, 0o644)
 }
 
-// generate makes deep copies and the definition, as make generate does later. A checkout may have the tool already.
+// generate generates deep copies and the definition, as make generate does. The checkout may have the tool already.
 func (r toolRunner) generate(ctx context.Context) error {
 	built := filepath.Join(r.fairlead.Dir, "bin", "controller-gen")
 	if _, err := os.Stat(built); r.fairlead.Dir != "" && err == nil && os.Getenv("CONTROLLER_GEN") == "" {
@@ -53,11 +53,11 @@ func (r toolRunner) generate(ctx context.Context) error {
 	return r.run(ctx, "make", "generate")
 }
 
-// run runs a tool in the project. Its output is part of the error.
+// run runs a tool in the project. An error contains its output.
 func (r toolRunner) run(ctx context.Context, name string, args ...string) error {
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir = r.dir
-	// A workspace or make around us is none of the project's.
+	// Variables of a workspace, or of a make that runs this program, must not affect the project.
 	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKEFLAGS=") || strings.HasPrefix(variable, "MAKELEVEL=") || strings.HasPrefix(variable, "MFLAGS=")
 	}), "GOWORK=off", "PWD="+r.dir)

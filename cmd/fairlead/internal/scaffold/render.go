@@ -20,7 +20,7 @@ type File struct {
 	Content []byte
 }
 
-// renderAll renders all templates of a project. Go code comes out formatted.
+// renderAll renders all templates of a project. Go code is formatted.
 func renderAll(f facts) ([]File, error) {
 	entries := layout(f.Options)
 	files := make([]File, 0, len(entries))
@@ -39,7 +39,7 @@ func renderFile(e entry, f facts) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The files hold templates of their own, of Helm and of workflows, whose delimiters are left alone.
+	// The files contain templates of Helm and of workflows, so the delimiters differ.
 	parsed, err := template.New(e.template).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"lowerFirst": lowerFirst}).Parse(string(text))
 	if err != nil {
 		return nil, err

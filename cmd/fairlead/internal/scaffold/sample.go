@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
-// renderSample renders what the sample will be rendered to. Where no value of a chart must be set these are the chart's own values.
+// renderSample renders the source with the values of the sample.
 func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.Unstructured, error) {
 	var sample struct {
 		Spec map[string]any `json:"spec"`
@@ -23,8 +23,9 @@ func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.U
 	return renderSource(ctx, f.Options, tree, sample.Spec)
 }
 
-// lacksInput says whether other values, or a cluster to look into, may mend what failed: the chart refused what it got, a template that ran gave up,
-// or wrote what is no manifest, such as one whose name is a value. A template that does not parse is wrong whatever it gets.
+// lacksInput reports whether other values, or a cluster, may solve an error: the chart rejected its values, a template
+// failed while it ran, or its output is not a manifest, for instance because a name is a value. A template that does
+// not parse is always wrong.
 func lacksInput(err error) bool {
 	if _, refused := errors.AsType[*helm.InputError](err); refused {
 		return true

@@ -32,7 +32,7 @@ func readSource(tree fs.FS) ([]File, error) {
 	return files, err
 }
 
-// withPlainLines returns files whose lines end as those of templates do, for whoever reads them line by line.
+// withPlainLines returns the files with line feeds, for code that reads lines.
 func withPlainLines(files []File) []File {
 	plain := slices.Clone(files)
 	for i := range plain {
@@ -41,7 +41,7 @@ func withPlainLines(files []File) []File {
 	return plain
 }
 
-// sourceTree returns the files that the generator renders, out of those of a project.
+// sourceTree returns the source that the generator renders, from the files of a project.
 func sourceTree(o Options, files []File) (fs.FS, error) {
 	contents := map[string][]byte{}
 	for _, file := range files {
@@ -52,7 +52,7 @@ func sourceTree(o Options, files []File) (fs.FS, error) {
 	return source.FromFiles(contents)
 }
 
-// renderExample renders the templates of the example that the generator renders.
+// renderExample renders the templates of the example's source.
 func renderExample(f facts) ([]File, error) {
 	var files []File
 	for _, e := range generatorLayout(f.Options) {
@@ -68,12 +68,12 @@ func renderExample(f facts) ([]File, error) {
 	return files, nil
 }
 
-// engines are what renders a source.
+// engines are the engines of generators.
 var engines = map[Generator]generator.Engine{
 	GeneratorHelm: generator.EngineHelm, GeneratorKustomize: generator.EngineKustomize, GeneratorGoTemplate: generator.EngineGoTemplate,
 }
 
-// renderSource renders the source with values, with hooks as the chart has them.
+// renderSource renders the source with values, including hooks.
 func renderSource(ctx context.Context, o Options, tree fs.FS, values map[string]any) ([]*unstructured.Unstructured, error) {
 	capabilities, err := render.Capabilities("", nil)
 	if err != nil {

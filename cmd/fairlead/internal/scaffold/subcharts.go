@@ -11,10 +11,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// maxPacked is how deep packed sub-charts may be in each other.
+// maxPacked bounds the nesting of packed sub-charts.
 const maxPacked = 8
 
-// belowWrapper returns the folder that a source consists of, or the source itself: helm package and git archive put one at the top of archives.
+// belowWrapper returns the only folder of a source, or the source itself: helm package and git archive put one folder
+// at the top of archives.
 func belowWrapper(tree fs.FS) (fs.FS, error) {
 	if tree == nil {
 		return nil, nil
@@ -26,8 +27,8 @@ func belowWrapper(tree fs.FS) (fs.FS, error) {
 	return source.Sub(tree, entries[0].Name())
 }
 
-// unpackSubCharts puts the files of packed sub-charts in their place, for whoever looks into them: in the project they stay packed, since helm
-// dependency update replaces archives, and no folders. The notes tell of what is heeded in folders only.
+// unpackSubCharts replaces packed sub-charts by their files, for analysis. In the project they stay packed, because
+// helm dependency update replaces archives, and not folders. The notes describe settings that only work in folders.
 func unpackSubCharts(o Options, files []File) (unpacked []File, notes []string, err error) {
 	if o.Generator != GeneratorHelm {
 		return files, nil, nil
@@ -49,7 +50,7 @@ func unpackSubCharts(o Options, files []File) (unpacked []File, notes []string, 
 	return unpacked, notes, nil
 }
 
-// packedChart matches what Helm takes for a packed sub-chart: archives anywhere else are files of templates.
+// packedChart matches the paths of packed sub-charts. Archives elsewhere are ordinary files of a chart.
 var packedChart = regexp.MustCompile(`^(charts/[^/]+/)*charts/[^/]+\.tgz$`)
 
 func isPackedChart(o Options, name string) bool {
@@ -85,7 +86,8 @@ func unpackSubChart(o Options, packed File, depth int) ([]File, error) {
 	return unpacked, nil
 }
 
-// hasSettings says whether files have settings for the ready-made operator, where the project's is another.
+// hasSettings reports whether files have settings for the ready-made operator that the project's operator does not
+// read.
 func hasSettings(o Options, files []File) bool {
 	return o.OperatorName != readyMade && slices.ContainsFunc(files, func(file File) bool { return settings.Match(file.Content) })
 }

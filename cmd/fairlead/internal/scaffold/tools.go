@@ -1,6 +1,6 @@
 package scaffold
 
-// tools are the versions of what a project is built with. A test holds them to those of Fairlead's own modules.
+// tools are the versions of the tools that build a project. A test compares them with those of Fairlead's own modules.
 var tools = struct {
 	Go, GoMinor, ControllerGen, GolangciLint, SetupEnvtest, Kubernetes string
 }{

@@ -14,30 +14,29 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/staging"
 )
 
-// UpdateRequest says which project to update.
+// UpdateRequest selects a project and the options of its update.
 type UpdateRequest struct {
 	Dir string
-	// Fairlead is what the project is to require.
+	// Fairlead is the version that the project will require.
 	Fairlead Fairlead
-	// KeepConflicts writes what can be merged although there are conflicts, with these marked in their files.
+	// KeepConflicts writes merged files with conflict markers.
 	KeepConflicts bool
 	// DryRun writes nothing.
 	DryRun bool
-	// Report tells a person what is done; a line each.
+	// Report is called with a line for each step.
 	Report func(line string)
 }
 
-// Update is what a newer template comes to in a project.
+// Update is the result of merging newer templates.
 type Update struct {
 	Changes   []merge.Change
 	Conflicts []merge.Conflict
-	// Notes are what a person should know about the result.
+	// Notes are warnings for a person.
 	Notes []string
 }
 
-// UpdateProject brings what the templates of this program say into a project, beside what people changed in it. Where they contradict each
-// other there are conflicts, and nothing is written unless the request keeps them; what was written last time is then forgotten, so that the
-// conflicts are for people to resolve.
+// UpdateProject merges the templates of this program with the files of a project. If there are conflicts, nothing is
+// written unless the request keeps them; then the record is renewed too, so people must resolve the conflicts.
 func UpdateProject(ctx context.Context, req UpdateRequest) (Update, error) {
 	o, base, err := readRecords(req.Dir)
 	if err != nil {
@@ -59,7 +58,7 @@ func UpdateProject(ctx context.Context, req UpdateRequest) (Update, error) {
 	return update, update.write(ctx, req, kept)
 }
 
-// renderNewer renders the templates as they are now, with the chart or kustomization as it is in the project.
+// renderNewer renders the current templates with the chart or kustomization in the project.
 func renderNewer(ctx context.Context, req UpdateRequest, o Options) ([]File, []string, error) {
 	var given []File
 	if o.Given {
@@ -84,7 +83,7 @@ func renderNewer(ctx context.Context, req UpdateRequest, o Options) ([]File, []s
 	return newer, notes, err
 }
 
-// mergeAll compares what was written last time, what is there, and what is newer.
+// mergeAll merges all files: as they were rendered last time, as they are in the project, and as they are rendered now.
 func mergeAll(ctx context.Context, dir string, base, newer []File) (Update, error) {
 	before, after := byPath(base), byPath(newer)
 	var paths []string
@@ -125,7 +124,7 @@ func byPath(files []File) map[string][]byte {
 	return found
 }
 
-// readMine returns a file of the project, nil where there is none.
+// readMine returns a file of the project, nil if it does not exist.
 func readMine(dir, path string) ([]byte, error) {
 	content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +133,7 @@ func readMine(dir, path string) ([]byte, error) {
 	return append([]byte{}, content...), err
 }
 
-// write writes an update: all of it, or nothing. Where conflicts are marked, the project's tools cannot work yet.
+// write writes the whole update, or nothing. If conflicts are marked, the project's tools cannot run yet.
 func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error {
 	stage, err := staging.New(req.Dir)
 	if err != nil {
@@ -175,13 +174,13 @@ func (u Update) write(ctx context.Context, req UpdateRequest, kept []File) error
 	return nil
 }
 
-// UnfinishedError tells that an update is written, but for what the project's own tools make.
+// UnfinishedError reports that an update was written, but that the project's tools failed.
 type UnfinishedError struct {
-	// Err is why the tools did not.
+	// Err is the error of the tools.
 	Err error
 }
 
-// Error says what is left to do.
+// Error says how to finish the update.
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("the files are merged, but generated files are not: %v; correct this, then run: go mod tidy && make generate", e.Err)
 }

@@ -26,8 +26,8 @@ type Palette struct {
 	colours bool
 }
 
-// NewPalette returns the palette for a writer. It has colours only if the writer is a terminal, off is false, and the environment variable
-// NO_COLOR is empty (https://no-color.org).
+// NewPalette returns the palette for a writer. It has colours only if the writer is a terminal, off is false, and the
+// environment variable NO_COLOR is empty (https://no-color.org).
 func NewPalette(out io.Writer, off bool) Palette {
 	_, isTerminal := Descriptor(out)
 	return Palette{colours: isTerminal && !off && os.Getenv("NO_COLOR") == ""}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Descriptor returns the file descriptor of out if out is a terminal that can move its cursor. It follows writers that have a method
-// Unwrap.
+// Descriptor returns the file descriptor of out if out is a terminal that can move its cursor. It follows writers that
+// have a method Unwrap.
 func Descriptor(out io.Writer) (fd int, ok bool) {
 	for {
 		wrapped, isWrapped := out.(interface{ Unwrap() io.Writer })
@@ -39,7 +39,8 @@ func Size(fd int) (width, height int) {
 	return width, height
 }
 
-// Clean replaces the control characters of a line. Names and messages come from a cluster, so they must not control the terminal.
+// Clean replaces the control characters of a line. Names and messages come from a cluster, so they must not control the
+// terminal.
 func Clean(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -55,5 +56,6 @@ func Cut(line string, width int) string {
 	return ansi.Truncate(line, max(width-1, 1), "…")
 }
 
-// Width returns the number of columns that a line takes. Wide characters, such as those of Chinese, take two; colour sequences none.
+// Width returns the number of columns that a line takes. Wide characters, such as those of Chinese, take two; colour
+// sequences none.
 func Width(line string) int { return ansi.StringWidth(line) }

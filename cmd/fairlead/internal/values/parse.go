@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parse reads the first YAML document of a text, which is a map. No document is no values. Whole numbers become int64, others float64.
+// parse returns the first YAML document of a text, which must be a map. A text without a document has no values. Whole
+// numbers become int64, others float64.
 func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	values := map[string]any{}
 	root, ignored, err := firstDocument(file, text)
@@ -41,11 +42,11 @@ func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	return values, checkNoManifest(file, values)
 }
 
-// errManifest says what to do with a manifest that was named as a file of values.
+// errManifest says what to do with a manifest that was given as a file of values.
 var errManifest = errors.New("and -f expects values, such as replicas: 2; kubectl apply -f applies a manifest; " +
 	"to make it part of a component, put it into the folder: fairlead apply NAME DIR")
 
-// checkNoManifest refuses values that are a manifest: their apiVersion and kind are texts.
+// checkNoManifest returns an error if values are a manifest: if their apiVersion and kind are texts.
 func checkNoManifest(file string, values map[string]any) error {
 	_, hasVersion := values["apiVersion"].(string)
 	kind, hasKind := values["kind"].(string)
@@ -55,8 +56,8 @@ func checkNoManifest(file string, values map[string]any) error {
 	return fmt.Errorf("%s: this is a manifest of kind %s, %w", file, kind, errManifest)
 }
 
-// firstDocument returns the root of the first document, or nil where there is none or nothing in it. ignored tells of what follows, which
-// Helm ignores in silence, whatever it is.
+// firstDocument returns the root of the first document, nil if that is empty. ignored describes further documents,
+// which Helm ignores silently.
 func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err error) {
 	documents := yamlnode.NewDecoder(bytes.NewReader(text))
 	var first, second yamlnode.Node
@@ -77,7 +78,7 @@ func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err 
 	return nil, ignored, nil
 }
 
-// parserMessage takes apart what the YAML parsers say; they give the line in the text alone.
+// parserMessage splits a message of the YAML parsers, which contains the line only as text.
 var parserMessage = regexp.MustCompile(`(?s)^(?:error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
 
 func located(file string, err error) error {

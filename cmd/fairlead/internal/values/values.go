@@ -1,4 +1,7 @@
-// Package values makes the values of a component from files and assignments, as Helm does: later ones win, and maps are merged.
+// Package values reads the values of a component from files and assignments, as Helm does: later ones win, and maps are
+// merged.
+//
+// Errors name the file and the line. They never quote an assignment, which may contain a password.
 package values
 
 import (
@@ -11,22 +14,21 @@ import (
 	"helm.sh/helm/v3/pkg/strvals"
 )
 
-// Sources say where values come from.
+// Sources are files and assignments of values.
 type Sources struct {
-	// Files are paths of YAML files in ascending order of precedence; "-" is Stdin.
+	// Files are paths of YAML files in ascending precedence; "-" is Stdin.
 	Files []string
-	// Assignments in the syntax of helm --set win over all files; later ones win.
+	// Assignments have the syntax of helm --set and win over files; later ones win.
 	Assignments []string
 	Stdin       io.Reader
-	// Warn is told of what is ignored.
+	// Warn is called with descriptions of ignored input.
 	Warn func(error)
 }
 
-// Given says that there is any source, be it an empty one.
+// Given reports whether there are any files or assignments, even empty ones.
 func (s Sources) Given() bool { return len(s.Files)+len(s.Assignments) > 0 }
 
-// Load reads and merges all sources. A null stays a value: Helm is told by it to drop a default of the chart. An error names file and
-// line, and never quotes an assignment, which may hold a password.
+// Load reads and merges all sources. A null stays a value, because it makes Helm drop a default of the chart.
 func (s Sources) Load() (map[string]any, error) {
 	merged := map[string]any{}
 	stdinRead := false
@@ -49,8 +51,8 @@ func (s Sources) Load() (map[string]any, error) {
 	return merged, nil
 }
 
-// Manifest returns the error of the first file that holds a manifest instead of values, nil if there is none. It reads neither Stdin nor
-// files that cannot be read; Load reports those.
+// Manifest returns the error of the first file that holds a manifest instead of values, nil if there is none. It reads
+// neither Stdin nor files that cannot be read; Load reports those.
 func (s Sources) Manifest() error {
 	for _, file := range s.Files {
 		if file == "-" {
@@ -82,7 +84,7 @@ func (s Sources) loadFile(file string) (map[string]any, error) {
 	return parse(file, text, s.Warn)
 }
 
-// merge returns base with over on top, and changes neither.
+// merge returns base overlaid with over, and changes neither.
 func merge(base, over map[string]any) map[string]any {
 	merged := maps.Clone(base)
 	for key, value := range over {

@@ -73,8 +73,8 @@ func (w *Waiter) until(
 	})
 }
 
-// Gone waits until the component is gone. A blocked deletion is shown at once, but the wait continues: the deletion proceeds by itself when
-// the blocker is gone.
+// Gone waits until the component is gone. A blocked deletion is shown at once, but the wait continues: the deletion
+// proceeds by itself when the blocker is gone.
 func (w *Waiter) Gone(ctx context.Context, from *unstructured.Unstructured) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {

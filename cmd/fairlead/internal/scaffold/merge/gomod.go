@@ -6,7 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// mergeModule brings what the template says of Fairlead and of Go into a go.mod. Everything else in it is the go command's, or a person's.
+// mergeModule updates Fairlead and the version of Go in a go.mod. The other statements belong to the go command and to
+// people.
 func mergeModule(mine, base, newer []byte) ([]byte, error) {
 	files := make([]*modfile.File, 0, 3)
 	for _, text := range [][]byte{mine, base, newer} {
@@ -36,7 +37,7 @@ func mergeModule(mine, base, newer []byte) ([]byte, error) {
 	return own.Format()
 }
 
-// replaceFairlead makes a checkout stand in for Fairlead, or none where place is empty.
+// replaceFairlead replaces Fairlead with a checkout, or removes the replacement if place is empty.
 func replaceFairlead(file *modfile.File, place string) error {
 	if err := file.DropReplace(version.Module, ""); err != nil || place == "" {
 		return err

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Conflict is a place where a person and a newer template changed the same lines, or a whole file.
+// Conflict is a place that a person and a newer template changed differently.
 type Conflict struct {
 	File string
-	// Line is that of the first line in question, in the file as it is; 0 where it is the whole file.
+	// Line is the first line of the conflict in the person's file, 0 for the whole file.
 	Line int
-	// Why says what it is about.
+	// Why explains the conflict.
 	Why string
 }
 
-// String names the place as compilers do.
+// String returns the place in the form of compilers.
 func (c Conflict) String() string {
 	if c.Line == 0 {
 		return c.File + ": " + c.Why
@@ -28,7 +28,7 @@ func (c Conflict) String() string {
 	return fmt.Sprintf("%s:%d: %s", c.File, c.Line, c.Why)
 }
 
-// The markers of a conflict, as git writes them.
+// The conflict markers of git.
 const (
 	noMarker     = ""
 	oursMarker   = "<<<<<<<"
@@ -37,7 +37,8 @@ const (
 	theirsMarker = ">>>>>>>"
 )
 
-// mergeText merges two changes of a text, with git: what both changed in another way becomes a conflict, marked in the result.
+// mergeText merges texts with git merge-file. The result contains conflict markers for lines that both changed
+// differently.
 func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]byte, []Conflict, error) {
 	dir, err := os.MkdirTemp("", "fairlead-merge-")
 	if err != nil {
@@ -54,7 +55,7 @@ func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]by
 	var out, errOut bytes.Buffer
 	command.Stdout, command.Stderr = &out, &errOut
 	err = command.Run()
-	// The exit code is the number of conflicts; 255 is an error.
+	// The exit code is the number of conflicts; higher codes are errors.
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 && exit.ExitCode() < 128 {
 		return out.Bytes(), conflictsIn(file, out.Bytes()), nil
 	}
@@ -64,7 +65,7 @@ func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]by
 	return out.Bytes(), nil, nil
 }
 
-// conflictsIn finds the conflicts in a merged text, with their lines in the text of the person.
+// conflictsIn returns the conflicts in a merged text, with their lines in the person's text.
 func conflictsIn(file string, merged []byte) []Conflict {
 	var found []Conflict
 	line, part := 1, noMarker
@@ -83,8 +84,8 @@ func conflictsIn(file string, merged []byte) []Conflict {
 	return found
 }
 
-// partAfter returns what begins with a line behind a part of a text, by the marker that stands before it. Lines like markers may be anywhere else.
-// Where git is configured to, it shows the base, too.
+// partAfter returns the part of a merged text that begins with a line, given the part before it. Other lines may look
+// like markers. The base is there if git is configured to show it.
 func partAfter(part, line string) (next string, begins bool) {
 	switch part {
 	case noMarker:

@@ -5,7 +5,7 @@ import (
 	"context"
 )
 
-// Verb says what an update does with a file.
+// Verb is the action of an update on a file.
 type Verb string
 
 // The verbs.
@@ -16,22 +16,23 @@ const (
 	VerbDelete Verb = "delete"
 )
 
-// Change is what an update does with a file.
+// Change is the change of a file by an update.
 type Change struct {
 	Verb    Verb
 	File    string
 	Content []byte
 }
 
-// Versions are a file as it was written last time, as it is in the project, and as it is newer; nil where it is not there.
+// Versions are the contents of a file: as it was rendered last time, as it is in the project, and as it is rendered
+// now. Nil means that there is no file.
 type Versions struct{ Base, Mine, Newer []byte }
 
-// IsLeftOut says of a file that a person deleted or renamed that the template has changes of it.
+// IsLeftOut reports whether the template changed a file that a person deleted or renamed.
 func (v Versions) IsLeftOut() bool {
 	return v.Mine == nil && v.Base != nil && v.Newer != nil && !same(v.plain().Base, v.Newer)
 }
 
-// Merge decides about a file, and ends its lines as most of them end in the project.
+// Merge decides about a file. The result has the line ends of most lines in the project's file.
 func (v Versions) Merge(ctx context.Context, path string) (*Change, []Conflict, error) {
 	change, conflicts, err := v.plain().decide(ctx, path)
 	if change != nil && hasCarriageReturns(v.Mine) {
@@ -49,7 +50,7 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	case v.Base == nil:
 		return nil, []Conflict{{File: path, Why: "the template has a new file of this name: rename yours"}}, nil
 	case v.Mine == nil:
-		// Who deleted a file does not want a newer one, either.
+		// A file that a person deleted stays deleted.
 		return nil, nil, nil
 	case v.Newer == nil && same(v.Base, v.Mine):
 		return &Change{Verb: VerbDelete, File: path}, nil, nil
@@ -67,12 +68,12 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	return &Change{Verb: VerbMerge, File: path, Content: merged}, conflicts, err
 }
 
-// plain ends lines as templates do: git may check a project out with others.
+// plain returns the versions with line feeds: git may check out files with carriage returns.
 func (v Versions) plain() Versions {
 	return Versions{Base: WithLineFeeds(v.Base), Mine: WithLineFeeds(v.Mine), Newer: v.Newer}
 }
 
-// hasCarriageReturns says whether most lines of a text end with a carriage return and a line feed. An editor may have ended some in another way.
+// hasCarriageReturns reports whether most lines end with a carriage return and a line feed.
 func hasCarriageReturns(text []byte) bool {
 	return 2*bytes.Count(text, []byte("\r\n")) > bytes.Count(text, []byte("\n"))
 }
@@ -84,5 +85,5 @@ func WithLineFeeds(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 }
 
-// same compares contents; a file that is not there is not an empty one.
+// same compares contents. No file differs from an empty file.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }

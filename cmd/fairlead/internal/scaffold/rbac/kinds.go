@@ -15,8 +15,9 @@ var (
 	separatorLine  = regexp.MustCompile(`(?m)^---`)
 )
 
-// Kinds returns the kinds that a file of manifests or templates names, including those that the sample does not render. If a template
-// computes the apiVersion, the kind is looked up among the built-in types; otherwise a note says what to add to the chart.
+// Kinds returns the kinds that a file of manifests or templates names, including those that the sample does not render.
+// If a template computes the apiVersion, the kind is looked up among the built-in types; otherwise a note says what to
+// add to the chart.
 func Kinds(name string, content []byte) (kinds []schema.GroupVersionKind, notes []string) {
 	if !isManifest(name) {
 		return nil, nil
@@ -38,7 +39,7 @@ func Kinds(name string, content []byte) (kinds []schema.GroupVersionKind, notes 
 	return kinds, notes
 }
 
-// isManifest says whether a file may hold manifests: values and the descriptions of charts hold none.
+// isManifest reports whether a file may contain manifests.
 func isManifest(name string) bool {
 	switch path.Base(name) {
 	case "Chart.yaml", "values.yaml", "Chart.lock", "requirements.yaml":
@@ -56,7 +57,7 @@ func completeKind(document, kind string) (schema.GroupVersionKind, bool) {
 		gv, err := schema.ParseGroupVersion(version[1])
 		return gv.WithKind(kind), err == nil
 	}
-	// The scheme's versions are in the order in which clients prefer them.
+	// The versions of the scheme are in the order of preference.
 	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {
 		if gvk := gv.WithKind(kind); clientgoscheme.Scheme.Recognizes(gvk) {
 			return gvk, true

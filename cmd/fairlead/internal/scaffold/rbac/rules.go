@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// dependentVerbs are what a reconciler does with dependents. deletecollection is missing: objects are deleted one by one.
+// dependentVerbs are the verbs of a reconciler on dependents, which it deletes one by one.
 var dependentVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 
-// Rule is a rule, and what it is for.
+// Rule is a rule with its reason.
 type Rule struct {
 	// Comment is the reason for the rule.
 	Comment string
@@ -29,7 +29,7 @@ type Features struct {
 	KubeConfig, ServiceAccount, Placement bool
 }
 
-// RulesFor returns what an operator needs for dependents: those that are rendered, and kinds that may be rendered with other values.
+// RulesFor returns the rules that an operator needs for rendered objects, and for kinds that other values may render.
 func RulesFor(f Features, objects []*unstructured.Unstructured, kinds []schema.GroupVersionKind) []Rule {
 	for _, object := range objects {
 		kinds = append(kinds, object.GroupVersionKind())
@@ -40,7 +40,7 @@ func RulesFor(f Features, objects []*unstructured.Unstructured, kinds []schema.G
 	return append(rules, rulesOfFeatures(f, hasDeletionHooks(objects), kinds)...)
 }
 
-// rulesOnKinds has a rule for each API group.
+// rulesOnKinds returns a rule for each API group.
 func rulesOnKinds(kinds []schema.GroupVersionKind) []Rule {
 	resources := map[string][]string{}
 	for _, kind := range kinds {
@@ -57,7 +57,7 @@ func rulesOnKinds(kinds []schema.GroupVersionKind) []Rule {
 	return rules
 }
 
-// rulesOnDefinitions are what it takes to delete a definition without losing anybody's instances.
+// rulesOnDefinitions returns the rules for deleting definitions without deleting instances of others.
 func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 	var rules []Rule
 	for _, object := range objects {
@@ -83,7 +83,7 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 	})
 }
 
-// rulesToGrant are those that dependents grant to others. Kubernetes lets nobody grant what they do not have.
+// rulesToGrant returns the rules that dependents grant to others: nobody may grant rights that they do not have.
 func rulesToGrant(objects []*unstructured.Unstructured) []Rule {
 	var rules []Rule
 	defined := map[string]bool{}
@@ -112,7 +112,7 @@ func grantedBy(role *unstructured.Unstructured) []Rule {
 	var content struct {
 		Rules []rbacv1.PolicyRule `json:"rules"`
 	}
-	// A role that cannot be read is refused by the API server, which says why.
+	// The API server refuses a malformed role with a message.
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"rules": role.Object["rules"]}, &content); err != nil {
 		return nil
 	}
@@ -123,14 +123,15 @@ func grantedBy(role *unstructured.Unstructured) []Rule {
 	return rules
 }
 
-// hasDeletionHooks says whether something is applied when a component is deleted, which is recorded in a Secret before.
+// hasDeletionHooks reports whether there are hooks of the deletion, which the operator records in a Secret.
 func hasDeletionHooks(objects []*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool {
 		return strings.Contains(object.GetAnnotations()["helm.sh/hook"], "-delete")
 	})
 }
 
-// rulesOfFeatures are those that the fields of the spec ask for. Where Secrets are dependents, the operator has all rules on them anyway.
+// rulesOfFeatures returns the rules for fields of the spec. If Secrets are dependents, the operator has all rights on
+// them already.
 func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersionKind) []Rule {
 	var rules []Rule
 	add := func(why, resource string, verbs ...string) {
@@ -152,7 +153,7 @@ func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersion
 	return rules
 }
 
-// Format writes rules as YAML, but for those that others cover.
+// Format returns rules as YAML, without those that others cover.
 func Format(rules []Rule) (string, error) {
 	var out strings.Builder
 	for i, r := range rules {
@@ -171,7 +172,7 @@ func Format(rules []Rule) (string, error) {
 	return cmp.Or(out.String(), "[]\n"), nil
 }
 
-// isCovered says that a rule grants nothing that another one does not; of those that grant the same the first is written.
+// isCovered reports whether another rule covers a rule. Of equal rules, the first is kept.
 func isCovered(rules []Rule, i int) bool {
 	for j := range rules {
 		if j != i && covers(rules[j].PolicyRule, rules[i].PolicyRule) && (j < i || !covers(rules[i].PolicyRule, rules[j].PolicyRule)) {
@@ -181,7 +182,7 @@ func isCovered(rules []Rule, i int) bool {
 	return false
 }
 
-// covers says that a rule grants all that another one does.
+// covers reports whether rule a grants everything that rule b grants.
 func covers(a, b rbacv1.PolicyRule) bool {
 	named := len(a.ResourceNames) == 0 || len(b.ResourceNames) > 0 && holds(a.ResourceNames, b.ResourceNames)
 	return named && holds(a.APIGroups, b.APIGroups) && holds(a.Resources, b.Resources) && holds(a.NonResourceURLs, b.NonResourceURLs) && holds(a.Verbs, b.Verbs)

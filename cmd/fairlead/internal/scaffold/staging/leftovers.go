@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// stagePrefix is how the names of stages begin.
+// stagePrefix is the prefix of the folders of stages.
 const stagePrefix = ".fairlead-scaffold-"
 
-// What is in a stage besides the files of the project: whoever works on it locks lockFile, and what is replaced is kept in formerFolder.
+// Other entries of a stage: lockFile is locked by its process, and formerFolder keeps replaced files.
 const (
 	lockFile     = ".lock"
 	formerFolder = ".former"
 )
 
-// claim locks a stage that nobody else sees yet. The lock ends with the process, however that ends.
+// claim locks a new stage before others can see its lock file. The lock ends with the process.
 func claim(dir string) (*os.File, error) {
 	fresh := filepath.Join(dir, lockFile+".new")
 	file, err := os.OpenFile(fresh, os.O_CREATE|os.O_RDWR, 0o600)
@@ -23,16 +23,16 @@ func claim(dir string) (*os.File, error) {
 		return nil, err
 	}
 	if !tryLock(file) {
-		// Not all file systems have locks. Such a stage stays, if its process is killed.
+		// Some file systems have no locks. Such a stage stays if its process is killed.
 		return file, os.Remove(fresh)
 	}
 	return file, os.Rename(fresh, filepath.Join(dir, lockFile))
 }
 
-// removeAbandoned removes the stages in a folder whose processes were killed. One that has begun to replace files stays: it may hold the only copy of
-// something. What cannot be removed is in nobody's way.
+// removeAbandoned removes the stages in a folder whose processes were killed, except for those with replaced files,
+// which may be the only copies. Errors are ignored: an abandoned stage does no harm.
 func removeAbandoned(parent string) {
-	// What cannot be listed has no stages.
+	// A folder that cannot be listed has no stages.
 	entries, _ := os.ReadDir(parent)
 	for _, entry := range entries {
 		if !strings.HasPrefix(entry.Name(), stagePrefix) {

@@ -4,5 +4,5 @@ package staging
 
 import "os"
 
-// tryLock locks nothing here, so that nothing is ever taken for left behind.
+// tryLock never locks, so no stage is treated as abandoned.
 func tryLock(*os.File) bool { return false }

@@ -9,16 +9,16 @@ import (
 	"slices"
 )
 
-// Stage is a folder in which files are complete before they are moved to where they belong.
+// Stage is a folder of complete files that are moved to a target together.
 type Stage struct {
 	dir, target string
-	// made is the first folder above the target that did not exist.
+	// made is the topmost folder of the target's path that did not exist.
 	made string
-	// lock tells other processes that this one is at work.
+	// lock protects the stage while the process runs.
 	lock *os.File
 }
 
-// New makes a stage on the file system of the target, so that moving is renaming.
+// New makes a stage on the file system of the target, so that files can be renamed into place.
 func New(target string) (*Stage, error) {
 	target, err := filepath.Abs(target)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Stage) Put(path string, content []byte) error {
 	return os.WriteFile(place, content, 0o644)
 }
 
-// move puts files in their places, and takes others away. Where that fails, what was done before is undone.
+// Move moves files into place, and removes the files in gone. If that fails, it undoes all changes.
 func (s *Stage) Move(files, gone []string) error {
 	var undo []func() error
 	attempt := func(file string, step func(string) (back func() error, err error)) error {
@@ -100,8 +100,8 @@ func (s *Stage) Move(files, gone []string) error {
 	return fmt.Errorf("nothing was written: %w", err)
 }
 
-// moveOne returns what takes it back: what was there before is kept in the stage until that is discarded. Whoever is killed meanwhile leaves the
-// one file or the other.
+// moveOne moves a file, and returns a function that moves it back. A replaced file is kept in the stage. If the process
+// is killed, one of the two files is in place.
 func (s *Stage) moveOne(file string) (back func() error, err error) {
 	from, to, former := s.places(file)
 	existed, err := keep(to, former, from)
@@ -124,7 +124,7 @@ func (s *Stage) moveOne(file string) (back func() error, err error) {
 	return back, nil
 }
 
-// takeAway removes a file, which may be gone already.
+// takeAway removes a file if it exists.
 func (s *Stage) takeAway(file string) (back func() error, err error) {
 	_, to, former := s.places(file)
 	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
@@ -137,12 +137,12 @@ func (s *Stage) takeAway(file string) (back func() error, err error) {
 	return func() error { return os.Rename(former, to) }, err
 }
 
-// places are where a file is complete, where it belongs, and where the one that it replaces is kept.
+// places returns the paths of a file in the stage, in the target, and of the file that it replaces.
 func (s *Stage) places(file string) (from, to, former string) {
 	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, formerFolder, file)
 }
 
-// keep gives a file that is to be replaced a second name, or a copy, and its mode to the one that replaces it.
+// keep links or copies a file that will be replaced, and gives its mode to the successor.
 func keep(file, former, successor string) (existed bool, err error) {
 	info, err := os.Lstat(file)
 	switch {
@@ -157,7 +157,7 @@ func keep(file, former, successor string) (existed bool, err error) {
 		return false, err
 	}
 	if err := os.Link(file, former); err != nil {
-		// Not all file systems have links. The file stays where it is, so that whoever is killed now has not lost it.
+		// Some file systems have no links. The file stays in place until it is replaced.
 		if err := duplicate(file, former, info.Mode().Perm()); err != nil {
 			return false, err
 		}

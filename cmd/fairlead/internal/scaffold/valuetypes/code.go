@@ -7,20 +7,20 @@ import (
 
 // printer writes types as Go code.
 type printer struct {
-	// taken are the names of types.
+	// taken are the names of declared types.
 	taken map[string]bool
 	out   strings.Builder
-	// imports are the packages that the code uses.
+	// imports are the packages in the code.
 	imports map[string]bool
 }
 
-// The packages that types may use, with their names.
+// The import specs of packages in the code.
 const (
 	packageFree        = `apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"`
 	packageIntOrString = `"k8s.io/apimachinery/pkg/util/intstr"`
 )
 
-// source returns the imports and declarations of a struct and all that it consists of.
+// source returns the imports and declarations of a struct and of all types in it.
 func (p *printer) source(name string, root *valueType, doc string) string {
 	p.declare(name, root, []string{doc})
 	var imports strings.Builder
@@ -36,7 +36,7 @@ func (p *printer) source(name string, root *valueType, doc string) string {
 	return imports.String() + p.out.String()
 }
 
-// declare writes a struct, and then those that its fields need.
+// declare writes a struct, and then the structs of its fields.
 func (p *printer) declare(name string, t *valueType, doc []string) {
 	type pending struct {
 		name string
@@ -66,7 +66,8 @@ func (p *printer) declare(name string, t *valueType, doc []string) {
 	}
 }
 
-// field writes a field. Scalars are pointers: what is not set is the chart's to say, and an empty value is set.
+// field writes a field. Scalars are pointers, so that an empty value differs from no value, for which the chart's
+// default applies.
 func (p *printer) field(f field, name, declared string) {
 	for _, line := range docOf(f, name) {
 		p.out.WriteString("\t// " + line + "\n")
@@ -82,7 +83,7 @@ func (p *printer) field(f field, name, declared string) {
 	omit := "omitempty"
 	switch f.of.shape {
 	case shapeList, shapeMap:
-		// An empty list is not the same as none.
+		// An empty list differs from none.
 		omit = "omitzero"
 	case shapeStruct, shapeString, shapeBoolean, shapeInteger, shapeNumber, shapeIntOrString, shapeFree, shapeFreeObject:
 		declared = "*" + declared
@@ -90,7 +91,7 @@ func (p *printer) field(f field, name, declared string) {
 	fmt.Fprintf(&p.out, "\t%s %s `json:\"%s,%s\"`\n", name, declared, f.key, omit)
 }
 
-// docOf is the description of a field, with what the chart has by itself.
+// docOf returns the description of a field, with the chart's default.
 func docOf(f field, name string) []string {
 	lines := f.doc
 	if len(lines) == 0 {
@@ -103,10 +104,10 @@ func docOf(f field, name string) []string {
 	return lines
 }
 
-// maxFallback is how much of what a chart has by itself is worth a line.
+// maxFallback is the maximum length of a default in a description.
 const maxFallback = 80
 
-// sentence ends a text with a full stop.
+// sentence adds a full stop.
 func sentence(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:/") {
 		return text
@@ -129,7 +130,7 @@ func markersOf(t *valueType) []string {
 	return markers
 }
 
-// expression returns how a type is written; structs are declared later.
+// expression returns the Go expression of a type. Structs are passed to later, and declared afterwards.
 func (p *printer) expression(t *valueType, parent, name string, later func(string, *valueType)) string {
 	switch t.shape {
 	case shapeString:

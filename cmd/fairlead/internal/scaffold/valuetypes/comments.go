@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// commentOf returns what values.yaml says about an entry: the comment above it, or the one behind it.
+// commentOf returns the comment of an entry in values.yaml: the one above it, or the one behind it.
 func commentOf(p pair) string {
 	if text := paragraph(p.key.HeadComment); text != "" {
 		return text
@@ -18,7 +18,7 @@ func commentOf(p pair) string {
 	return paragraph(p.key.LineComment)
 }
 
-// described finds descriptions by path, as the charts of Bitnami have them: ## @param image.tag [string] Which one
+// described returns descriptions by path in the form of Bitnami's charts: ## @param image.tag [string] Which one
 var described = regexp.MustCompile(`(?m)^[ \t]*#+[ \t]*@param[ \t]+(\S+)[ \t]+(?:\[[^\]]*\][ \t]*)?(.*)$`)
 
 func descriptionsIn(values string) map[valuePath]string {
@@ -30,7 +30,8 @@ func descriptionsIn(values string) map[valuePath]string {
 	return found
 }
 
-// paragraph returns the last paragraph of a comment, without what is meant for tools. helm-docs marks the text by two hyphens.
+// paragraph returns the last paragraph of a comment, without annotations for tools. helm-docs marks the text with two
+// hyphens.
 func paragraph(comment string) string {
 	var lines []string
 	inBlock := false
@@ -53,10 +54,10 @@ func paragraph(comment string) string {
 	return strings.Join(lines, "\n")
 }
 
-// isRule says whether a line only separates sections.
+// isRule reports whether a line is only a separator.
 func isRule(text string) bool { return len(text) > 2 && strings.Trim(text, "-=#*~ ") == "" }
 
-// describe returns the description of a value, a line each. The schema's wins: it was written as one.
+// describe returns the lines of a value's description. That of the schema wins over comments.
 func (d *deriver) describe(s subject, comment string) []string {
 	text := comment
 	if documented, ok := d.documented[s.path]; ok {
@@ -76,7 +77,7 @@ func (d *deriver) describe(s subject, comment string) []string {
 	return lines
 }
 
-// harmless keeps controller-gen from taking text for a marker, or for the end of the description.
+// harmless changes text that controller-gen would read as a marker, or as the end of the description.
 func harmless(line string) string {
 	trimmed := strings.TrimLeft(line, " \t")
 	if strings.HasPrefix(trimmed, "+") || strings.HasPrefix(trimmed, "---") {
@@ -90,7 +91,7 @@ func harmless(line string) string {
 	}, line)
 }
 
-// maxLine is how long lines of comments are.
+// maxLine is the width of comments.
 const maxLine = 130
 
 // wrap breaks a line between words.
@@ -109,7 +110,7 @@ func wrap(line string) []string {
 	return append(lines, current)
 }
 
-// document returns the mapping in a values.yaml; an empty file has none.
+// document returns the mapping in a values.yaml, nil if the file is empty.
 func document(text []byte) (*yaml.Node, error) {
 	var parsed yaml.Node
 	if err := yaml.Unmarshal(text, &parsed); err != nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// formats are those that the API server checks.
+// formats are the formats that the API server validates.
 var formats = []string{"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid", "cidr", "mac"}
 
-// constrain writes down what the schema demands of a value, as markers.
+// constrain adds markers for the constraints of the schema.
 func (d *deriver) constrain(t *valueType, s subject) {
 	if s.schema == nil {
 		return
@@ -48,7 +48,7 @@ func optional(marker string, number *json.Number) []string {
 	return []string{"kubebuilder:validation:" + marker + "=" + number.String()}
 }
 
-// enumerate lists the values that are allowed. Texts are quoted: an empty one is a value, too.
+// enumerate returns the marker for allowed values. Strings are quoted, because an empty string is a value too.
 func (d *deriver) enumerate(t *valueType, s subject) {
 	allowed := s.schema.Enum
 	if len(s.schema.Const) > 0 {
@@ -71,7 +71,7 @@ func (d *deriver) enumerate(t *valueType, s subject) {
 	}
 }
 
-// literal writes a scalar as markers take it.
+// literal returns a scalar in the syntax of markers.
 func literal(text json.RawMessage) (string, bool) {
 	switch jsonType(text) {
 	case "string":
@@ -105,7 +105,8 @@ func (d *deriver) constrainText(t *valueType, s subject) {
 	}
 }
 
-// numberMarkers bound a number. Exclusive bounds are numbers in newer drafts, and say how the others are meant in older ones.
+// numberMarkers returns the markers for bounds of a number. Exclusive bounds are numbers in newer drafts, and booleans
+// that change the other bounds in older ones.
 func numberMarkers(s *schema) []string {
 	markers := slices.Concat(bound("Minimum", s.Minimum, s.ExclusiveMinimum), bound("Maximum", s.Maximum, s.ExclusiveMaximum))
 	return append(markers, optional("MultipleOf", s.MultipleOf)...)
@@ -136,8 +137,7 @@ func (d *deriver) constrainList(t *valueType, s subject) {
 	}
 }
 
-// defaulted makes the default of the schema that of the definition; but only where the chart has the same one, or none: to Helm the default
-// of a schema means nothing.
+// defaulted adds the default of the schema, unless the chart has another default: Helm ignores defaults of schemas.
 func (d *deriver) defaulted(t *valueType, s subject) {
 	if len(s.schema.Default) == 0 || string(s.schema.Default) == "null" {
 		return

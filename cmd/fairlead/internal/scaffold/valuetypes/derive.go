@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep types nest.
+	// maxDepth bounds the nesting of types.
 	maxDepth = 16
-	// maxTypes bounds how many values are looked at; aliases can make a short file a large one.
+	// maxTypes bounds the values that are analysed: aliases can make a short file a large one.
 	maxTypes = 10_000
 )
 
@@ -21,12 +21,12 @@ const (
 type deriver struct {
 	root  *schema
 	usage usage
-	// foreign are values that belong to others: to sub-charts, and to all charts together.
+	// foreign are values of sub-charts, and global values.
 	foreign map[valuePath]string
-	// documented are descriptions that stand elsewhere than at the value.
+	// documented are descriptions in other places than at the value.
 	documented map[valuePath]string
 	notes      []string
-	// derived counts what was looked at.
+	// derived counts analysed values.
 	derived int
 }
 
@@ -34,16 +34,16 @@ func (d *deriver) note(path valuePath, format string, args ...any) {
 	d.notes = append(d.notes, path.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// subject is a value whose type is wanted: what is known of it. Node and schema may be nil.
+// subject is a value whose type is derived. Node and schema may be nil.
 type subject struct {
 	path   valuePath
 	node   *yaml.Node
 	schema *schema
-	// above are the schemas that this one is part of.
+	// above are the schemas that contain this one.
 	above []*schema
 }
 
-// below returns what is known of a part of a value.
+// below returns the subject of a part of a value.
 func (s subject) below(key string) subject {
 	part := subject{path: s.path.child(key), above: slices.Clone(s.above)}
 	if s.schema != nil {
@@ -52,8 +52,8 @@ func (s subject) below(key string) subject {
 	return part
 }
 
-// fallback is what the chart has where a component has nothing, as JSON; empty where it has nothing, either. An element of a list has none:
-// a component's list replaces that of the chart as a whole.
+// fallback returns the chart's default as JSON, empty if there is none. An element of a list has none, because a list
+// of the component replaces that of the chart.
 func (s subject) fallback() string {
 	if s.path.inElement() {
 		return ""
@@ -84,7 +84,7 @@ func (d *deriver) derive(s subject) *valueType {
 	return t
 }
 
-// bySchema returns the type that the schema names, nil where it names none.
+// bySchema returns the type in the schema, nil if it has none.
 func (d *deriver) bySchema(s subject) *valueType {
 	if s.schema == nil {
 		return nil
@@ -113,7 +113,7 @@ func (d *deriver) bySchema(s subject) *valueType {
 	return free()
 }
 
-// byValue returns the type of what values.yaml has.
+// byValue returns the type of the value in values.yaml.
 func (d *deriver) byValue(s subject) *valueType {
 	if s.node == nil && len(d.usage.keysOf(s.path)) > 0 {
 		return d.object(s)
@@ -138,10 +138,10 @@ func (d *deriver) byValue(s subject) *valueType {
 	return free()
 }
 
-// intOrStrings are names of fields for which Kubernetes takes a number or a text, such as 25%.
+// intOrStrings are names of fields for which Kubernetes accepts a number or a string, such as 25%.
 var intOrStrings = regexp.MustCompile(`^(maxUnavailable|minAvailable|maxSurge|targetPort)$`)
 
-// versionNames are names of values that are texts although they may look like numbers.
+// versionNames are names of values that are strings although they may look like numbers.
 var versionNames = regexp.MustCompile(`(?i)(tag|version)$`)
 
 func (d *deriver) scalar(s subject) *valueType {
@@ -183,7 +183,7 @@ func (d *deriver) integer(s subject) *valueType {
 	return &valueType{shape: shapeInteger}
 }
 
-// list returns a list whose element is what all elements have in common.
+// list returns a list type, whose element has the common type of all elements.
 func (d *deriver) list(s subject) *valueType {
 	element := s.below(anyElement)
 	if s.schema != nil && s.schema.Items != nil {
@@ -205,12 +205,12 @@ func (d *deriver) list(s subject) *valueType {
 
 func isMapping(node *yaml.Node) bool { return node != nil && node.Kind == yaml.MappingNode }
 
-// closed says whether a schema allows its properties, and no others.
+// closed reports whether a schema allows only its properties.
 func closed(s *schema) bool {
 	return s != nil && len(s.Properties) > 0 && s.AdditionalProperties != nil && !s.AdditionalProperties.allowed
 }
 
-// fallbackOf is what values.yaml has, as JSON; empty where it has nothing.
+// fallbackOf returns a value in values.yaml as JSON, empty if there is none.
 func fallbackOf(node *yaml.Node) string {
 	if node = plain(node); node == nil || node.ShortTag() == "!!null" {
 		return ""

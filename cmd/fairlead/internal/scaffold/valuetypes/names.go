@@ -60,8 +60,8 @@ func words(key string) []string {
 	return found
 }
 
-// isName says whether a key can be the name of a field of a struct in JSON: encoding/json takes letters, digits and some punctuation. Keys with
-// dots and slashes are labels and the like, of which there may be others.
+// isName says whether a key can be the name of a field of a struct in JSON: encoding/json takes letters, digits and
+// some punctuation. Keys with dots and slashes are labels and the like, of which there may be others.
 func isName(key string) bool {
 	if goName(key) == "" || len(key) > 200 {
 		return false

@@ -8,10 +8,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// textMaps are names of values that Kubernetes takes as maps of texts.
+// textMaps are names of values that Kubernetes reads as maps of strings.
 var textMaps = regexp.MustCompile(`(?i)(annotations|labels|nodeSelector)$`)
 
-// object returns the type of a mapping: a struct where the chart says which keys it has, a map, or a free-form object.
+// object returns the type of a mapping: a struct if the chart declares its keys, a map, or a free-form object.
 func (d *deriver) object(s subject) *valueType {
 	if t := d.mapBySchema(s); t != nil {
 		return t
@@ -37,7 +37,7 @@ func (d *deriver) object(s subject) *valueType {
 	return t
 }
 
-// mapBySchema returns the map that a schema describes, nil where it describes none.
+// mapBySchema returns the map type of a schema, nil if the schema describes no map.
 func (d *deriver) mapBySchema(s subject) *valueType {
 	if s.schema == nil || len(s.schema.Properties) > 0 || s.schema.AdditionalProperties == nil || s.schema.AdditionalProperties.schema == nil {
 		return nil
@@ -47,7 +47,7 @@ func (d *deriver) mapBySchema(s subject) *valueType {
 	return &valueType{shape: shapeMap, element: d.derive(element)}
 }
 
-// open returns the type of an object that may have other keys than those in sight, nil for any other.
+// open returns the type of an object that may have other keys than the known ones, nil for other objects.
 func (d *deriver) open(s subject) *valueType {
 	if textMaps.MatchString(s.path.last()) && d.holdsTexts(s.node) {
 		return &valueType{shape: shapeMap, element: &valueType{shape: shapeString}}
@@ -67,7 +67,7 @@ func (d *deriver) open(s subject) *valueType {
 	return nil
 }
 
-// holdsTexts says whether a mapping is empty, or has texts only.
+// holdsTexts reports whether a mapping is empty or has only strings.
 func (d *deriver) holdsTexts(node *yaml.Node) bool {
 	if node == nil || node.Kind != yaml.MappingNode {
 		return node == nil
@@ -80,7 +80,7 @@ func (d *deriver) holdsTexts(node *yaml.Node) bool {
 	return true
 }
 
-// keys are those of values.yaml, in its order, and then those that only the schema has, or a template reads.
+// keys returns the keys in values.yaml in their order, then those in the schema, then those that templates read.
 func (d *deriver) keys(s subject) []string {
 	var keys []string
 	for _, pair := range pairs(s.node) {
@@ -98,7 +98,7 @@ func (d *deriver) keys(s subject) []string {
 	return keys
 }
 
-// field derives a value of a struct.
+// field returns the field of a struct for a key.
 func (d *deriver) field(s subject, key string) field {
 	below := s.below(key)
 	var comment string
@@ -119,7 +119,7 @@ func (d *deriver) field(s subject, key string) field {
 // pair is an entry of a mapping.
 type pair struct{ key, value *yaml.Node }
 
-// pairs returns the entries of a mapping, those that it merges included; its own win.
+// pairs returns the entries of a mapping, including merged ones; its own entries win.
 func pairs(node *yaml.Node) []pair {
 	if node = plain(node); !isMapping(node) {
 		return nil
@@ -141,7 +141,7 @@ func pairs(node *yaml.Node) []pair {
 	return own
 }
 
-// mergedPairs are those of a mapping, or of a list of mappings, behind a merge key.
+// mergedPairs returns the entries of a mapping, or of a list of mappings, behind a merge key.
 func mergedPairs(node *yaml.Node) []pair {
 	if node = plain(node); node.Kind != yaml.SequenceNode {
 		return pairs(node)
@@ -153,7 +153,7 @@ func mergedPairs(node *yaml.Node) []pair {
 	return found
 }
 
-// plain follows aliases.
+// plain resolves aliases.
 func plain(node *yaml.Node) *yaml.Node {
 	for range maxDepth {
 		if node == nil || node.Kind != yaml.AliasNode {
@@ -164,10 +164,10 @@ func plain(node *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// mixedTag marks elements that have nothing in common.
+// mixedTag marks elements of different types.
 const mixedTag = "!mixed"
 
-// merged returns a node that has what all elements of a list have, nil where there are none.
+// merged returns a node with everything that the elements of a list have, nil for an empty list.
 func merged(elements []*yaml.Node) *yaml.Node {
 	var result *yaml.Node
 	seen := map[*yaml.Node]bool{}
@@ -191,7 +191,7 @@ func merged(elements []*yaml.Node) *yaml.Node {
 	return result
 }
 
-// joined has the entries of two mappings; what both have is merged in turn.
+// joined returns the entries of two mappings. Entries in both are merged.
 func joined(a, b *yaml.Node) []*yaml.Node {
 	var content []*yaml.Node
 	others := pairs(b)

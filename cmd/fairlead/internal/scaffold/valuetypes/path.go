@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// valuePath says where a value is among the values of a chart; elements of lists and maps are "[]".
+// valuePath is the path of a value of a chart. The step of an element of a list or map is "[]".
 type valuePath string
 
 const (
 	anyElement = "[]"
-	// separator is in no key.
+	// separator is a character that keys do not contain.
 	separator = "\x00"
 )
 
@@ -26,12 +26,12 @@ func (p valuePath) last() string {
 	return text[strings.LastIndex(text, separator)+1:]
 }
 
-// inElement says whether the value is an element of a list or a map, or part of one.
+// inElement reports whether the value is in an element of a list or map.
 func (p valuePath) inElement() bool {
 	return slices.Contains(strings.Split(string(p), separator), anyElement)
 }
 
-// String is how a person writes the path.
+// String returns the path in the form in which people write it.
 func (p valuePath) String() string {
 	return strings.ReplaceAll(strings.ReplaceAll(string(p), separator+anyElement, anyElement), separator, ".")
 }

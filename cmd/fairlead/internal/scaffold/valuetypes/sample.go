@@ -7,10 +7,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// secretNames are names of values that nobody should copy from a sample.
+// secretNames are names of values that must not appear in a sample.
 var secretNames = regexp.MustCompile(`(?i)(password|secret|token|key)`)
 
-// sampleOf returns what a sample shows of a value: what must be set, and scalars that the chart sets.
+// sampleOf returns the value for the sample: required values, and scalars that the chart sets.
 func sampleOf(f field) (any, bool) {
 	if f.required {
 		return example(f.of), true
@@ -26,7 +26,7 @@ func sampleOf(f field) (any, bool) {
 	return value, !isText || !strings.Contains(text, "\n")
 }
 
-// example returns a value of a type: one that is allowed, as far as that is easily told.
+// example returns an allowed value of a type, if that is easy to derive.
 func example(t *valueType) any {
 	if value, ok := allowed(t.markers); ok {
 		return value
@@ -51,7 +51,7 @@ func example(t *valueType) any {
 	return sample
 }
 
-// allowed returns the first value that markers list, or the least.
+// allowed returns the first enumerated value in the markers, or the minimum.
 func allowed(markers []string) (value any, ok bool) {
 	for _, marker := range markers {
 		for _, prefix := range []string{"kubebuilder:validation:Enum=", "kubebuilder:validation:Minimum="} {

@@ -7,7 +7,11 @@ import (
 	"strings"
 )
 
-// schema is a JSON schema, as far as types can be made of it.
+// schema has the parts of a JSON schema that types are derived from.
+//
+// It is not the compiled schema of jsonschema/v6: a compiler rejects what the API server does not need, such as
+// references to other documents and patterns that Go cannot parse, and it normalises numbers, while markers repeat
+// their text.
 type schema struct {
 	Ref                  string             `json:"$ref"`
 	Type                 typeNames          `json:"type"`
@@ -42,10 +46,10 @@ type schema struct {
 	Defs                 map[string]*schema `json:"$defs"`
 }
 
-// typeNames are one type or several.
+// typeNames is a list of types.
 type typeNames []string
 
-// UnmarshalJSON reads a name, or a list of them.
+// UnmarshalJSON reads a name or a list of names.
 func (t *typeNames) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {
@@ -60,7 +64,7 @@ func (t *typeNames) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// schemaOrBool is a schema, or says whether anything is allowed.
+// schemaOrBool is a schema, or a boolean that allows everything or nothing.
 type schemaOrBool struct {
 	allowed bool
 	schema  *schema
@@ -75,10 +79,10 @@ func (s *schemaOrBool) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &s.schema)
 }
 
-// schemaOrList is the schema of all elements; a schema for each of them says nothing about types here.
+// schemaOrList is the schema of all elements. Schemas of single elements are ignored.
 type schemaOrList struct{ schema *schema }
 
-// UnmarshalJSON reads a schema, or skips what is none.
+// UnmarshalJSON reads a schema and skips other values.
 func (s *schemaOrList) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] != '{' {
 		return nil
@@ -86,20 +90,20 @@ func (s *schemaOrList) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &s.schema)
 }
 
-// parseSchema reads a values.schema.json; there is none where it is empty.
+// parseSchema parses a values.schema.json. It returns nil for an empty text.
 func parseSchema(text []byte) (*schema, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
 	root := &schema{}
-	// A property may be true, which says nothing, and false, which none of a chart's values is.
+	// A property may be true, which allows everything, or false.
 	if err := json.Unmarshal(text, root); err != nil {
 		return nil, fmt.Errorf("values.schema.json: %w", err)
 	}
 	return root, nil
 }
 
-// UnmarshalJSON reads a schema; true and false are schemas, too.
+// UnmarshalJSON reads a schema. True and false are schemas too.
 func (s *schema) UnmarshalJSON(text []byte) error {
 	var boolean bool
 	if json.Unmarshal(text, &boolean) == nil {
@@ -109,10 +113,11 @@ func (s *schema) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(s))
 }
 
-// maxRefs bounds how long references are followed.
+// maxRefs bounds chains of references.
 const maxRefs = 16
 
-// resolve follows references within the document. Nil stands for a schema that says nothing, and for one that is elsewhere.
+// resolve follows references within the document. It returns nil for an empty schema, and for references to other
+// documents.
 func (s *schema) resolve(root *schema) *schema {
 	for range maxRefs {
 		if s == nil || s.Ref == "" {
@@ -123,7 +128,7 @@ func (s *schema) resolve(root *schema) *schema {
 	return nil
 }
 
-// at returns what a reference within the document names.
+// at returns the schema that a reference within the document names.
 func (s *schema) at(ref string) *schema {
 	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
 		return s.Definitions[name]
@@ -137,7 +142,7 @@ func (s *schema) at(ref string) *schema {
 	return nil
 }
 
-// types are those that a value may have, apart from null. None means that the schema does not say.
+// types returns the types of a value except null, none if the schema does not restrict them.
 func (s *schema) types(root *schema) []string {
 	var found []string
 	add := func(names ...string) {
@@ -164,7 +169,7 @@ func (s *schema) types(root *schema) []string {
 	return found
 }
 
-// impliedTypes are those of what the schema has, where it names none.
+// impliedTypes returns the types that follow from other keywords.
 func (s *schema) impliedTypes() []string {
 	switch {
 	case s.Properties != nil:
@@ -181,7 +186,7 @@ func (s *schema) impliedTypes() []string {
 	return found
 }
 
-// nullable says whether null is a value of its own.
+// nullable reports whether null is allowed.
 func (s *schema) nullable(root *schema) bool {
 	if slices.Contains(s.Type, "null") {
 		return true
@@ -192,7 +197,7 @@ func (s *schema) nullable(root *schema) bool {
 	})
 }
 
-// jsonType is the type of a value.
+// jsonType returns the type of a value.
 func jsonType(text json.RawMessage) string {
 	var value any
 	decoder := json.NewDecoder(strings.NewReader(string(text)))

@@ -4,32 +4,32 @@ import (
 	"fmt"
 )
 
-// valuesSuffix ends the name of the type that all others belong to.
+// valuesSuffix is the suffix of the type of all values.
 const valuesSuffix = "Values"
 
-// Chart is what types are derived from.
+// Chart has the files from which types are derived.
 type Chart struct {
-	// Values and Schema are values.yaml and values.schema.json; they may be missing.
+	// Values and Schema are values.yaml and values.schema.json; both are optional.
 	Values, Schema []byte
 	// Templates are the templates, by path.
 	Templates map[string]string
-	// SubCharts are the names, and aliases, of the charts that it depends on.
+	// SubCharts are the names and aliases of dependencies.
 	SubCharts []string
 }
 
 // Types are the types of a chart's values.
 type Types struct {
-	// Code declares them: imports and declarations, without a package clause.
+	// Code has imports and declarations, without a package clause.
 	Code string
-	// Keys are the values at the top.
+	// Keys are the keys of the top level.
 	Keys []string
-	// Sample has values that are worth being shown, and those that must be set.
+	// Sample has required values and examples.
 	Sample map[string]any
-	// Notes say what could not be typed, and why; in order.
+	// Notes explain, in order, which values have no type, and why.
 	Notes []string
 }
 
-// Derive derives the types of a chart's values. The one of all of them is called kind + "Values".
+// Derive derives the types of a chart's values. The type of all values is named kind + "Values".
 func Derive(kind string, chart Chart) (Types, error) {
 	node, err := document(chart.Values)
 	if err != nil {
@@ -59,7 +59,7 @@ func Derive(kind string, chart Chart) (Types, error) {
 	return result, nil
 }
 
-// foreign are values that this chart only passes on.
+// foreign returns the values that the chart only passes to others.
 func foreign(subCharts []string) map[valuePath]string {
 	found := map[valuePath]string{"global": "it is shared with sub-charts"}
 	for _, name := range subCharts {
@@ -68,7 +68,7 @@ func foreign(subCharts []string) map[valuePath]string {
 	return found
 }
 
-// all derives the struct of all values: it is one in any case.
+// all derives the struct of all values.
 func (d *deriver) all(s subject) *valueType {
 	if _, whole := d.usage.whole[""]; whole {
 		d.note("values", "%s passes all of them on; what the types do not have is dropped", d.usage.whole[""])

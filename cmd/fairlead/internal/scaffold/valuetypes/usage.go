@@ -8,23 +8,24 @@ import (
 	"text/template/parse"
 )
 
-// usage says which values the templates of a chart pass on as they are: what is in them is not the chart's to say.
+// usage describes how the templates of a chart use values. A value that is passed on as a whole has keys that the chart
+// does not determine.
 type usage struct {
-	// whole has the file in which a value is used as a whole.
+	// whole has a file for each value that is used as a whole.
 	whole map[valuePath]string
-	// read has the file in which a value is read, for whatever.
+	// read has a file for each value that is read.
 	read map[valuePath]string
-	// looped has the file that goes through all elements of a value.
+	// looped has a file for each value over whose elements a template loops.
 	looped map[valuePath]string
 	notes  []string
 }
 
-// usageOf reads templates, given by their paths.
+// usageOf analyses templates, by their paths.
 func usageOf(templates map[string]string) usage {
 	u := usage{whole: map[valuePath]string{}, looped: map[valuePath]string{}, read: map[valuePath]string{}}
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		tree := parse.New(name)
-		// Functions are those of Helm, whose names do not matter here.
+		// Templates use functions of Helm, whose names do not matter here.
 		tree.Mode = parse.SkipFuncCheck
 		trees := map[string]*parse.Tree{}
 		if _, err := tree.Parse(templates[name], "", "", trees); err != nil {
@@ -40,14 +41,14 @@ func usageOf(templates map[string]string) usage {
 	return u
 }
 
-// place is what an expression stands for: nothing that is known, the root of a template's data, or a value.
+// place is the meaning of an expression: unknown, the root of a template's data, or a value.
 type place struct {
 	root  bool
 	value bool
 	path  valuePath
 }
 
-// field goes one level down.
+// field returns the place of a field.
 func (p place) field(name string) place {
 	switch {
 	case p.root && name == "Values":
@@ -65,7 +66,7 @@ func (p place) fields(names []string) place {
 	return p
 }
 
-// scope is what the dot and the variables stand for.
+// scope has the meanings of the dot and of variables.
 type scope struct {
 	dot       place
 	variables map[string]place
@@ -75,10 +76,10 @@ func rootScope() scope {
 	return scope{dot: place{root: true}, variables: map[string]place{"$": {root: true}}}
 }
 
-// with returns a scope inside this one.
+// with returns an inner scope.
 func (s scope) with(dot place) scope { return scope{dot: dot, variables: maps.Clone(s.variables)} }
 
-// walker goes through a template.
+// walker walks the nodes of a template.
 type walker struct {
 	usage *usage
 	file  string
@@ -127,7 +128,7 @@ func (w walker) node(node parse.Node, s scope) {
 	}
 }
 
-// loop is over a list or a map.
+// loop analyses a loop over a list or map.
 func (w walker) loop(n *parse.RangeNode, s scope) {
 	inner := s.with(s.dot)
 	over := w.pipe(n.Pipe, inner)
@@ -149,7 +150,7 @@ func (w walker) loop(n *parse.RangeNode, s scope) {
 	w.list(n.ElseList, s.with(s.dot))
 }
 
-// keysOf are the parts of a value that templates read by name.
+// keysOf returns the keys of a value that templates read by name.
 func (u usage) keysOf(path valuePath) []string {
 	var found []string
 	for read := range u.read {

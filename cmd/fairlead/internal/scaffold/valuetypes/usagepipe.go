@@ -2,7 +2,7 @@ package valuetypes
 
 import "text/template/parse"
 
-// conditions are functions that look at a value, and pass nothing of it on.
+// conditions are functions that test a value and return nothing of it.
 var conditions = map[string]bool{
 	"and": true, "or": true, "not": true, "empty": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
 	"kindIs": true, "kindOf": true, "typeIs": true, "typeOf": true, "len": true, "hasKey": true, "has": true, "fail": true, "keys": true,
@@ -11,7 +11,7 @@ var conditions = map[string]bool{
 // passing are functions that return one of their arguments.
 var passing = map[string]bool{"default": true, "required": true, "coalesce": true, "ternary": true, "deepCopy": true}
 
-// pipe evaluates a pipeline, and gives the variables that it declares their places.
+// pipe analyses a pipeline, and sets the places of variables that it declares.
 func (w walker) pipe(pipe *parse.PipeNode, s scope) place {
 	var result place
 	for i, command := range pipe.Cmds {
@@ -23,7 +23,7 @@ func (w walker) pipe(pipe *parse.PipeNode, s scope) place {
 	return result
 }
 
-// command evaluates a command; piped is what comes from the one before, as the last argument.
+// command analyses a command. Piped is the result of the previous command, which is its last argument.
 func (w walker) command(command *parse.CommandNode, s scope, piped place, hasPiped bool) place {
 	function, isCall := command.Args[0].(*parse.IdentifierNode)
 	if !isCall {
@@ -50,7 +50,7 @@ func (w walker) command(command *parse.CommandNode, s scope, piped place, hasPip
 	return place{}
 }
 
-// index goes down by keys that are written out; with any other it is the whole value that is used.
+// index follows constant keys. With any other key the value is used as a whole.
 func (w walker) index(nodes []parse.Node, arguments []place) place {
 	if len(arguments) == 0 {
 		return place{}
@@ -73,7 +73,7 @@ func (w walker) index(nodes []parse.Node, arguments []place) place {
 	return result
 }
 
-// passed returns the value among the arguments. Of several only one can be followed.
+// passed returns the value among the arguments. If there are several, only the first is followed.
 func (w walker) passed(arguments []place) place {
 	var result place
 	for _, argument := range arguments {
@@ -88,7 +88,7 @@ func (w walker) passed(arguments []place) place {
 	return result
 }
 
-// expression evaluates an operand.
+// expression analyses an operand.
 func (w walker) expression(node parse.Node, s scope) place {
 	found := w.operand(node, s)
 	if found.value && found.path != "" {
