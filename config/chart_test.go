@@ -76,19 +76,24 @@ func TestChartRendersWhatItsValuesSay(t *testing.T) {
 func TestChartTakesNamesThatYAMLTakesForSomethingElse(t *testing.T) {
 	g := NewWithT(t)
 	objects := renderChartAs(t, "1", "y", map[string]any{
-		"nameOverride": "0", "fullnameOverride": "1", "serviceAccount": map[string]any{"name": "on"}, "priorityClassName": "off",
-		"observe": "namespaces", "observeNamespaces": []any{"n", "2"}, "podDisruptionBudget": map[string]any{"enabled": true}, "replicas": 2,
+		"nameOverride": "0", "fullnameOverride": "1", "serviceAccount": map[string]any{"name": "on"},
+		"priorityClassName": "off",
+		"observe":           "namespaces", "observeNamespaces": []any{"n", "2"}, "podDisruptionBudget": map[string]any{"enabled": true},
+		"replicas":      2,
 		"networkPolicy": map[string]any{"enabled": true},
 		"metrics": map[string]any{
 			"certificateSecret": "3", "readers": []any{map[string]any{"name": "4", "namespace": "no"}},
-			"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true}, "dashboard": map[string]any{"enabled": true},
+			"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true},
+			"dashboard": map[string]any{"enabled": true},
 		},
 	})
 	for _, object := range objects {
 		g.Expect(object.GetNamespace()).To(BeElementOf("", "y", "n", "2"), object.GetKind())
 	}
-	readers := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetName() == "1-metrics-readers" })
-	g.Expect(objects[readers].Object["subjects"]).To(ConsistOf(And(HaveKeyWithValue("name", "4"), HaveKeyWithValue("namespace", "no"))))
+	readers := slices.IndexFunc(objects,
+		func(o *unstructured.Unstructured) bool { return o.GetName() == "1-metrics-readers" })
+	g.Expect(objects[readers].Object["subjects"]).
+		To(ConsistOf(And(HaveKeyWithValue("name", "4"), HaveKeyWithValue("namespace", "no"))))
 }
 
 func TestChartBringsWhatIsMaintainedElsewhereAsItIs(t *testing.T) {
@@ -137,7 +142,8 @@ func rights(g *WithT, objects []*unstructured.Unstructured) map[string]any {
 func TestChartGrantsWhatTheManifestsGrant(t *testing.T) {
 	g := NewWithT(t)
 	objects := renderChart(t, map[string]any{
-		"components": map[string]any{"actAs": "operator", "otherServiceAccounts": []any{"*"}}, "rbac": map[string]any{"grants": true},
+		"components": map[string]any{"actAs": "operator", "otherServiceAccounts": []any{"*"}},
+		"rbac":       map[string]any{"grants": true},
 	})
 	charted, plain := rights(g, objects), rights(g, objectsIn(g, "rbac"))
 	g.Expect(len(plain)).To(BeNumerically(">", 15))
@@ -149,9 +155,11 @@ func TestChartLetsTheOperatorWriteNothingOfComponentsByDefault(t *testing.T) {
 	// What the operator may do besides reading, by resource.
 	written := map[string][]string{
 		"components": {"update", "patch"}, "components/status": {"update", "patch"}, "components/finalizers": {"update"},
-		"events": {"create", "patch", "update"}, "leases": {"create", "update", "patch"}, "secrets": {"create", "patch", "delete"},
-		"validatingadmissionpolicies": {"create", "patch", "delete"}, "validatingadmissionpolicybindings": {"create", "patch", "delete"},
-		"customresourcedefinitions": {"create"}, "serviceaccounts": {"impersonate"},
+		"events": {"create", "patch", "update"}, "leases": {"create", "update", "patch"},
+		"secrets":                           {"create", "patch", "delete"},
+		"validatingadmissionpolicies":       {"create", "patch", "delete"},
+		"validatingadmissionpolicybindings": {"create", "patch", "delete"},
+		"customresourcedefinitions":         {"create"}, "serviceaccounts": {"impersonate"},
 		"tokenreviews": {"create"}, "subjectaccessreviews": {"create"},
 	}
 	for _, object := range renderChart(t, nil) {

@@ -31,7 +31,8 @@ func TestNoRuleOfTheOperatorHasAWildcard(t *testing.T) {
 		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role)).To(Succeed())
 		for _, rule := range role.Rules {
 			rules++
-			g.Expect(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)).NotTo(ContainElement(ContainSubstring("*")), object.GetName())
+			g.Expect(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)).
+				NotTo(ContainElement(ContainSubstring("*")), object.GetName())
 			if slices.Contains(rule.Verbs, "impersonate") {
 				g.Expect(object.GetName()).To(Equal("fairlead-operator-impersonation"), "a file of its own, which may be left out")
 				g.Expect(rule.Resources).To(Equal([]string{"serviceaccounts"}))

@@ -51,7 +51,8 @@ func Install(ctx context.Context, c client.Client) error {
 			return err
 		}
 		for _, object := range objects {
-			if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+			if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldOwner),
+				client.ForceOwnership); err != nil {
 				return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 			}
 		}
@@ -61,7 +62,8 @@ func Install(ctx context.Context, c client.Client) error {
 
 // waitForTypes waits until components are served, which is a moment after the definition is established.
 func waitForTypes(ctx context.Context, c client.Client) error {
-	components := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "fairlead.io/v1alpha1", "kind": "ComponentList"}}
+	components := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "fairlead.io/v1alpha1",
+		"kind": "ComponentList"}}
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		last = c.List(ctx, components, client.Limit(1))

@@ -46,7 +46,8 @@ func TestEachAlertSaysWhatToDo(t *testing.T) {
 			g.Expect(alert.Labels["severity"]).To(BeElementOf("critical", "warning", "info"), alert.Alert)
 			g.Expect(alert.For).NotTo(BeEmpty(), alert.Alert)
 			g.Expect(alert.Annotations).To(And(HaveKey("summary"), HaveKey("description")), alert.Alert)
-			g.Expect(alert.Annotations["runbook_url"]).To(HaveSuffix("/docs/monitoring.md#"+strings.ToLower(alert.Alert)), alert.Alert)
+			g.Expect(alert.Annotations["runbook_url"]).
+				To(HaveSuffix("/docs/monitoring.md#"+strings.ToLower(alert.Alert)), alert.Alert)
 		}
 	}
 	slices.Sort(names)

@@ -103,7 +103,8 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 	BeforeEach(func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		component = createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: chartOf("templates/all.yaml", unique), Interval: &metav1.Duration{}, Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+			Source: chartOf("templates/all.yaml", unique), Interval: &metav1.Duration{},
+			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		first = restored(ctx)
@@ -132,7 +133,8 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 		repaired.expectTrust()
 	},
 		Entry("while the operator runs", func() {}, func() {}, SpecTimeout(time.Minute)),
-		Entry("while none runs", func() { Expect(stopOperator()).To(Succeed()) }, func() { stopOperator = startOperator() }, SpecTimeout(2*time.Minute)),
+		Entry("while none runs", func() { Expect(stopOperator()).To(Succeed()) }, func() { stopOperator = startOperator() },
+			SpecTimeout(2*time.Minute)),
 	)
 
 	It("keeps them when the operator starts again, which writes nothing", func(ctx SpecContext) {
@@ -144,7 +146,8 @@ var _ = Describe("A chart that makes up passwords and certificates", func() {
 		stopOperator = startOperator()
 		since := func() (testcluster.Events, error) {
 			events, err := cluster.AuditEvents(ctx)
-			return events[min(len(before), len(events)):].Where(func(e testcluster.Event) bool { return e.Namespace == namespace }), err
+			return events[min(len(before),
+				len(events)):].Where(func(e testcluster.Event) bool { return e.Namespace == namespace }), err
 		}
 		recalled := func() (testcluster.Events, error) {
 			events, err := since()
@@ -188,17 +191,20 @@ var _ = Describe("The definitions in crds/ of a chart", func() {
 		from := chartOf("crds/tugs.yaml", definition(group))
 		from.Inline.Files["templates/settings.yaml"] = settings
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: from, RetryInterval: &metav1.Duration{Duration: time.Second}, Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+			Source: from, RetryInterval: &metav1.Duration{Duration: time.Second},
+			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		tug := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": group + "/v1", "kind": "Tug", "metadata": map[string]any{"namespace": elsewhere, "name": "theirs"}, "deck": "red",
+			"apiVersion": group + "/v1", "kind": "Tug", "metadata": map[string]any{"namespace": elsewhere, "name": "theirs"},
+			"deck": "red",
 		}}
 		Expect(administrator.Create(ctx, tug)).To(Succeed())
 		Expect(tug.Object).NotTo(HaveKey("deck"), "the definition does not know it yet")
 
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) {
-			s.Source.Inline.Files["crds/tugs.yaml"] = strings.Replace(definition(group), "{type: object}", "{type: object, properties: {deck: {type: string}}}", 1)
+			s.Source.Inline.Files["crds/tugs.yaml"] = strings.Replace(definition(group), "{type: object}",
+				"{type: object, properties: {deck: {type: string}}}", 1)
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Eventually(func() (map[string]any, error) {

@@ -118,7 +118,8 @@ const monitored = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings},
 // expectWork waits until the operator works.
 func expectWork(ctx context.Context) {
 	GinkgoHelper()
-	component := createComponent(ctx, newNamespace(ctx), "work", v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
+	component := createComponent(ctx, newNamespace(ctx), "work",
+		v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
 	Eventually(status(ctx, component)).WithTimeout(40 * time.Second).Should(HavePrefix("Ready Ready: "))
 }
 

@@ -42,7 +42,8 @@ func renderer(_ context.Context, req generator.Request) ([]client.Object, error)
 		sent += fmt.Sprintf("%s %s: %s", reference.Kind, reference.Name, contents["zone"])
 	}
 	return []client.Object{&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"level": fmt.Sprint(req.Parameters["level"]), "sent": sent},
+		ObjectMeta: metav1.ObjectMeta{Name: "settings"},
+		Data:       map[string]string{"level": fmt.Sprint(req.Parameters["level"]), "sent": sent},
 	}}, nil
 }
 
@@ -107,7 +108,8 @@ var _ = Describe("A function", func() {
 		answer(function.Handler(generator.GeneratorFunc(renderer), function.HandlerOptions{}).ServeHTTP)
 		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*answering.Load())(w, r) }), nil)
 		Expect(administrator.Create(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trusted"}, Data: map[string]string{"ca.crt": string(server.ca())},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trusted"},
+			Data:       map[string]string{"ca.crt": string(server.ca())},
 		})).To(Succeed())
 		Expect(administrator.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "access"}, StringData: map[string]string{"token": "first"},
@@ -117,14 +119,16 @@ var _ = Describe("A function", func() {
 		return v1alpha1.ComponentSpec{
 			Generator: "Function", RetryInterval: never, Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 			Function: &v1alpha1.FunctionGenerator{
-				URL: server.URL, CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "trusted"}, TokenRef: &v1alpha1.TokenReference{Name: "access"},
+				URL: server.URL, CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "trusted"},
+				TokenRef: &v1alpha1.TokenReference{Name: "access"},
 			},
 		}
 	}
 	rotate := func(ctx context.Context, token string) {
 		GinkgoHelper()
 		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"token":%q}}`, token))
-		Expect(administrator.Patch(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "access"}}, patch)).To(Succeed())
+		Expect(administrator.Patch(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "access"}},
+			patch)).To(Succeed())
 	}
 	current := func(ctx context.Context, component *v1alpha1.Component) v1alpha1.Component {
 		GinkgoHelper()
@@ -149,9 +153,11 @@ var _ = Describe("A function", func() {
 		Expect(told).To(HaveField("Message", "level: deprecated: write severity"))
 		Expect(told).To(HaveField("Reason", metav1alpha1.ReasonWarning))
 
-		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
+		Expect(administrator.Patch(ctx, component,
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
-		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"forbidden"}}}`)))).To(Succeed())
+		Expect(administrator.Patch(ctx, component,
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"forbidden"}}}`)))).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
 			"Stalled GenerateFailed: spec.function: " + server.URL + ": parameter level: want info or debug"))
 	}, SpecTimeout(time.Minute))
@@ -172,9 +178,11 @@ var _ = Describe("A function", func() {
 		Expect(current(ctx, component).Status).To(Equal(before.Status))
 
 		server.accept("third")
-		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
+		Expect(administrator.Patch(ctx, component,
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
-			"Stalled GenerateFailed: spec.function: " + server.URL + ": it answers 401 Unauthorized: renew the token, or the client certificate"))
+			"Stalled GenerateFailed: spec.function: " + server.URL +
+				": it answers 401 Unauthorized: renew the token, or the client certificate"))
 		rotate(ctx, "third")
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
 	}, SpecTimeout(time.Minute))
@@ -184,7 +192,8 @@ var _ = Describe("A function", func() {
 			with := spec()
 			prepare(&with)
 			component := createComponent(ctx, namespace, "shop", with)
-			want = strings.NewReplacer("URL:", server.URL+":", "NAMESPACE", namespace, "HOST", strings.TrimPrefix(server.URL, "https://")).Replace(want)
+			want = strings.NewReplacer("URL:", server.URL+":", "NAMESPACE", namespace, "HOST",
+				strings.TrimPrefix(server.URL, "https://")).Replace(want)
 			Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(want))
 		},
 		Entry("is retried when it is down", func(*v1alpha1.ComponentSpec) { server.Close() },
@@ -204,19 +213,24 @@ var _ = Describe("A function", func() {
 		}, "Stalled GenerateFailed: spec.function: URL: the answer is larger than 16777216 bytes"),
 		Entry("is to be mended when it renders what is no manifest", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = io.WriteString(w, "{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: [{apiVersion: v1, metadata: {name: a}}]}")
+				_, _ = io.WriteString(w,
+					"{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: [{apiVersion: v1, metadata: {name: a}}]}")
 			})
 		}, "Stalled GenerateFailed: spec.function: URL: the answer:1: items[0]: no kind: write one, such as ConfigMap"),
 		Entry("is to be mended when it redirects", func(*v1alpha1.ComponentSpec) {
 			answer(http.RedirectHandler("https://example.com/", http.StatusTemporaryRedirect).ServeHTTP)
-		}, "Stalled GenerateFailed: spec.function: URL: it answers 307 Temporary Redirect: redirects are refused; write the URL that it leads to"),
-		Entry("is to be mended when another CA vouches for it", func(spec *v1alpha1.ComponentSpec) { spec.Function.CARef = nil },
-			"Stalled GenerateFailed: spec.function: URL: its certificate is not trusted: tls: failed to verify certificate: x509: "),
+		}, "Stalled GenerateFailed: spec.function: URL: it answers 307 Temporary Redirect: redirects are refused; write "+
+			"the URL that it leads to"),
+		Entry("is to be mended when another CA vouches for it",
+			func(spec *v1alpha1.ComponentSpec) { spec.Function.CARef = nil },
+			"Stalled GenerateFailed: spec.function: URL: its certificate is not trusted: tls: failed to verify certificate: "+
+				"x509: "),
 		Entry("is to be mended when the token has expired", func(*v1alpha1.ComponentSpec) { server.accept("later") },
 			"Stalled GenerateFailed: spec.function: URL: it answers 401 Unauthorized: renew the token, or the client certificate"),
 		Entry("waits for its token", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
 			"Stalled ReferenceNotFound: Secret NAMESPACE/absent does not exist"),
-		Entry("gets no token that the component may not read", func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccountName = "nobody" },
+		Entry("gets no token that the component may not read",
+			func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccountName = "nobody" },
 			"Stalled Forbidden: read "),
 	)
 
@@ -224,14 +238,16 @@ var _ = Describe("A function", func() {
 		others, _, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 		Expect(err).NotTo(HaveOccurred())
 		authority := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "others"}, Data: map[string]string{"ca.crt": string(others)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "others"},
+			Data:       map[string]string{"ca.crt": string(others)},
 		}
 		Expect(administrator.Create(ctx, authority)).To(Succeed())
 		with := spec()
 		with.Function.CARef.Name = authority.Name
 		component := createComponent(ctx, namespace, "shop", with)
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(
-			"Stalled GenerateFailed: spec.function: " + server.URL + ": its certificate is not trusted: tls: failed to verify certificate: x509: "))
+			"Stalled GenerateFailed: spec.function: " + server.URL +
+				": its certificate is not trusted: tls: failed to verify certificate: x509: "))
 		Expect(server.calls.Load()).To(BeZero(), "it is told nothing")
 		authority.Data["ca.crt"] = string(server.ca())
 		Expect(administrator.Update(ctx, authority)).To(Succeed())
@@ -245,7 +261,8 @@ var _ = Describe("A function", func() {
 			(*answering.Load())(w, r)
 		}), &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12})
 		Expect(administrator.Update(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trusted"}, Data: map[string]string{"ca.crt": string(server.ca())},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trusted"},
+			Data:       map[string]string{"ca.crt": string(server.ca())},
 		})).To(Succeed())
 		secret := func(caller string) *corev1.Secret {
 			certificate, key, err := cert.GenerateSelfSignedCertKey(caller, nil, nil)
@@ -266,17 +283,20 @@ var _ = Describe("A function", func() {
 			}
 		}
 		component := createComponent(ctx, namespace, "shop", spec())
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled GenerateFailed: spec.function: " + server.URL + ": "))
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(HavePrefix("Stalled GenerateFailed: spec.function: " + server.URL + ": "))
 		Expect(server.calls.Load()).To(BeZero(), "who shows none does not get in")
 
 		Expect(administrator.Create(ctx, secret("first"))).To(Succeed())
-		named := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"function":{"clientCertificateRef":{"name":"caller"}}}}`))
+		named := client.RawPatch(types.MergePatchType,
+			[]byte(`{"spec":{"function":{"clientCertificateRef":{"name":"caller"}}}}`))
 		Expect(administrator.Patch(ctx, component, named)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(called("first")()).To(BeTrue())
 
 		Expect(administrator.Update(ctx, secret("second"))).To(Succeed())
-		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
+		Expect(administrator.Patch(ctx, component,
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
 		Eventually(called("second")).WithTimeout(soon).Should(BeTrue())
 	}, SpecTimeout(time.Minute))

@@ -62,10 +62,12 @@ func (a *archives) asked() int {
 // packed is an archive that no other spec has, and a source that names it.
 func packed(server *archives, title string) ([]byte, v1alpha1.Source) {
 	GinkgoHelper()
-	archive, err := source.Pack(fstest.MapFS{"app/a.yaml": &fstest.MapFile{Data: []byte("# " + title + ", " + server.URL + "\n" + settings)}})
+	archive, err := source.Pack(fstest.MapFS{"app/a.yaml": &fstest.MapFile{Data: []byte("# " + title + ", " + server.URL +
+		"\n" + settings)}})
 	Expect(err).NotTo(HaveOccurred())
 	sum := sha256.Sum256(archive)
-	return archive, v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app.tgz", SHA256: hex.EncodeToString(sum[:])}}
+	return archive, v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app.tgz",
+		SHA256: hex.EncodeToString(sum[:])}}
 }
 
 var _ = Describe("An archive outside the cluster", func() {
@@ -118,7 +120,8 @@ var _ = Describe("An archive outside the cluster", func() {
 		server.has(archive, http.StatusOK)
 		sum := sha256.Sum256(archive)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app-1.0.0.tgz", SHA256: hex.EncodeToString(sum[:])}},
+			Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app-1.0.0.tgz",
+				SHA256: hex.EncodeToString(sum[:])}},
 			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
@@ -130,7 +133,8 @@ var _ = Describe("An archive outside the cluster", func() {
 		server.has(nil, http.StatusNotFound)
 		component := create(ctx, from)
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
-			"Stalled FetchFailed: fetch the source: " + server.URL + "/app.tgz: the server answered 404 Not Found; check the URL"))
+			"Stalled FetchFailed: fetch the source: " + server.URL +
+				"/app.tgz: the server answered 404 Not Found; check the URL"))
 		server.has(nil, http.StatusServiceUnavailable)
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
 			"Progressing Retrying: fetch the source: " + server.URL + "/app.tgz: the server answered 503 Service Unavailable"))
@@ -153,13 +157,15 @@ var _ = Describe("An archive outside the cluster", func() {
 		_, from := packed(server, "First")
 		from.HTTP.URL = hung.URL
 		slow := create(ctx, from)
-		Eventually(status(ctx, slow)).WithTimeout(soon).Should(Equal("Progressing Fetching: the source is being fetched from " + hung.URL))
+		Eventually(status(ctx, slow)).WithTimeout(soon).
+			Should(Equal("Progressing Fetching: the source is being fetched from " + hung.URL))
 		quick := createComponent(ctx, namespace, "quick", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, quick)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, slow)).To(Succeed())
-		Eventually(func() error { return administrator.Get(ctx, client.ObjectKeyFromObject(slow), slow) }).WithTimeout(soon).ShouldNot(Succeed())
+		Eventually(func() error { return administrator.Get(ctx, client.ObjectKeyFromObject(slow), slow) }).WithTimeout(soon).
+			ShouldNot(Succeed())
 	}, SpecTimeout(time.Minute))
 
 	It("is fetched again after a restart, without a write to the component", func(ctx SpecContext) {

@@ -65,39 +65,52 @@ var _ = Describe("Bad input", func() {
 		},
 		Entry("no ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, nil,
 			`Stalled ReferenceNotFound: ConfigMap NAMESPACE/src does not exist; create it, or mark the reference as optional`),
-		Entry("no key for values", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()}, binary("b.yaml", nil),
+		Entry("no key for values", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()},
+			binary("b.yaml", nil),
 			`Stalled GenerateFailed: spec.valuesFrom[0]: ConfigMap NAMESPACE/src: it has no key "values.yaml"; its keys are b.yaml`),
-		Entry("values that are no YAML", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()}, binary("values.yaml", []byte("a: 1\nb: [\n")),
+		Entry("values that are no YAML", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), ValuesFrom: valuesFrom()},
+			binary("values.yaml", []byte("a: 1\nb: [\n")),
 			`Stalled GenerateFailed: spec.valuesFrom[0]: ConfigMap NAMESPACE/src, key "values.yaml": invalid YAML: line 2: did not find expected node content`),
-		Entry("an archive that leaves", v1alpha1.ComponentSpec{Source: fromConfigMap()}, binary("a.tgz", hostile(tar.Header{Name: "../etc/passwd"})),
+		Entry("an archive that leaves", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+			binary("a.tgz", hostile(tar.Header{Name: "../etc/passwd"})),
 			`Stalled GenerateFailed: spec.source.configMap: ConfigMap NAMESPACE/src, key "a.tgz": entry "../etc/passwd": the path holds "..", which could leave the source`),
 		Entry("an archive with a link", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			binary("a.tgz", hostile(tar.Header{Typeflag: tar.TypeSymlink, Name: "a", Linkname: "/etc/passwd"})),
 			`Stalled GenerateFailed: spec.source.configMap: ConfigMap NAMESPACE/src, key "a.tgz": entry "a": it is a link to "/etc/passwd"; links are refused, put the file itself into the archive`),
-		Entry("a bomb", v1alpha1.ComponentSpec{Source: fromConfigMap()}, binary("a.tgz", hostile(tar.Header{Name: "a", Size: 1 << 30})),
+		Entry("a bomb", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+			binary("a.tgz", hostile(tar.Header{Name: "a", Size: 1 << 30})),
 			`Stalled GenerateFailed: spec.source.configMap: ConfigMap NAMESPACE/src, key "a.tgz": entry "a": it holds 1073741824 bytes, more than the limit of 8388608 for a file`),
 		Entry("a folder that is not there", v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), Path: "charts"}, nil,
 			`Stalled GenerateFailed: spec.path: folder "charts": not found in the source; the source holds a.yaml`),
-		Entry("a value that a chart misses", v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
-			"Chart.yaml": "{apiVersion: v2, name: a, version: 1.0.0}", "templates/a.yaml": "a: b\nc: {{ .Values.x.y }}",
-		}}}}, nil,
+		Entry("a value that a chart misses",
+			v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
+				"Chart.yaml": "{apiVersion: v2, name: a, version: 1.0.0}", "templates/a.yaml": "a: b\nc: {{ .Values.x.y }}",
+			}}}}, nil,
 			`Stalled GenerateFailed: chart a: render template: a/templates/a.yaml:2:13: executing "a/templates/a.yaml" at <.Values.x.y>: nil pointer evaluating interface {}.y`),
-		Entry("a kustomization that fetches", v1alpha1.ComponentSpec{Source: inline("kustomization.yaml", "resources: [https://example.com/a.yaml]")}, nil,
+		Entry("a kustomization that fetches", v1alpha1.ComponentSpec{Source: inline("kustomization.yaml",
+			"resources: [https://example.com/a.yaml]")}, nil,
 			`Stalled GenerateFailed: kustomization.yaml: resources: "https://example.com/a.yaml" is remote, and nothing is fetched: copy it into the source (write ./ in front of a local path that looks remote)`),
-		Entry("a template that does not parse", v1alpha1.ComponentSpec{Source: inline("a.yaml", "a: 1\nb: {{ .Values.x")}, nil,
+		Entry("a template that does not parse", v1alpha1.ComponentSpec{Source: inline("a.yaml", "a: 1\nb: {{ .Values.x")},
+			nil,
 			`Stalled GenerateFailed: parse template: a.yaml:2: unclosed action`),
-		Entry("a manifest without kind", v1alpha1.ComponentSpec{Source: inline("a.yaml", "\napiVersion: v1\nmetadata: {name: a}\n")}, nil,
+		Entry("a manifest without kind", v1alpha1.ComponentSpec{Source: inline("a.yaml",
+			"\napiVersion: v1\nmetadata: {name: a}\n")}, nil,
 			`Stalled GenerateFailed: a.yaml (rendered):2: no kind: write one, such as ConfigMap`),
-		Entry("a bad setting", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/order: first}}}")}, nil,
+		Entry("a bad setting", v1alpha1.ComponentSpec{Source: inline("a.yaml",
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/order: first}}}")}, nil,
 			`Stalled InvalidManifests: ConfigMap a: annotation fairlead.io/order: "first" is not a whole number from -32768 to 32767`),
-		Entry("an object that the API server refuses", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 70000, targetPort: 1}]}}")}, nil,
+		Entry("an object that the API server refuses",
+			v1alpha1.ComponentSpec{Source: inline("a.yaml",
+				"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 70000, targetPort: 1}]}}")}, nil,
 			`Stalled DependentFailed: failed: Service NAMESPACE/a (spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive)`),
 		Entry("a namespace that is not there, and is not to be created", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), TargetNamespace: "nowhere",
 			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
 		}, nil,
 			`Progressing Retrying: retrying: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
-		Entry("a type that the operator may not write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: a.b/c, usages: [any]}}")}, nil,
+		Entry("a type that the operator may not write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
+			"certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: "+
+			"a.b/c, usages: [any]}}")}, nil,
 			`Stalled DependentFailed: failed: CertificateSigningRequest.certificates.k8s.io a (certificatesigningrequests.certificates.k8s.io "a" is forbidden: `+
 				`User "`+operatorUser+`" cannot get resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; grant it to that user); `+
 				`read at the retry interval, because they cannot be watched: CertificateSigningRequest.certificates.k8s.io (`+
@@ -111,7 +124,8 @@ var _ = Describe("Bad input", func() {
 			Source: inline("a.yaml", settings), Path: "charts", Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Stalled GenerateFailed: "))
-		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"path":null}}`)))).To(Succeed())
+		Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"path":null}}`)))).
+			To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(time.Minute))
 
@@ -121,10 +135,12 @@ var _ = Describe("Bad input", func() {
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
-		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"targetNamespace":%q,"values":{"level":"debug"}}}`, other))
+		patch := client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":{"targetNamespace":%q,"values":{"level":"debug"}}}`, other))
 		Expect(administrator.Patch(ctx, component, patch)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(Equal(fmt.Sprintf(
-			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while 1 dependents exist; change it back, or delete the component first", namespace, other)))
+			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while 1 dependents exist; change it back, or "+
+				"delete the component first", namespace, other)))
 		var untouched corev1.ConfigMap
 		Expect(administrator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &untouched)).To(Succeed())
 		Expect(untouched.Data).To(Equal(map[string]string{"level": "info"}))

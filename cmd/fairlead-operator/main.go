@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	_ "time/tzdata" // Templates convert times between zones, also where the machine has no time zone files, as in the image.
+	_ "time/tzdata" // Templates convert times between zones, and the image has no time zone files.
 
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"

@@ -39,7 +39,8 @@ func (o metricsOptions) validate() error {
 	case !o.secure:
 		return errors.New("it needs --metrics-secure")
 	}
-	if _, err := tls.LoadX509KeyPair(filepath.Join(o.certificates, "tls.crt"), filepath.Join(o.certificates, "tls.key")); err != nil {
+	if _, err := tls.LoadX509KeyPair(filepath.Join(o.certificates, "tls.crt"),
+		filepath.Join(o.certificates, "tls.key")); err != nil {
 		return fmt.Errorf("want a folder with tls.crt and tls.key: %w", err)
 	}
 	return nil

@@ -44,37 +44,50 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.SetOutput(io.Discard) // errors are reported in one line, by the caller
 	flags.StringVar(&o.metrics.address, "metrics-bind-address", ":8443", "address of the metrics endpoint; 0 turns it off")
 	flags.BoolVar(&o.metrics.secure, "metrics-secure", true,
-		"serve metrics over HTTPS, to clients that the API server authorizes to get /metrics; otherwise over HTTP, to all clients")
+		"serve metrics over HTTPS, to clients that the API server authorizes to get /metrics; otherwise over HTTP, to all "+
+			"clients")
 	flags.StringVar(&o.metrics.certificates, "metrics-cert-path", "",
-		"folder with tls.crt and tls.key for the metrics endpoint; by default the certificate is self-signed, and new at each start")
-	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
-	flags.StringVar(&o.profilingAddress, "pprof-bind-address", "0", "address of /debug/pprof, which must not be public because it shows memory; 0 turns it off")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while holding the Lease, so that only one of several replicas does")
-	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; by default that of the pod")
-	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8, "maximum number of components that are reconciled at once")
-	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16, "maximum number of requests at once that write dependents of a cluster")
+		"folder with tls.crt and tls.key for the metrics endpoint; by default the certificate is self-signed, and new at "+
+			"each start")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
+		"address of /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.profilingAddress, "pprof-bind-address", "0",
+		"address of /debug/pprof, which must not be public because it shows memory; 0 turns it off")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false,
+		"reconcile only while holding the Lease, so that only one of several replicas does")
+	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "",
+		"namespace of the Lease; by default that of the pod")
+	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8,
+		"maximum number of components that are reconciled at once")
+	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16,
+		"maximum number of requests at once that write dependents of a cluster")
 	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,
-		"size of the cache of rendered objects, compressed; the least recently used are removed, and rendered again when needed")
+		"size of the cache of rendered objects, compressed; the least recently used are removed, and rendered again when "+
+			"needed")
 	flags.IntVar(&o.maxStatusInventory, "max-status-inventory-bytes", component.MaxStatusInventory,
-		"largest inventory that is stored in the status of a component, at about 150 bytes for a dependent; larger ones are in Secrets")
+		"largest inventory that is stored in the status of a component, at about 150 bytes for a dependent; larger ones "+
+			"are in Secrets")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
 		"service account of components that name none, in their namespaces; by default they act as the operator")
 	flags.StringVar((*string)(&o.observe), "observe", string(component.ReachCluster),
-		"watch scope: cluster, all namespaces with one watch; namespaces, components in those of --observe-namespaces, and dependents\n"+
-			"in the namespaces that have some; identity, dependents in the namespaces that have some, as the service account of their component")
-	flags.Func("observe-namespaces", "namespaces of components, separated by commas; for --observe=namespaces", func(names string) error {
-		o.observeNamespaces = strings.Split(names, ",")
-		return nil
-	})
+		"watch scope: cluster, all namespaces with one watch;\n"+
+			"namespaces, components in those of --observe-namespaces, and dependents in the namespaces that have some;\n"+
+			"identity, dependents in the namespaces that have some, as the service account of their component")
+	flags.Func("observe-namespaces", "namespaces of components, separated by commas; for --observe=namespaces",
+		func(names string) error {
+			o.observeNamespaces = strings.Split(names, ",")
+			return nil
+		})
 	flags.StringVar(&o.ownDeployment, "own-deployment", "",
-		"Deployment that this program runs in, as namespace/name: its component is not deleted and does not prune it, because that would\n"+
-			"stop the operator before it has finished")
+		"Deployment that this program runs in, as namespace/name: its component is not deleted and does not prune it,\n"+
+			"because that would stop the operator before it has finished")
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "how long fetching an archive may take")
-	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes, "maximum size of a fetched archive")
+	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes,
+		"maximum size of a fetched archive")
 	flags.BoolVar(&o.componentMetrics, "component-metrics", true, "export metrics of each component, four series each")
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
-		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; by default that of the environment variable\n"+
-			"OTEL_EXPORTER_OTLP_ENDPOINT; without it there are no traces")
+		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; by default that of the\n"+
+			"environment variable OTEL_EXPORTER_OTLP_ENDPOINT; without it there are no traces")
 	flags.Float64Var(&o.tracing.ratio, "tracing-sampling-ratio", 1, "fraction of the passes that are traced, from 0 to 1")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version, and exit")
 	config.RegisterFlags(flags)
@@ -119,7 +132,8 @@ func (o options) validateBounds() error {
 		errs = append(errs, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout))
 	}
 	if o.maxStatusInventory > component.MaxStatusInventory {
-		errs = append(errs, fmt.Errorf("--max-status-inventory-bytes=%d: want %d or less", o.maxStatusInventory, component.MaxStatusInventory))
+		errs = append(errs, fmt.Errorf("--max-status-inventory-bytes=%d: want %d or less", o.maxStatusInventory,
+			component.MaxStatusInventory))
 	}
 	return errors.Join(errs...)
 }

@@ -23,13 +23,17 @@ var _ = Describe("The policies of a component", func() {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: existing}, data: {a: x}}\n---\n"+
 				"{apiVersion: v1, kind: ConfigMap, metadata: {name: away, namespace: "+inner+"}}"),
-			AdoptionPolicy: metav1alpha1.AdoptNever, UpdatePolicy: metav1alpha1.UpdateReplace, DeletePolicy: metav1alpha1.DeleteOrphan,
+			AdoptionPolicy: metav1alpha1.AdoptNever, UpdatePolicy: metav1alpha1.UpdateReplace,
+			DeletePolicy:            metav1alpha1.DeleteOrphan,
 			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
 		})
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(HavePrefix("Stalled OwnershipConflict: "), ContainSubstring(namespace+"/existing")))
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(And(HavePrefix("Stalled OwnershipConflict: "), ContainSubstring(namespace+"/existing")))
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.AdoptionPolicy = metav1alpha1.AdoptAlways })
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(HavePrefix("Progressing Retrying: "), ContainSubstring("namespace "+inner+" does not exist")))
-		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.MissingNamespacesPolicy = metav1alpha1.MissingNamespacesCreate })
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(And(HavePrefix("Progressing Retrying: "), ContainSubstring("namespace "+inner+" does not exist")))
+		change(ctx, component,
+			func(s *v1alpha1.ComponentSpec) { s.MissingNamespacesPolicy = metav1alpha1.MissingNamespacesCreate })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
 		Expect(component.Status.Revision).To(BeEquivalentTo(1))

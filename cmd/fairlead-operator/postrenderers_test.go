@@ -20,7 +20,8 @@ var _ = Describe("Post-renderers", func() {
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 			PostRenderers: []v1alpha1.PostRenderer{
 				{Kustomize: &v1alpha1.KustomizePostRenderer{
-					Patches: []v1alpha1.KustomizePatch{{Patch: "{data: {color: red}}", Target: &v1alpha1.PatchTarget{Kind: "ConfigMap"}}},
+					Patches: []v1alpha1.KustomizePatch{{Patch: "{data: {color: red}}",
+						Target: &v1alpha1.PatchTarget{Kind: "ConfigMap"}}},
 				}},
 				{Kustomize: &v1alpha1.KustomizePostRenderer{CommonMetadata: &v1alpha1.CommonMetadata{Labels: map[string]string{"team": "blue"}}}},
 			},
@@ -47,7 +48,8 @@ var _ = Describe("Post-renderers", func() {
 		}).WithTimeout(10 * time.Second).Should(Equal(map[string]string{"level": "debug"}))
 
 		patch(`{"spec":{"postRenderers":[{"kustomize":{}},{"kustomize":{"patches":[{"patch":"[{op: remove, path: /data}]"}]}}]}}`)
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(Equal("Stalled GenerateFailed: spec.postRenderers[1].kustomize: patches[0]: " +
-			"no target: JSON patch operations need one that says which objects they change"))
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).
+			Should(Equal("Stalled GenerateFailed: spec.postRenderers[1].kustomize: patches[0]: " +
+				"no target: JSON patch operations need one that says which objects they change"))
 	}, SpecTimeout(time.Minute))
 })

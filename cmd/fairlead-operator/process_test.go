@@ -47,23 +47,27 @@ var _ = Describe("The process", func() {
 		})
 		spec := v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)}
 		ignored := createComponent(ctx, there, "shop", spec)
-		Eventually(status(ctx, createComponent(ctx, here, "shop", spec))).WithTimeout(40 * time.Second).Should(HavePrefix("Ready Ready: "))
+		Eventually(status(ctx, createComponent(ctx, here, "shop", spec))).WithTimeout(40 * time.Second).
+			Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(ignored), ignored)).To(Succeed())
 		Expect(ignored.Status.Conditions).To(BeEmpty())
 	}, SpecTimeout(2*time.Minute))
 
-	It("answers probes and serves metrics and profiles while it waits for the Lease, and ends when told to", func(SpecContext) {
-		probes, metrics, profiles := freeAddress(), freeAddress(), freeAddress()
-		stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--metrics-secure=false", "--pprof-bind-address="+profiles)
-		for _, url := range []string{
-			"http://" + probes + "/healthz", "http://" + probes + "/readyz", "http://" + metrics + "/metrics", "http://" + profiles + "/debug/pprof/heap",
-		} {
-			Eventually(answers(url)).WithTimeout(20*time.Second).Should(Equal(http.StatusOK), url)
-		}
-		started := time.Now()
-		Expect(stop()).To(Succeed())
-		Expect(time.Since(started)).To(BeNumerically("<", 5*time.Second))
-	}, SpecTimeout(time.Minute))
+	It("answers probes and serves metrics and profiles while it waits for the Lease, and ends when told to",
+		func(SpecContext) {
+			probes, metrics, profiles := freeAddress(), freeAddress(), freeAddress()
+			stop := startOperator("--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics,
+				"--metrics-secure=false", "--pprof-bind-address="+profiles)
+			for _, url := range []string{
+				"http://" + probes + "/healthz", "http://" + probes + "/readyz", "http://" + metrics + "/metrics", "http://" +
+					profiles + "/debug/pprof/heap",
+			} {
+				Eventually(answers(url)).WithTimeout(20*time.Second).Should(Equal(http.StatusOK), url)
+			}
+			started := time.Now()
+			Expect(stop()).To(Succeed())
+			Expect(time.Since(started)).To(BeNumerically("<", 5*time.Second))
+		}, SpecTimeout(time.Minute))
 
 	It("gives the Lease back when it ends, so that the next one need not wait", func(ctx SpecContext) {
 		// Another one may just have given it back: it takes up to four seconds until the next one asks for it.
@@ -102,6 +106,7 @@ var _ = Describe("The process", func() {
 		events, err := cluster.AuditEvents(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(events.UserAgent("fairlead-operator/dev")).NotTo(BeEmpty())
-		Expect(events.UserAgent("fairlead-operator/dev").User(operatorUser)).To(HaveLen(len(events.UserAgent("fairlead-operator/dev"))))
+		Expect(events.UserAgent("fairlead-operator/dev").User(operatorUser)).
+			To(HaveLen(len(events.UserAgent("fairlead-operator/dev"))))
 	}, SpecTimeout(time.Minute))
 })

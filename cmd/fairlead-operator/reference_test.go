@@ -12,6 +12,7 @@ func TestReferenceOfOperatorFlags(t *testing.T) {
 	newFlagSet(&options{}).VisitAll(func(f *flag.Flag) {
 		rows = append(rows, []string{reference.Code("--" + f.Name), reference.Code(f.DefValue), reference.Prose(f.Usage)})
 	})
-	reference.Check(t, "fairlead-operator.md", "# Flags of fairlead-operator\n\n[Installing the operator](../install.md) explains how it is run.\n\n"+
-		reference.Table([]string{"flag", "default", "meaning"}, rows))
+	reference.Check(t, "fairlead-operator.md",
+		"# Flags of fairlead-operator\n\n[Installing the operator](../install.md) explains how it is run.\n\n"+
+			reference.Table([]string{"flag", "default", "meaning"}, rows))
 }

@@ -40,7 +40,8 @@ var _ = Describe("A referenced object", func() {
 			Source: inline("a.yaml", settings), Interval: never, RetryInterval: &metav1.Duration{Duration: time.Hour},
 			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "db"}},
 		})
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled ReferenceNotFound: Secret " + namespace + "/db "))
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(HavePrefix("Stalled ReferenceNotFound: Secret " + namespace + "/db "))
 
 		secret := &corev1.Secret{ObjectMeta: named("db"), StringData: map[string]string{"values.yaml": "level: one"}}
 		Expect(administrator.Create(ctx, secret)).To(Succeed())
@@ -69,8 +70,10 @@ var _ = Describe("A referenced object", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 
 		archive, err := source.Pack(fstest.MapFS{
-			"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}")}, "values.yaml": {Data: []byte("suffix: -packed")},
-			"templates/a.yaml": {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: '{{ .Values.level }}{{ .Values.suffix }}'}}")},
+			"Chart.yaml":  {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}")},
+			"values.yaml": {Data: []byte("suffix: -packed")},
+			"templates/a.yaml": {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: " +
+				"'{{ .Values.level }}{{ .Values.suffix }}'}}")},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		files.Data, files.BinaryData = nil, map[string][]byte{"chart.tgz": archive}
@@ -100,13 +103,16 @@ var _ = Describe("A referenced object", func() {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", settings), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"color":"red"}`)},
 			ValuesFrom: []metav1alpha1.ValuesReference{
-				{Kind: metav1alpha1.ConfigMapReference, Name: "always"}, {Kind: metav1alpha1.ConfigMapReference, Name: "sometimes", Optional: true},
+				{Kind: metav1alpha1.ConfigMapReference, Name: "always"},
+				{Kind: metav1alpha1.ConfigMapReference, Name: "sometimes", Optional: true},
 			},
 		})
-		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("always"), Data: map[string]string{"values.yaml": "level: one"}})).To(Succeed())
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("always"),
+			Data: map[string]string{"values.yaml": "level: one"}})).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(level(ctx, namespace)()).To(Equal("one"))
-		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("sometimes"), Data: map[string]string{"values.yaml": "level: two"}})).To(Succeed())
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("sometimes"),
+			Data: map[string]string{"values.yaml": "level: two"}})).To(Succeed())
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
 	}, SpecTimeout(time.Minute))
 })

@@ -35,8 +35,9 @@ spec:
 func allow(ctx context.Context, group string, verbs ...string) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-operator-" + group, Labels: map[string]string{"fairlead.io/aggregate-to-operator": "true"}},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"tugs"}, Verbs: verbs}},
+		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-operator-" + group,
+			Labels: map[string]string{"fairlead.io/aggregate-to-operator": "true"}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"tugs"}, Verbs: verbs}},
 	}
 	Expect(administrator.Create(ctx, role)).To(Succeed())
 }
@@ -52,12 +53,14 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 
 	It("does not delete a type that it does not know while its instances cannot be listed, until an administrator allows that", func(ctx SpecContext) {
 		const group = "list.example.com"
-		component := createComponent(ctx, newNamespace(ctx), "tugs", v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
+		component := createComponent(ctx, newNamespace(ctx), "tugs",
+			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(HavePrefix("Ready Ready: "))
 
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(
-			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring("Tug."+group), ContainSubstring("forbidden"), ContainSubstring(operatorUser)))
+			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring("Tug."+group), ContainSubstring("forbidden"),
+			ContainSubstring(operatorUser)))
 		allow(ctx, group, "list", "watch")
 		Eventually(gone(ctx, component)).WithTimeout(20 * time.Second).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(time.Minute))
@@ -65,7 +68,8 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 	It("acts as the service account that a component names, within that account's rights", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "tenant", v1alpha1.ComponentSpec{
-			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), RetryInterval: retry, ServiceAccountName: "deployer",
+			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), RetryInterval: retry,
+			ServiceAccountName: "deployer",
 		})
 		account := "system:serviceaccount:" + namespace + ":deployer"
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(
@@ -84,8 +88,10 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 	It("writes a type that it does not know when an administrator allows it", func(ctx SpecContext) {
 		const group = "write.example.com"
 		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
-		component := createComponent(ctx, newNamespace(ctx), "tugs", v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)+instance), RetryInterval: retry})
-		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).Should(And(ContainSubstring("tugs."+group+` "a" is forbidden`), ContainSubstring("allow list and watch")))
+		component := createComponent(ctx, newNamespace(ctx), "tugs",
+			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)+instance), RetryInterval: retry})
+		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).
+			Should(And(ContainSubstring("tugs."+group+` "a" is forbidden`), ContainSubstring("allow list and watch")))
 		allow(ctx, group, "get", "list", "watch", "create", "update", "patch", "delete")
 		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, component)).To(Succeed())

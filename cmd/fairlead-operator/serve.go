@@ -49,14 +49,16 @@ func serve(ctx context.Context, o options) error {
 	defer stopTracing()
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
-		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory, DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
+		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory,
+		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
 		Observe: o.observe, ObserveNamespaces: o.observeNamespaces,
 		TracerProvider: traces, OwnDeployment: o.self(), SkipComponentMetrics: !o.componentMetrics,
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
 		return fmt.Errorf("set up the reconciler: %w", err)
 	}
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("cache", synced(mgr.GetCache()))); err != nil {
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("cache", synced(mgr.GetCache()))); err != nil {
 		return fmt.Errorf("set up the health endpoints: %w", err)
 	}
 	ctrl.Log.Info("starting", "version", version.Version, "server", restConfig.Host)
@@ -86,7 +88,8 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		GracefulShutdownTimeout:       &timeout,
 		Cache:                         watched,
 		// Reading a Secret must not start a watch of all Secrets.
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{},
+			&corev1.ConfigMap{}}}},
 	})
 }
 

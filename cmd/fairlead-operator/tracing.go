@@ -46,7 +46,8 @@ func (o tracingOptions) validate() error {
 // provider is nil where neither flag nor environment name a collector. What no flag says, such as headers, certificates
 // and attributes, comes from the variables that OpenTelemetry defines.
 func startTracing(ctx context.Context, o tracingOptions) (trace.TracerProvider, func(), error) {
-	if cmp.Or(o.endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) == "" {
+	if cmp.Or(o.endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
+		os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) == "" {
 		return nil, func() {}, nil
 	}
 	exporter, err := otlptracehttp.New(ctx, o.exporterOptions()...)

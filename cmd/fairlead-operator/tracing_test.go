@@ -113,7 +113,8 @@ var _ = Describe("Tracing", func() {
 		takes := newCollector(GinkgoT())
 		restartOperator(ctx, "--tracing-endpoint="+takes.URL)
 		namespace := newNamespace(ctx)
-		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
+		component := createComponent(ctx, namespace, "shop",
+			v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
 		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
 		restartOperator(ctx)
 		spans, services := takes.received()

@@ -35,31 +35,40 @@ var _ = Describe("The engines", func() {
 	}
 
 	overlays := fstest.MapFS{
-		"base/kustomization.yaml":                     {Data: []byte("resources: [a.yaml]\n")},
-		"base/a.yaml":                                 {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {from: base}}\n")},
-		"overlays/prod/kustomization.yaml":            {Data: []byte("resources: [../../base]\nnamePrefix: prod-\n")},
-		"overlays/lost/kustomization.yaml":            {Data: []byte("resources: [../../basis]\n")},
-		"overlays/out/kustomization.yaml":             {Data: []byte("resources: [../../../base]\n")},
-		"overlays/dev/kustomization.yaml.tmpl":        {Data: []byte("resources: [../../base, b.yaml]\nnamePrefix: {{ include \"prefix\" . }}-\n")},
-		"overlays/dev/b.yaml.tmpl":                    {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {from: '{{ readFile \"../../lib/version\" }}'}}\n")},
+		"base/kustomization.yaml": {Data: []byte("resources: [a.yaml]\n")},
+		"base/a.yaml": {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: " +
+			"a}, data: {from: base}}\n")},
+		"overlays/prod/kustomization.yaml": {Data: []byte("resources: [../../base]\nnamePrefix: prod-\n")},
+		"overlays/lost/kustomization.yaml": {Data: []byte("resources: [../../basis]\n")},
+		"overlays/out/kustomization.yaml":  {Data: []byte("resources: [../../../base]\n")},
+		"overlays/dev/kustomization.yaml.tmpl": {Data: []byte("resources: [../../base, b.yaml]\nnamePrefix: {{ " +
+			"include \"prefix\" . }}-\n")},
+		"overlays/dev/b.yaml.tmpl": {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: " +
+			"b}, data: {from: '{{ readFile \"../../lib/version\" }}'}}\n")},
 		"overlays/dev/.fairlead-kustomize.yaml":       {Data: []byte("suffix: .tmpl\ninclude: [../../lib]\n")},
 		"overlays/untouched/.fairlead-kustomize.yaml": {Data: []byte("suffx: broken\n")},
-		"lib/_names.tpl":                              {Data: []byte("{{ define \"prefix\" }}{{ .Values.name }}-dev{{ end }}")},
-		"lib/version":                                 {Data: []byte("1.2")},
-		"kustomization.yaml":                          {Data: []byte("resources: [overlays/prod]\nnameSuffix: -top\n")},
+		"lib/_names.tpl":     {Data: []byte("{{ define \"prefix\" }}{{ .Values.name }}-dev{{ end }}")},
+		"lib/version":        {Data: []byte("1.2")},
+		"kustomization.yaml": {Data: []byte("resources: [overlays/prod]\nnameSuffix: -top\n")},
 	}
 	archive := func() generator.References {
 		return generator.References{configMap("src"): data("a.tgz", pack(overlays))}
 	}
-	const template = "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Release.Name }}-{{ .Values.name }}'}, data: {size: '{{ .Values.size | int }}'}}"
+	const template = "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Release.Name }}-{{ .Values.name }}'}, " +
+		"data: {size: '{{ .Values.size | int }}'}}"
 
 	It("leave out the definitions of a chart where the spec says so, and refuse that for anything else", func() {
-		definition := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.example.com}}"
-		chart := inline(map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}", "crds/a.yaml": definition, "templates/a.yaml": template})
+		definition := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: " +
+			"gadgets.example.com}}"
+		chart := inline(map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}",
+			"crds/a.yaml": definition, "templates/a.yaml": template})
 		Expect(render(v1alpha1.ComponentSpec{Source: chart, Helm: &v1alpha1.HelmOptions{}}, nil)).To(HaveLen(2))
-		Expect(render(v1alpha1.ComponentSpec{Source: chart, Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)).To(Equal([]string{"ConfigMap shop-web map[size:10000000]"}))
-		_, err := render(v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": template}), Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)
-		Expect(err).To(MatchError("spec.helm: it is for charts, but the source is rendered by GoTemplate: remove it, or set spec.path to the folder of a chart"))
+		Expect(render(v1alpha1.ComponentSpec{Source: chart, Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)).
+			To(Equal([]string{"ConfigMap shop-web map[size:10000000]"}))
+		_, err := render(v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": template}),
+			Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)
+		Expect(err).To(MatchError("spec.helm: it is for charts, but the source is rendered by GoTemplate: remove it, or " +
+			"set spec.path to the folder of a chart"))
 	})
 
 	It("render a chart with values and the release that the component stands for", func() {
@@ -70,7 +79,8 @@ var _ = Describe("The engines", func() {
 
 	It("render templates with whole numbers that stay whole", func() {
 		Expect(render(v1alpha1.ComponentSpec{Source: inline(map[string]string{
-			"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Values.name }}'}, data: {size: '{{ .Values.size }}'}}",
+			"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: '{{ .Values.name }}'}, data: {size: '{{ " +
+				".Values.size }}'}}",
 		})}, nil)).To(Equal([]string{"ConfigMap web map[size:10000000]"}))
 	})
 
@@ -79,7 +89,8 @@ var _ = Describe("The engines", func() {
 			Expect(render(v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: path}, archive())).To(Equal(want))
 		},
 		Entry("an overlay on a base elsewhere", "overlays/prod", "ConfigMap prod-a map[from:base]"),
-		Entry("templates, with helpers and files elsewhere", "overlays/dev", "ConfigMap web-dev-a map[from:base]", "ConfigMap web-dev-b map[from:1.2]"),
+		Entry("templates, with helpers and files elsewhere", "overlays/dev", "ConfigMap web-dev-a map[from:base]",
+			"ConfigMap web-dev-b map[from:1.2]"),
 		Entry("a base that needs nothing else", "./base/", "ConfigMap a map[from:base]"),
 		Entry("the top", "", "ConfigMap prod-a-top map[from:base]"),
 	)

@@ -64,14 +64,17 @@ var _ = Describe("A function", func() {
 		Expect(config["metadata"]).To(Equal(map[string]any{"name": "store", "namespace": "prod"}))
 		Expect(config["spec"]).To(And(
 			HaveKeyWithValue("parameters", map[string]any{"size": 1e7, "color": "red"}),
-			HaveKeyWithValue("component", map[string]any{"apiVersion": "fairlead.io/v1alpha1", "kind": "Component", "namespace": "apps", "name": "shop"}),
+			HaveKeyWithValue("component", map[string]any{"apiVersion": "fairlead.io/v1alpha1", "kind": "Component",
+				"namespace": "apps", "name": "shop"}),
 		))
-		Expect(received["items"]).To(HaveExactElements(HaveKeyWithValue("data", map[string]any{"a": "b"})), "the Secret of the values was not asked for")
+		Expect(received["items"]).To(HaveExactElements(HaveKeyWithValue("data", map[string]any{"a": "b"})),
+			"the Secret of the values was not asked for")
 	})
 
 	It("is called once to tell where something comes from, and of its values nothing is known", func(ctx SpecContext) {
 		spec.Values = &runtime.RawExtension{Raw: []byte(`{"size":1,"color":"red"}`)}
-		p, err := Trace(ctx, generator.Request{Namespace: "apps", Name: "store", Component: newComponent(spec), Revision: 1}, wantedMap("a"))
+		p, err := Trace(ctx, generator.Request{Namespace: "apps", Name: "store", Component: newComponent(spec), Revision: 1},
+			wantedMap("a"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(p.Rendered.GetName()).To(Equal("a"))
 		Expect(p.Values).To(BeEmpty())
@@ -89,7 +92,8 @@ var _ = Describe("A function", func() {
 	It("tells, and fails, without a word of a Secret", func() {
 		spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: "Secret", Name: "values"}}
 		spec.Function.Items = []v1alpha1.FunctionItem{{Kind: "Secret", Name: "db"}}
-		references := generator.References{secret("values"): data("values.yaml", "color: crimson"), secret("db"): data("password", "hunter2\n")}
+		references := generator.References{secret("values"): data("values.yaml", "color: crimson"),
+			secret("db"): data("password", "hunter2\n")}
 		said = answer + `,"results":[{"severity":"warning","message":"crimson and hunter2","field":{"path":"hunter2"}}]}`
 		Expect(generate(references)).To(Equal([]string{"a"}))
 		Expect(told).To(Equal([]string{"(redacted): (redacted) and (redacted)"}))
@@ -115,19 +119,24 @@ var _ = Describe("A function", func() {
 		},
 		Entry("a token", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x"}}, data("a", "b", "c", "d"),
 			`spec.function: tokenRef: Secret apps/x: it has no content under the key "token"; its keys are a, c`),
-		Entry("a token under another key", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x", Key: "b"}}, data("token", ""),
+		Entry("a token under another key", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x",
+			Key: "b"}}, data("token", ""),
 			`spec.function: tokenRef: Secret apps/x: it has no content under the key "b"; its keys are token`),
 		Entry("a CA", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}}, data("ca.crt", ""),
 			`spec.function: caRef: Secret apps/x: it has no content under the key "ca.crt"; its keys are ca.crt`),
-		Entry("a CA in a ConfigMap", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "x", Key: "ca"}}, nil,
+		Entry("a CA in a ConfigMap", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "x",
+			Key: "ca"}}, nil,
 			`spec.function: caRef: ConfigMap apps/x: it has no content under the key "ca"; its keys are none`),
-		Entry("a CA that is none", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}}, data("ca.crt", "hunter2"),
+		Entry("a CA that is none", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}},
+			data("ca.crt", "hunter2"),
 			`spec.function: ca: it holds no certificate in PEM form`),
-		Entry("a key", v1alpha1.FunctionGenerator{ClientCertificateRef: &v1alpha1.SecretReference{Name: "x"}}, data("tls.crt", "a"),
+		Entry("a key", v1alpha1.FunctionGenerator{ClientCertificateRef: &v1alpha1.SecretReference{Name: "x"}},
+			data("tls.crt", "a"),
 			`spec.function: clientCertificateRef: Secret apps/x: it has no content under the key "tls.key"; its keys are tls.crt`),
 	)
 
 	It("holds up half of the workers at the most", func() {
-		Expect([]int{functionCalls(0), functionCalls(1), functionCalls(2), functionCalls(9), functionCalls(100)}).To(Equal([]int{4, 1, 1, 4, 50}))
+		Expect([]int{functionCalls(0), functionCalls(1), functionCalls(2), functionCalls(9), functionCalls(100)}).
+			To(Equal([]int{4, 1, 1, 4, 50}))
 	})
 })

@@ -89,7 +89,9 @@ func explained(err error, req generator.Request) error {
 }
 
 // engineFor returns the engine of a Component, and the folder that it renders.
-func (g *componentGenerator) engineFor(component *v1alpha1.Component, req generator.Request) (generator.Generator, folder, error) {
+func (g *componentGenerator) engineFor(
+	component *v1alpha1.Component, req generator.Request,
+) (generator.Generator, folder, error) {
 	if generator.Engine(component.Spec.Generator) == engineFunction {
 		return g.functions, folder{}, nil
 	}
@@ -124,7 +126,8 @@ func engineName(component *v1alpha1.Component, folder folder) (generator.Engine,
 	case component.Spec.Helm == nil:
 		return name, nil
 	case name != generator.EngineHelm:
-		return "", fmt.Errorf("spec.helm: it is for charts, but the source is rendered by %s: remove it, or set spec.path to the folder of a chart", name)
+		return "", fmt.Errorf("spec.helm: it is for charts, but the source is rendered by %s: remove it, or set spec.path "+
+			"to the folder of a chart", name)
 	case component.Spec.Helm.SkipCRDs:
 		return engineHelmWithoutCRDs, nil
 	}

@@ -111,17 +111,22 @@ var _ = Describe("The generator of Components", func() {
 		}
 		return made
 	}
-	chart := fstest.MapFS{"shop/Chart.yaml": {Data: []byte("name: shop")}, "shop/templates/a.yaml": {}, "base/kustomization.yaml": {}}
+	chart := fstest.MapFS{"shop/Chart.yaml": {Data: []byte("name: shop")}, "shop/templates/a.yaml": {},
+		"base/kustomization.yaml": {}}
 
 	DescribeTable("picks the engine",
 		func(spec v1alpha1.ComponentSpec, references generator.References, want generator.Engine) {
 			Expect(generate(spec, references)).To(Succeed())
 			Expect(calls()).To(Equal(map[generator.Engine]int{want: 1}))
 		},
-		Entry("Helm for a chart", v1alpha1.ComponentSpec{Source: inline(map[string]string{"Chart.yaml": ""})}, nil, generator.EngineHelm),
-		Entry("Kustomize for a kustomization", v1alpha1.ComponentSpec{Source: inline(map[string]string{"kustomization.yaml": ""})}, nil, generator.EngineKustomize),
-		Entry("GoTemplate for anything else", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": ""})}, nil, generator.EngineGoTemplate),
-		Entry("the one that the spec names", v1alpha1.ComponentSpec{Source: inline(map[string]string{"Chart.yaml": ""}), Generator: "GoTemplate"}, nil, generator.EngineGoTemplate),
+		Entry("Helm for a chart", v1alpha1.ComponentSpec{Source: inline(map[string]string{"Chart.yaml": ""})}, nil,
+			generator.EngineHelm),
+		Entry("Kustomize for a kustomization",
+			v1alpha1.ComponentSpec{Source: inline(map[string]string{"kustomization.yaml": ""})}, nil, generator.EngineKustomize),
+		Entry("GoTemplate for anything else", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": ""})}, nil,
+			generator.EngineGoTemplate),
+		Entry("the one that the spec names", v1alpha1.ComponentSpec{Source: inline(map[string]string{"Chart.yaml": ""}),
+			Generator: "GoTemplate"}, nil, generator.EngineGoTemplate),
 		Entry("by what is in spec.path", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "base"},
 			generator.References{configMap("src"): data("a.tgz", pack(chart))}, generator.EngineKustomize),
 		Entry("by the keys of a flat ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()},
@@ -138,7 +143,8 @@ var _ = Describe("The generator of Components", func() {
 		Expect(fs.ReadFile(got.Source, "Chart.yaml")).To(BeEquivalentTo("name: shop"))
 		Expect(got.SourceDigest).To(Equal(must(source.Digest(must(fs.Sub(chart, "shop"))))))
 		Expect(got.Parameters).To(Equal(map[string]any{"port": int64(8080), "ratio": 0.5}))
-		Expect([]any{got.Namespace, got.Name, got.Revision, got.References}).To(Equal([]any{"apps", "shop", int64(7), references}))
+		Expect([]any{got.Namespace, got.Name, got.Revision, got.References}).
+			To(Equal([]any{"apps", "shop", int64(7), references}))
 	})
 
 	It("unpacks an archive once, and never mistakes one for another", func() {
@@ -182,7 +188,8 @@ var _ = Describe("The generator of Components", func() {
 			`spec.source.configMap: ConfigMap apps/src: not found`),
 		Entry("an empty ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data(),
 			`spec.source.configMap: ConfigMap apps/src: it holds no files; want a file per key, or one key that ends in .tgz`),
-		Entry("an archive next to files", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("b.tgz", "", "a.yaml", "", "c.yaml", ""),
+		Entry("an archive next to files", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+			data("b.tgz", "", "a.yaml", "", "c.yaml", ""),
 			`spec.source.configMap: ConfigMap apps/src: key "b.tgz": an archive must be the only key, the others are in its way: have a.yaml, b.tgz, c.yaml`),
 		Entry("two archives", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("b.tgz", "", "a.tgz", ""),
 			`spec.source.configMap: ConfigMap apps/src: key "a.tgz": an archive must be the only key, the others are in its way: have a.tgz, b.tgz`),
@@ -190,14 +197,17 @@ var _ = Describe("The generator of Components", func() {
 			`spec.source.configMap: ConfigMap apps/src: key "a.tar.gz": an archive must have a key that ends in .tgz`),
 		Entry("no archive at all", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", "kind: Pod"),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": not a .tgz archive: unexpected EOF`),
-		Entry("an archive that leaves", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", hostile(tar.Header{Name: "../../etc/passwd"})),
+		Entry("an archive that leaves", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+			data("a.tgz", hostile(tar.Header{Name: "../../etc/passwd"})),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "../../etc/passwd": the path holds "..", which could leave the source`),
 		Entry("an archive with a link", v1alpha1.ComponentSpec{Source: fromConfigMap()},
 			data("a.tgz", hostile(tar.Header{Typeflag: tar.TypeSymlink, Name: "a", Linkname: "/etc/passwd"})),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "a": it is a link to "/etc/passwd"; links are refused, put the file itself into the archive`),
-		Entry("a bomb", v1alpha1.ComponentSpec{Source: fromConfigMap()}, data("a.tgz", hostile(tar.Header{Name: "a", Size: 1 << 30})),
+		Entry("a bomb", v1alpha1.ComponentSpec{Source: fromConfigMap()},
+			data("a.tgz", hostile(tar.Header{Name: "a", Size: 1 << 30})),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": entry "a": it holds 1073741824 bytes, more than the limit of 8388608 for a file`),
-		Entry("a folder that an archive lacks", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "charts"}, data("a.tgz", pack(chart)),
+		Entry("a folder that an archive lacks", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "charts"},
+			data("a.tgz", pack(chart)),
 			`spec.source.configMap: ConfigMap apps/src, key "a.tgz": spec.path: folder "charts": not found in the source; the source holds base/, shop/`),
 		Entry("a folder in a flat ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "x"}, data("a.yaml", ""),
 			`spec.path: folder "x": not found in the source; the source holds a.yaml`),
@@ -206,7 +216,8 @@ var _ = Describe("The generator of Components", func() {
 		Entry("a path that leaves", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
 			`spec.path: folder "../x": want a relative path inside the source, without ".."`),
 		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap and http is set`),
-		Entry("an engine that does not exist", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Generator: "Jsonnet"}, nil,
+		Entry("an engine that does not exist", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}),
+			Generator: "Jsonnet"}, nil,
 			`spec.generator: this operator has no engine "Jsonnet"`),
 	)
 
@@ -223,9 +234,11 @@ var _ = Describe("The generator of Components", func() {
 		}}
 		err := generate(spec, generator.References{
 			configMap("plain"): data("values.yaml", "user: admin"),
-			secret("db"):       data("values.yaml", "db: {password: s3cr3t/pa55, port: '80'}\nkeys:\n- |\n  c0ffee\n  00\n- s3cr3t\n"),
+			secret("db"): data("values.yaml",
+				"db: {password: s3cr3t/pa55, port: '80'}\nkeys:\n- |\n  c0ffee\n  00\n- s3cr3t\n"),
 		})
-		Expect(err).To(MatchError(`templates/web.yaml:3: user admin, password "(redacted)", key BEGIN\n(redacted)\n, port 80`))
+		Expect(err).
+			To(MatchError(`templates/web.yaml:3: user admin, password "(redacted)", key BEGIN\n(redacted)\n, port 80`))
 		Expect(err).To(MatchError(cause))
 	})
 

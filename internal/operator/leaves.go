@@ -142,7 +142,8 @@ func (t tracing) chartDefaults() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if engine, err := engineName(t.component, found); err != nil || engine != generator.EngineHelm && engine != engineHelmWithoutCRDs {
+	if engine, err := engineName(t.component, found); err != nil || engine != generator.EngineHelm &&
+		engine != engineHelmWithoutCRDs {
 		return nil, err
 	}
 	text, err := fs.ReadFile(found.files, defaultValuesKey)

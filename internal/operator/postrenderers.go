@@ -34,7 +34,9 @@ func postRenderers(component *v1alpha1.Component) ([]generator.Transformer, erro
 
 // at adds the field of the spec to the errors of a transformer.
 func at(field string, transformer generator.Transformer) generator.Transformer {
-	return generator.TransformerFunc(func(ctx context.Context, req generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	return generator.TransformerFunc(func(
+		ctx context.Context, req generator.Request, objects []*unstructured.Unstructured,
+	) ([]*unstructured.Unstructured, error) {
 		changed, err := transformer.Transform(ctx, req, objects)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", field, err)

@@ -15,7 +15,8 @@ import (
 )
 
 var _ = Describe("Post-renderers", func() {
-	const deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, template: {spec: {containers: [{name: web, image: nginx}]}}}}"
+	const deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, template: " +
+		"{spec: {containers: [{name: web, image: nginx}]}}}}"
 	render := func(postRenderers string, references generator.References) (map[string]any, error) {
 		spec := v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": deployment})}
 		Expect(yaml.UnmarshalStrict([]byte(postRenderers), &spec.PostRenderers)).To(Succeed())
@@ -67,9 +68,11 @@ var _ = Describe("Post-renderers", func() {
 		Entry("no kind of change", "[{}]", "spec.postRenderers[0]: want kustomize"),
 		Entry("a patch that is none", "[{kustomize: {}}, {kustomize: {patches: [{patch: 'a: ['}]}}]",
 			"spec.postRenderers[1].kustomize: patches[0]: the patch is no YAML: "),
-		Entry("a patch that does not fit", "[{kustomize: {patches: [{patch: '{apiVersion: v1, kind: Pod, metadata: {name: a}}'}]}}]",
+		Entry("a patch that does not fit",
+			"[{kustomize: {patches: [{patch: '{apiVersion: v1, kind: Pod, metadata: {name: a}}'}]}}]",
 			"spec.postRenderers[0].kustomize: patches[0]: "),
-		Entry("an image without name", "[{kustomize: {images: [{name: '', newTag: '1'}]}}]", "spec.postRenderers[0].kustomize: images[0]: no name"),
+		Entry("an image without name", "[{kustomize: {images: [{name: '', newTag: '1'}]}}]",
+			"spec.postRenderers[0].kustomize: images[0]: no name"),
 	)
 
 	It("quote nothing of a Secret", func() {

@@ -158,7 +158,8 @@ func (t tracing) find(objects []*unstructured.Unstructured) *unstructured.Unstru
 // isWanted compares identities. An object that is rendered without a namespace matches any.
 func (t tracing) isWanted(apiVersion, kind, namespace, name string) bool {
 	key := t.wanted.Key
-	return groupOf(apiVersion) == key.Group && kind == key.Kind && name == key.Name && (namespace == "" || namespace == key.Namespace)
+	return groupOf(apiVersion) == key.Group && kind == key.Kind && name == key.Name &&
+		(namespace == "" || namespace == key.Namespace)
 }
 
 // look returns the selected part of a rendered object.

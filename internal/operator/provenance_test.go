@@ -46,7 +46,8 @@ var chartFiles = []string{
 	"Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
 	"values.yaml", "color: red\nsizes: [1, 2]\nextra: {shown: true}\nrandom: false\n",
 	"crds/types.yaml", mapOf + "definition}\n",
-	"templates/web.yaml", mapOf + "web}\ndata:\n  color: {{ .Values.color }}-{{ .Values.shade }}\n  sizes: {{ join \"+\" .Values.sizes | quote }}\n  name: {{ .Release.Name }}\n",
+	"templates/web.yaml", mapOf + "web}\ndata:\n  color: {{ .Values.color }}-{{ .Values.shade }}\n  sizes: {{ join " +
+		"\"+\" .Values.sizes | quote }}\n  name: {{ .Release.Name }}\n",
 	"templates/more.yaml", "{{ if .Values.extra.shown }}\n" + mapOf + "more}\n{{ end }}",
 	"templates/dice.yaml", mapOf + "dice}\ndata: {roll: {{ randAlphaNum 9 }}}\n",
 }
@@ -61,20 +62,25 @@ var _ = Describe("Trace", func() {
 			Expect(p.Values).To(ConsistOf(values))
 			Expect(p.Unknown).To(BeEmpty())
 		},
-		Entry("by two values of a chart", traced(`{"shade": "dark"}`, chartFiles...), wantedMap("web", "data", "color"), "shop/templates/web.yaml",
+		Entry("by two values of a chart", traced(`{"shade": "dark"}`, chartFiles...), wantedMap("web", "data", "color"),
+			"shop/templates/web.yaml",
 			ValueOrigin{"color", "the chart's values.yaml"}, ValueOrigin{"shade", "spec.values"}),
-		Entry("by the items of a list", traced("", chartFiles...), wantedMap("web", "data", "sizes"), "shop/templates/web.yaml",
+		Entry("by the items of a list", traced("", chartFiles...), wantedMap("web", "data", "sizes"),
+			"shop/templates/web.yaml",
 			ValueOrigin{"sizes[0]", "the chart's values.yaml"}, ValueOrigin{"sizes[1]", "the chart's values.yaml"}),
 		Entry("by no value", traced("", chartFiles...), wantedMap("web", "data", "name"), "shop/templates/web.yaml"),
 		Entry("that is there because of a value", traced("", chartFiles...), wantedMap("more"), "shop/templates/more.yaml",
 			ValueOrigin{"extra.shown", "the chart's values.yaml"}),
 		Entry("by a folder crds", traced("", chartFiles...), wantedMap("definition"), "shop/crds/types.yaml"),
-		Entry("by templates", traced(`{"color": "red"}`, "a/web.yaml", mapOf+"web}\ndata: {color: {{ .Values.color }}}\n"), wantedMap("web"), "a/web.yaml",
+		Entry("by templates", traced(`{"color": "red"}`, "a/web.yaml", mapOf+"web}\ndata: {color: {{ .Values.color }}}\n"),
+			wantedMap("web"), "a/web.yaml",
 			ValueOrigin{"color", "spec.values"}),
 		Entry("by a kustomization", traced("", "kustomization.yaml", "resources: [base]\nnamePrefix: my-\n",
-			"base/kustomization.yaml", "resources: [web.yaml]\n", "base/web.yaml", mapOf+"web}\n"), wantedMap("my-web"), "base/web.yaml"),
+			"base/kustomization.yaml", "resources: [web.yaml]\n", "base/web.yaml", mapOf+"web}\n"), wantedMap("my-web"),
+			"base/web.yaml"),
 		Entry("by a generator of a kustomization", traced("", "kustomization.yaml",
-			"configMapGenerator: [{name: made, literals: [a=b], options: {disableNameSuffixHash: true}}]\n"), wantedMap("made"), "kustomization.yaml"),
+			"configMapGenerator: [{name: made, literals: [a=b], options: {disableNameSuffixHash: true}}]\n"), wantedMap("made"),
+			"kustomization.yaml"),
 	)
 
 	It("says that it cannot tell what differs each time", func(ctx SpecContext) {
@@ -84,18 +90,20 @@ var _ = Describe("Trace", func() {
 		Expect(p.Unknown).To(ContainSubstring("repeated renderings differ"))
 	})
 
-	It("says where a value is set that a Secret gives, and of values that cannot be changed that nothing is known", func(ctx SpecContext) {
-		files := append(slices.Clone(chartFiles), "templates/strict.yaml", "{{ if ne .Values.color \"red\" }}{{ fail \"red only\" }}{{ end }}")
-		req := traced("", files...)
-		component, ok := req.Component.(*v1alpha1.Component)
-		Expect(ok).To(BeTrue())
-		component.Spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "login"}}
-		req.References = generator.References{secret("login"): data("values.yaml", "shade: dark\n")}
-		p, err := Trace(ctx, req, wantedMap("web", "data", "color"))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(p.Values).To(ConsistOf(ValueOrigin{"shade", "spec.valuesFrom[0], Secret login"}))
-		Expect(p.Unknown).To(Equal("for 1 values, no other value renders"))
-	})
+	It("says where a value is set that a Secret gives, and of values that cannot be changed that nothing is known",
+		func(ctx SpecContext) {
+			files := append(slices.Clone(chartFiles), "templates/strict.yaml",
+				"{{ if ne .Values.color \"red\" }}{{ fail \"red only\" }}{{ end }}")
+			req := traced("", files...)
+			component, ok := req.Component.(*v1alpha1.Component)
+			Expect(ok).To(BeTrue())
+			component.Spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "login"}}
+			req.References = generator.References{secret("login"): data("values.yaml", "shade: dark\n")}
+			p, err := Trace(ctx, req, wantedMap("web", "data", "color"))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(p.Values).To(ConsistOf(ValueOrigin{"shade", "spec.valuesFrom[0], Secret login"}))
+			Expect(p.Unknown).To(Equal("for 1 values, no other value renders"))
+		})
 
 	It("finds nothing of what is not rendered", func(ctx SpecContext) {
 		Expect(Trace(ctx, traced("", chartFiles...), wantedMap("none"))).To(Equal(Provenance{}))
@@ -117,8 +125,10 @@ var _ = Describe("A request for origins", func() {
 	},
 		Entry("by a chart", traced("", chartFiles[:8]...)),
 		Entry("by templates", traced(`{"color": "red"}`, "web.yaml", mapOf+"web}\ndata: {color: {{ .Values.color }}}\n")),
-		Entry("by a kustomization", traced("", "kustomization.yaml", "resources: [web.yaml]\ncommonAnnotations: {a: b}\n", "web.yaml", mapOf+"web}\n")),
-		Entry("by a kustomization without annotations", traced("", "kustomization.yaml", "resources: [web.yaml]\n", "web.yaml", mapOf+"web}\n")),
+		Entry("by a kustomization", traced("", "kustomization.yaml", "resources: [web.yaml]\ncommonAnnotations: {a: b}\n",
+			"web.yaml", mapOf+"web}\n")),
+		Entry("by a kustomization without annotations",
+			traced("", "kustomization.yaml", "resources: [web.yaml]\n", "web.yaml", mapOf+"web}\n")),
 		Entry("by plain manifests", traced("", "kustomization.yaml", "resources: [web.yaml]\n", "web.yaml", mapOf+"web}\n")),
 	)
 })

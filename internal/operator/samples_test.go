@@ -60,7 +60,8 @@ var _ = Describe("The samples", func() {
 			found := readSample(name)
 			Expect(found.component.Validate()).To(Succeed())
 			objects, err := must(NewGenerator(RenderOptions{})).Generate(context.Background(), generator.Request{
-				Namespace: "apps", Name: found.component.Name, Component: found.component, References: found.references, Revision: 1,
+				Namespace: "apps", Name: found.component.Name, Component: found.component, References: found.references,
+				Revision:     1,
 				Capabilities: generator.Capabilities{Version: version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"}},
 			})
 			Expect(err).NotTo(HaveOccurred())
@@ -73,7 +74,9 @@ var _ = Describe("The samples", func() {
 		Entry("a chart", "helm.yaml", "ConfigMap/helm-sample-page", "Deployment/helm-sample", "Service/helm-sample"),
 		Entry("a kustomization", "kustomize.yaml", "ConfigMap/prod-settings-k4b9tgf9m9", "Deployment/prod-worker"),
 		Entry("a chart with changes", "postrenderers.yaml", "Deployment/postrenderers-sample"),
-		Entry("templates", "gotemplate.yaml", "ConfigMap/gotemplate-sample-blue", "ConfigMap/gotemplate-sample-green", "Job/gotemplate-sample-announce"),
-		Entry("a type and its instance", "types.yaml", "CustomResourceDefinition/berths.samples.fairlead.io", "ClusterRole/fairlead-operator-berths", "Berth/north"),
+		Entry("templates", "gotemplate.yaml", "ConfigMap/gotemplate-sample-blue", "ConfigMap/gotemplate-sample-green",
+			"Job/gotemplate-sample-announce"),
+		Entry("a type and its instance", "types.yaml", "CustomResourceDefinition/berths.samples.fairlead.io",
+			"ClusterRole/fairlead-operator-berths", "Berth/north"),
 	)
 })

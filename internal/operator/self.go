@@ -24,7 +24,8 @@ type self struct {
 }
 
 // elsewhere is the hint on how to delete this Deployment.
-const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's kubeconfig to delete this component"
+const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's " +
+	"kubeconfig to delete this component"
 
 // refuseEnd refuses the deletion of the component whose dependent the Deployment is. It runs before a lost inventory is
 // rebuilt; a hook directly before the deletion would run after that, and delay other components.
@@ -37,13 +38,16 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 		return err
 	}
 	return component.RefuseDeletion(fmt.Errorf(
-		"it has the dependent Deployment %s, in which the operator itself runs, so nothing would finish the deletion; delete all other components first, then %s", s.deployment, elsewhere))
+		"it has the dependent Deployment %s, in which the operator itself runs, so nothing would finish the deletion; "+
+			"delete all other components first, then %s", s.deployment, elsewhere))
 }
 
 // goesWith reports whether the Deployment is a dependent of a component that would be deleted with it. It is not if its
 // delete policy is orphan, or the given one. If the status does not list all dependents, because it was lost or they
 // are in Secrets, the owner in the Deployment decides, so components of others need not wait for their records.
-func (s self) goesWith(ctx context.Context, c *v1alpha1.Component, lost bool, releases metav1alpha1.DeletePolicy) (bool, error) {
+func (s self) goesWith(
+	ctx context.Context, c *v1alpha1.Component, lost bool, releases metav1alpha1.DeletePolicy,
+) (bool, error) {
 	if c.Status.TargetCluster != "" {
 		return false, nil
 	}
@@ -78,13 +82,16 @@ func isLost(status *metav1alpha1.Status) bool {
 
 // heldBy reads whether the Deployment is a dependent of a component, and its annotations.
 func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[string]string, error) {
-	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"}}
+	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(),
+		Kind: "Deployment"}}
 	err := s.reader.Get(ctx, s.deployment, live)
 	if apierrors.IsNotFound(err) {
 		return false, nil, nil
 	}
 	if err != nil {
-		return false, nil, fmt.Errorf("it is unknown whether Deployment %s, in which the operator itself runs, is a dependent: %w", s.deployment, err)
+		return false, nil,
+			fmt.Errorf("it is unknown whether Deployment %s, in which the operator itself runs, is a dependent: %w",
+				s.deployment, err)
 	}
 	owner, ok := manifests.ParseOwner(live.Annotations[ReconcilerName+"/"+manifests.AnnotationOwnerID])
 	held := ok && owner.Reconciler == ReconcilerName && owner.Namespace == c.Namespace && owner.Name == c.Name
@@ -92,5 +99,6 @@ func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[stri
 }
 
 func (s self) key() manifests.Key {
-	return manifests.Key{Group: appsv1.GroupName, Kind: "Deployment", Namespace: s.deployment.Namespace, Name: s.deployment.Name}
+	return manifests.Key{Group: appsv1.GroupName, Kind: "Deployment", Namespace: s.deployment.Namespace,
+		Name: s.deployment.Name}
 }

@@ -65,7 +65,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		itself := self{reader: mgr.GetAPIReader(), deployment: o.OwnDeployment}
 		g, hooks.PostRead, hooks.PreReconcile = staying{Generator: g, self: itself}, itself.refuseEnd, itself.refuseRecreation
 	}
-	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler()).WithHooks(hooks).SetupWithManager(mgr)
+	return component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, o.forReconciler()).WithHooks(hooks).
+		SetupWithManager(mgr)
 }
 
 func (o Options) forReconciler() component.Options {
@@ -97,7 +98,8 @@ func Preview(config *rest.Config, contents generator.References) (component.Prev
 		return component.Preview[*v1alpha1.Component]{}, err
 	}
 	return component.Preview[*v1alpha1.Component]{
-		Config: config, Scheme: scheme, Name: ReconcilerName, Generator: g, Options: Options{}.forReconciler(), Contents: contents,
+		Config: config, Scheme: scheme, Name: ReconcilerName, Generator: g, Options: Options{}.forReconciler(),
+		Contents: contents,
 	}, nil
 }
 

@@ -38,7 +38,9 @@ type archiveCache struct{ unpacked *lru.Cache }
 func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
 
 // folderFor returns the folder of spec.source and spec.path. Fetched is the source if it was fetched already.
-func (c *archiveCache) folderFor(component *v1alpha1.Component, references generator.References, fetched fs.FS) (folder, error) {
+func (c *archiveCache) folderFor(
+	component *v1alpha1.Component, references generator.References, fetched fs.FS,
+) (folder, error) {
 	switch spec := component.Spec.Source; {
 	case fetched != nil:
 		return folderOf(fetched, component.Spec.Path)
@@ -67,7 +69,9 @@ func (c *archiveCache) folderFor(component *v1alpha1.Component, references gener
 	return folder{}, fmt.Errorf("spec.source: none of inline, configMap and http is set")
 }
 
-func (c *archiveCache) fromConfigMap(reference generator.Reference, data map[string][]byte, path string) (folder, error) {
+func (c *archiveCache) fromConfigMap(
+	reference generator.Reference, data map[string][]byte, path string,
+) (folder, error) {
 	where := "spec.source.configMap: " + describe(reference)
 	archive, err := archiveKey(data)
 	if err != nil {
@@ -98,7 +102,8 @@ func archiveKey(data map[string][]byte) (string, error) {
 		case strings.HasSuffix(key, ".tar.gz"):
 			return "", fmt.Errorf("key %q: an archive must have a key that ends in %s", key, archiveSuffix)
 		case strings.HasSuffix(key, archiveSuffix) && len(keys) > 1:
-			return "", fmt.Errorf("key %q: an archive must be the only key, the others are in its way: have %s", key, strings.Join(keys, ", "))
+			return "", fmt.Errorf("key %q: an archive must be the only key, the others are in its way: have %s", key,
+				strings.Join(keys, ", "))
 		case strings.HasSuffix(key, archiveSuffix):
 			return key, nil
 		}

@@ -63,11 +63,13 @@ func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.
 // of the deletion do not count.
 func (s self) is(o client.Object, in string) bool {
 	kind := o.GetObjectKind().GroupVersionKind().GroupKind()
-	if s.key() != (manifests.Key{Group: kind.Group, Kind: kind.Kind, Namespace: cmp.Or(o.GetNamespace(), in), Name: o.GetName()}) {
+	if s.key() != (manifests.Key{Group: kind.Group, Kind: kind.Kind, Namespace: cmp.Or(o.GetNamespace(), in),
+		Name: o.GetName()}) {
 		return false
 	}
 	named := o.GetAnnotations()[phases]
-	return named == "" || slices.ContainsFunc(strings.Split(named, ","), func(phase string) bool { return strings.TrimSpace(phase) == "apply" })
+	return named == "" || slices.ContainsFunc(strings.Split(named, ","),
+		func(phase string) bool { return strings.TrimSpace(phase) == "apply" })
 }
 
 // refusePruning returns an error if the rendering of the Deployment's component lacks it.
@@ -78,7 +80,8 @@ func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
 		return component.RetryAfter(err, 0)
 	}
 	if goes {
-		return fmt.Errorf("the rendering lacks Deployment %s, in which the operator itself runs: pruning it would stop the operator before the pass ends; "+
+		return fmt.Errorf("the rendering lacks Deployment %s, in which the operator itself runs: pruning it would stop "+
+			"the operator before the pass ends; "+
 			"render it under this name, or %s", s.deployment, elsewhere)
 	}
 	return nil
@@ -91,7 +94,8 @@ func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]strin
 		return nil
 	}
 	if _, purged := annotations[purgeOrder]; purged {
-		return fmt.Errorf("the rendering has the annotation %s on Deployment %s, in which the operator itself runs: it would be deleted and not created again; remove the annotation",
+		return fmt.Errorf("the rendering has the annotation %s on Deployment %s, in which the operator itself runs: it "+
+			"would be deleted and not created again; remove the annotation",
 			purgeOrder, s.deployment)
 	}
 	return s.refusePolicy(c, annotations)
@@ -120,10 +124,12 @@ func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string)
 	if own.Or(c.Policies()).Update != metav1alpha1.UpdateRecreate {
 		return nil
 	}
-	remedy := fmt.Sprintf("set another policy in spec.updatePolicy, at least until the Deployment has the annotation %s: %s", updatePolicy, Policies.Update)
+	remedy := fmt.Sprintf("set another policy in spec.updatePolicy, at least until the Deployment has the annotation "+
+		"%s: %s", updatePolicy, Policies.Update)
 	if own.Update == metav1alpha1.UpdateRecreate {
 		remedy = "set another policy in its annotation " + updatePolicy
 	}
-	return fmt.Errorf("the update policy of Deployment %s, in which the operator itself runs, is %s: a change would delete it, and nothing would "+
+	return fmt.Errorf("the update policy of Deployment %s, in which the operator itself runs, is %s: a change would "+
+		"delete it, and nothing would "+
 		"create it again; %s", s.deployment, own.Or(c.Policies()).Update, remedy)
 }

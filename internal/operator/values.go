@@ -39,7 +39,9 @@ func valuesOf(component *v1alpha1.Component, references generator.References) (m
 	return merge(values, own), nil
 }
 
-func valuesFrom(from metav1alpha1.ValuesReference, namespace string, references generator.References) (map[string]any, error) {
+func valuesFrom(
+	from metav1alpha1.ValuesReference, namespace string, references generator.References,
+) (map[string]any, error) {
 	reference := generator.Reference{Kind: from.Kind, Namespace: namespace, Name: from.Name}
 	data, found := references[reference]
 	if !found && from.Optional {

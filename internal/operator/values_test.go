@@ -41,7 +41,8 @@ var _ = Describe("Values", func() {
 			if contents != nil {
 				references[generator.Reference{Kind: reference.Kind, Namespace: "apps", Name: reference.Name}] = contents
 			}
-			_, err := valuesOf(newComponent(v1alpha1.ComponentSpec{ValuesFrom: []metav1alpha1.ValuesReference{reference}}), references)
+			_, err := valuesOf(newComponent(v1alpha1.ComponentSpec{ValuesFrom: []metav1alpha1.ValuesReference{reference}}),
+				references)
 			Expect(err).To(MatchError(want))
 		},
 		Entry("a missing object", from("Secret", "db", ""), nil, `spec.valuesFrom[0]: Secret apps/db: not found`),
@@ -81,7 +82,8 @@ var _ = Describe("Values", func() {
 		Entry("YAML 1.1 booleans", "a: yes\nb: off\n", map[string]any{"a": true, "b": false}),
 		Entry("whole and other numbers", "a: 10000000000\nb: 1.5\n", map[string]any{"a": int64(10000000000), "b": 1.5}),
 		Entry("keys that are no strings", "80: a\n", map[string]any{"80": "a"}),
-		Entry("anchors", "a: &x {b: 1}\nc: *x\n", map[string]any{"a": map[string]any{"b": int64(1)}, "c": map[string]any{"b": int64(1)}}),
+		Entry("anchors", "a: &x {b: 1}\nc: *x\n", map[string]any{"a": map[string]any{"b": int64(1)},
+			"c": map[string]any{"b": int64(1)}}),
 	)
 
 	DescribeTable("are merged deeply",
@@ -91,11 +93,16 @@ var _ = Describe("Values", func() {
 		Entry("nothing over nothing", nil, nil, map[string]any{}),
 		Entry("a map into a map", map[string]any{"a": map[string]any{"b": 1}}, map[string]any{"a": map[string]any{"c": 2}},
 			map[string]any{"a": map[string]any{"b": 1, "c": 2}}),
-		Entry("a scalar over a map", map[string]any{"a": map[string]any{"b": 1}}, map[string]any{"a": 2}, map[string]any{"a": 2}),
-		Entry("a map over a scalar", map[string]any{"a": 2}, map[string]any{"a": map[string]any{"b": 1}}, map[string]any{"a": map[string]any{"b": 1}}),
-		Entry("a list over a list", map[string]any{"a": []any{1, 2}}, map[string]any{"a": []any{3}}, map[string]any{"a": []any{3}}),
-		Entry("a null over a map, which stays for Helm to see", map[string]any{"a": map[string]any{"b": 1}}, map[string]any{"a": nil}, map[string]any{"a": nil}),
-		Entry("a map over a null", map[string]any{"a": nil}, map[string]any{"a": map[string]any{"b": nil}}, map[string]any{"a": map[string]any{"b": nil}}),
+		Entry("a scalar over a map", map[string]any{"a": map[string]any{"b": 1}}, map[string]any{"a": 2},
+			map[string]any{"a": 2}),
+		Entry("a map over a scalar", map[string]any{"a": 2}, map[string]any{"a": map[string]any{"b": 1}},
+			map[string]any{"a": map[string]any{"b": 1}}),
+		Entry("a list over a list", map[string]any{"a": []any{1, 2}}, map[string]any{"a": []any{3}},
+			map[string]any{"a": []any{3}}),
+		Entry("a null over a map, which stays for Helm to see", map[string]any{"a": map[string]any{"b": 1}},
+			map[string]any{"a": nil}, map[string]any{"a": nil}),
+		Entry("a map over a null", map[string]any{"a": nil}, map[string]any{"a": map[string]any{"b": nil}},
+			map[string]any{"a": map[string]any{"b": nil}}),
 	)
 
 	It("stay what they were when merged over", func() {

@@ -28,7 +28,8 @@ func TestReferenceOfComponent(t *testing.T) {
 	spec, status := schema.Properties["spec"], schema.Properties["status"]
 	reference.Check(t, "component.md", "# Fields of a Component\n\n"+
 		"`apiVersion: fairlead.io/v1alpha1`, `kind: Component`. [The Component](../component.md) explains the fields.\n"+
-		"`kubectl explain component.spec` shows them, too.\n\n## Spec\n\n"+reference.Table(header, reference.Fields(&spec, "spec."))+
+		"`kubectl explain component.spec` shows them, too.\n\n## Spec\n\n"+reference.Table(header,
+		reference.Fields(&spec, "spec."))+
 		"\n## Status\n\nOperators that are built with the library have the same fields in their status.\n\n"+
 		reference.Table(header, reference.Fields(&status, "status.")))
 }
@@ -37,9 +38,11 @@ func TestReferenceOfConditions(t *testing.T) {
 	found := constants(t, "api/meta/v1alpha1/status.go")
 	reference.Check(t, "conditions.md", "# Conditions, reasons and states\n\n"+
 		"The ready-made operator and operators that are built with the library have the same values. States and reasons are\n"+
-		"open: a later version may add values.\n\n## Conditions\n\n"+reference.Table([]string{"condition", "meaning"}, reference.Rows(found, "Condition"))+
+		"open: a later version may add values.\n\n## Conditions\n\n"+reference.Table([]string{"condition", "meaning"},
+		reference.Rows(found, "Condition"))+
 		"\n## Reasons\n\n"+reference.Table([]string{"reason", "meaning"}, reference.Rows(found, "Reason"))+
-		"\n## States\n\n`status.state` summarises the conditions in one word.\n\n"+reference.Table([]string{"state", "meaning"}, reference.Rows(found, "State")))
+		"\n## States\n\n`status.state` summarises the conditions in one word.\n\n"+reference.Table([]string{"state",
+		"meaning"}, reference.Rows(found, "State")))
 }
 
 // values are the constants that a setting may be, by the beginning of their names.
@@ -52,18 +55,23 @@ var values = []struct{ setting, prefix string }{
 
 func TestReferenceOfSettings(t *testing.T) {
 	found := constants(t, "pkg/manifests/settings.go")
-	settings := slices.DeleteFunc(slices.Clone(found), func(c reference.Constant) bool { return slices.Contains(written, c.Name) })
+	settings := slices.DeleteFunc(slices.Clone(found),
+		func(c reference.Constant) bool { return slices.Contains(written, c.Name) })
 	var out strings.Builder
-	out.WriteString("# Settings of dependents\n\nSettings are annotations on manifests. Their prefix is the reconciler's name and a slash, such as\n" +
+	out.WriteString("# Settings of dependents\n\nSettings are annotations on manifests. Their prefix is the " +
+		"reconciler's name and a slash, such as\n" +
 		"`fairlead.io/order` for the ready-made operator. All are optional, and unknown ones are rejected.\n" +
 		"[Settings of dependents](../dependents/settings.md) explains them.\n\n")
 	out.WriteString(reference.Table([]string{"annotation", "meaning"}, reference.Rows(settings, "Annotation")))
 	policies := constants(t, "api/meta/v1alpha1/policies.go")
 	for _, v := range values {
-		out.WriteString("\n## `" + v.setting + "`\n\n" + reference.Table([]string{"value", "meaning"}, reference.Rows(policies, v.prefix)))
+		out.WriteString("\n## `" + v.setting + "`\n\n" +
+			reference.Table([]string{"value", "meaning"}, reference.Rows(policies, v.prefix)))
 	}
-	out.WriteString("\n## Metadata that the reconciler writes\n\nThese keys have the same prefix. Manifests must not set them.\n\n")
-	marks := slices.DeleteFunc(slices.Clone(found), func(c reference.Constant) bool { return !slices.Contains(written, c.Name) })
+	out.WriteString("\n## Metadata that the reconciler writes\n\nThese keys have the same prefix. Manifests must not " +
+		"set them.\n\n")
+	marks := slices.DeleteFunc(slices.Clone(found),
+		func(c reference.Constant) bool { return !slices.Contains(written, c.Name) })
 	out.WriteString(reference.Table([]string{"key", "meaning"}, reference.Rows(marks, "")))
 	reference.Check(t, "settings.md", out.String())
 }

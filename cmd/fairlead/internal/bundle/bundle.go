@@ -49,7 +49,8 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 		}
 	}
 	if account := component.Spec.ServiceAccountName; account != "" {
-		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s and its roles are not included", component.Namespace, account))
+		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s and its roles are not included", component.Namespace,
+			account))
 	}
 	b.Objects = append(b.Objects, Portable(obj))
 	return b, nil
@@ -59,12 +60,15 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 func references(component *v1alpha1.Component) []metav1alpha1.Reference {
 	refs := component.References()
 	if kubeconfig := component.KubeConfig(); kubeconfig != nil {
-		refs = append(refs, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: kubeconfig.Name, Credential: true})
+		refs = append(refs, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: kubeconfig.Name,
+			Credential: true})
 	}
 	return refs
 }
 
-func (b *Bundle) add(ctx context.Context, reader Reader, namespace string, ref metav1alpha1.Reference, withSecrets bool) error {
+func (b *Bundle) add(
+	ctx context.Context, reader Reader, namespace string, ref metav1alpha1.Reference, withSecrets bool,
+) error {
 	name := fmt.Sprintf("%s %s/%s", ref.Kind, namespace, ref.Name)
 	if ref.Kind == metav1alpha1.SecretReference && !withSecrets {
 		b.Missing = append(b.Missing, name+" is not included; create it in the other cluster, or export with --with-secrets")
@@ -90,7 +94,8 @@ func (b *Bundle) add(ctx context.Context, reader Reader, namespace string, ref m
 // localAnnotations record what was done to an object in its cluster. They include the marks of an owner: a copy with
 // these would look like a dependent of that owner's component.
 var localAnnotations = []string{
-	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at", "fairlead.io/reconcile-acknowledge",
+	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at",
+	"fairlead.io/reconcile-acknowledge",
 	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
 }
 

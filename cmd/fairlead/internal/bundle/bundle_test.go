@@ -19,7 +19,8 @@ func TestWhatIsPortableIsWhatAPersonSaidOfAnObject(t *testing.T) {
 			map[string]any{"app": "shop", "fairlead.io/owner-id": "hash"},
 			map[string]any{
 				"who": "me", "fairlead.io/owner-id": "cluster/owner", "fairlead.io/digest": "d.s", "fairlead.io/order": "1",
-				"fairlead.io/reconcile-requested-at": "1", "fairlead.io/reconcile-acknowledge": "1", "kubectl.kubernetes.io/last-applied-configuration": "{}",
+				"fairlead.io/reconcile-requested-at": "1", "fairlead.io/reconcile-acknowledge": "1",
+				"kubectl.kubernetes.io/last-applied-configuration": "{}",
 			}),
 		"spec": map[string]any{"suspend": true}, "status": map[string]any{"revision": int64(3)},
 	}}

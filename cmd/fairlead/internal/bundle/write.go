@@ -93,7 +93,8 @@ func stream(objects []*unstructured.Unstructured) ([]byte, error) {
 // remark returns a comment for the source of a component. A copy has no owner reference, because the UID of its
 // component is unknown, so it is not deleted with the component.
 func remark(obj *unstructured.Unstructured) string {
-	if _, isSource := obj.GetLabels()[publish.LabelSourceOf]; !isSource || obj.GetKind() != string(metav1alpha1.ConfigMapReference) {
+	if _, isSource := obj.GetLabels()[publish.LabelSourceOf]; !isSource ||
+		obj.GetKind() != string(metav1alpha1.ConfigMapReference) {
 		return ""
 	}
 	return fmt.Sprintf("# Applied by kubectl, this source stays when its component is deleted. Then delete it, too:\n"+

@@ -47,7 +47,8 @@ func TestFieldsNamesWhatDiffers(t *testing.T) {
 }
 
 func TestUnifiedMasksSecrets(t *testing.T) {
-	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: 'c2FtZQ=='}}\n"
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: " +
+		"{kubectl.kubernetes.io/last-applied-configuration: 'c2FtZQ=='}}\n"
 	before := object(t, secret+"data: {same: c2FtZQ==, other: b2xk, gone: Z29uZQ==}")
 	after := object(t, secret+"data: {same: c2FtZQ==, other: bmV3, more: bW9yZQ==}")
 	text, err := changes.Unified("Secret s", before, after)
@@ -59,7 +60,8 @@ func TestUnifiedMasksSecrets(t *testing.T) {
 			t.Errorf("it tells %q:\n%s", value, text)
 		}
 	}
-	for _, line := range []string{"-  gone: '***'", "+  more: '***'", "-  other: '*** (before)'", "+  other: '*** (after)'", "   same: '***'"} {
+	for _, line := range []string{"-  gone: '***'", "+  more: '***'", "-  other: '*** (before)'",
+		"+  other: '*** (after)'", "   same: '***'"} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("it lacks %q:\n%s", line, text)
 		}
@@ -153,22 +155,27 @@ metadata:
 spec: {selector: {app: web}, replicas: 5, paused: true, progressDeadlineSeconds: 600}
 status: {x: y}
 `)
-	want := object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {app: web}, replicas: 5, paused: true}}")
+	want := object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {app: web}, "+
+		"replicas: 5, paused: true}}")
 	if diff := cmp.Diff(want, changes.Managed(live)); diff != "" {
 		t.Error(diff)
 	}
-	if changes.Managed(object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")) != nil || changes.Managed(nil) != nil {
+	if changes.Managed(object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")) != nil ||
+		changes.Managed(nil) != nil {
 		t.Error("what nobody manages became something")
 	}
 }
 
 func TestPathsLeadToWhatFieldsNames(t *testing.T) {
-	obj := object(t, "{spec: {containers: [{name: a}, {name: web, image: i}], args: [x, z]}, metadata: {labels: {example.com/team: t}}}")
+	obj := object(t, "{spec: {containers: [{name: a}, {name: web, image: i}], args: [x, z]}, metadata: {labels: "+
+		"{example.com/team: t}}}")
 	for text, want := range map[string]any{
-		"spec.containers[web].image": "i", ".spec.containers[1].image": "i", "spec.containers.web.image": "i", "spec.args[1]": "z",
+		"spec.containers[web].image": "i", ".spec.containers[1].image": "i", "spec.containers.web.image": "i",
+		"spec.args[1]":                    "z",
 		"spec.containers[name=web].image": "i", "spec.containers[image=i].name": "web", "spec.containers[image=none]": nil,
 		"metadata.labels[example.com/team]": "t", `metadata.labels["example.com/team"]`: "t",
-		"spec.containers[none].image": nil, "spec.args[2]": nil, "spec.args[-1]": nil, "spec.nothing": nil, "spec.args[0].deeper": nil,
+		"spec.containers[none].image": nil, "spec.args[2]": nil, "spec.args[-1]": nil, "spec.nothing": nil,
+		"spec.args[0].deeper": nil,
 	} {
 		path, err := changes.ParsePath(text)
 		if err != nil {
@@ -187,7 +194,8 @@ func TestPathsLeadToWhatFieldsNames(t *testing.T) {
 }
 
 func TestPathsAreWrittenAsFieldsWritesThem(t *testing.T) {
-	obj := object(t, "{spec: {containers: [{name: a}, {name: web, ports: [{port: 80}, {port: 81}]}], args: [x]}, metadata: {labels: {example.com/team: t}}}")
+	obj := object(t, "{spec: {containers: [{name: a}, {name: web, ports: [{port: 80}, {port: 81}]}], args: [x]}, "+
+		"metadata: {labels: {example.com/team: t}}}")
 	for text, want := range map[string]string{
 		"spec.containers.web.ports":                  "spec.containers[web].ports",
 		"spec.containers[1].ports[port=81]":          "spec.containers[web].ports[1]",
@@ -237,7 +245,8 @@ metadata:
 spec: {selector: {app: web}, containers: [{name: a, image: x}, {name: web, image: y, pull: Always}]}
 `)
 	for text, want := range map[string][]string{
-		"spec.selector.app": {"whole Apply"}, "spec.containers[web].image": {"item Update status"}, "spec.containers[a].image": {"other Update"},
+		"spec.selector.app": {"whole Apply"}, "spec.containers[web].image": {"item Update status"},
+		"spec.containers[a].image":  {"other Update"},
 		"spec.containers[web].pull": nil, "spec": {"item Update status", "whole Apply", "other Update"},
 	} {
 		path, err := changes.ParsePath(text)

@@ -33,7 +33,10 @@ func Managers(live *unstructured.Unstructured, path Path) []Manager {
 		}
 		found = append(found, m)
 	}
-	slices.SortStableFunc(found, func(a, b Manager) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(found, func(a, b Manager) int {
+		return cmp.Or(b.Time.Compare(a.Time),
+			cmp.Compare(a.Name, b.Name))
+	})
 	return found
 }
 

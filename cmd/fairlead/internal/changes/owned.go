@@ -22,7 +22,9 @@ func Managed(live *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // ofEntries returns the fields of a live object in the wanted entries, nil if these have none.
-func ofEntries(live *unstructured.Unstructured, wanted func(metav1.ManagedFieldsEntry) bool) *unstructured.Unstructured {
+func ofEntries(
+	live *unstructured.Unstructured, wanted func(metav1.ManagedFieldsEntry) bool,
+) *unstructured.Unstructured {
 	if live == nil {
 		return nil
 	}

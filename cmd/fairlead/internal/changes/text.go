@@ -19,7 +19,8 @@ func Unified(name string, before, after *unstructured.Unstructured) (string, err
 	if err != nil {
 		return "", err
 	}
-	return udiff.ToUnified(sideName(name, before, "before"), sideName(name, after, "after"), from, udiff.Lines(from, to), udiff.DefaultContextLines)
+	return udiff.ToUnified(sideName(name, before, "before"), sideName(name, after, "after"), from, udiff.Lines(from, to),
+		udiff.DefaultContextLines)
 }
 
 func sideName(name string, obj *unstructured.Unstructured, side string) string {

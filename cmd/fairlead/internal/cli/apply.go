@@ -76,8 +76,10 @@ func (a *app) newApply() *cobra.Command {
 
 // addSpecFlags adds the flags that set the spec of a component.
 func (o *applyOptions) addSpecFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later files win; - is stdin")
-	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
+	flags.StringArrayVarP(&o.values.Files, "values", "f", nil,
+		"file of values; may be repeated, later files win; - is stdin")
+	flags.StringArrayVar(&o.values.Assignments, "set", nil,
+		"values as in helm --set, such as image.tag=v2; they win over all files")
 	o.fields = specFlags(flags)
 }
 
@@ -96,11 +98,14 @@ func generatorOf(text string) string {
 // specFlags adds the flags that set a field of the spec, and returns their values by field.
 func specFlags(flags *pflag.FlagSet) map[string]*string {
 	return map[string]*string{
-		"generator":          flags.String("generator", "", "generator of the source: "+strings.Join(generators, ", ")+`; detected by default, and with ""`),
-		"path":               flags.String("path", "", "folder inside DIR that is rendered"),
-		"targetNamespace":    flags.String("target-namespace", "", "namespace of the dependents; by default that of the component"),
-		"targetName":         flags.String("target-name", "", "release name; by default the name of the component"),
-		"serviceAccountName": flags.String("service-account", "", "service account of the component, in its namespace; by default that of the operator's configuration"),
+		"generator": flags.String("generator", "",
+			"generator of the source: "+strings.Join(generators, ", ")+`; detected by default, and with ""`),
+		"path": flags.String("path", "", "folder inside DIR that is rendered"),
+		"targetNamespace": flags.String("target-namespace", "",
+			"namespace of the dependents; by default that of the component"),
+		"targetName": flags.String("target-name", "", "release name; by default the name of the component"),
+		"serviceAccountName": flags.String("service-account", "",
+			"service account of the component, in its namespace; by default that of the operator's configuration"),
 	}
 }
 
@@ -144,7 +149,8 @@ func (a *app) apply(ctx context.Context, name, dir string, o applyOptions, chang
 // that failure is not an answer: the operator is asked to try again, and await waits for the result.
 func (a *app) await(ctx context.Context, f cluster.Object, o applyOptions) error {
 	if suspend, _, _ := unstructured.NestedBool(f.Live.Object, "spec", "suspend"); suspend {
-		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it: fairlead resume %s", f.Target, f.Target.Name)
+		idle := exit.Refuse("%s is suspended, so nothing is applied; to resume it: fairlead resume %s", f.Target,
+			f.Target.Name)
 		if o.wait {
 			return idle
 		}

@@ -38,8 +38,10 @@ var _ = Describe("apply", onCluster(func() {
 	It("creates an immutable source, and a component that refers to it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("Chart.yaml", "name: shop", "templates/web.yaml", "kind: Pod")
-		Expect(k8s.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}})).To(Succeed())
-		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store", "--generator=helm", "--service-account=builder")
+		Expect(k8s.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}})).
+			To(Succeed())
+		r := fairlead(ctx, namespace, "apply", "shop", dir, "--set", "replicas=3,image.tag=v1", "--target-name", "store",
+			"--generator=helm", "--service-account=builder")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Code).To(Equal(0))
 
@@ -76,14 +78,16 @@ var _ = Describe("apply", onCluster(func() {
 
 	It("switches source and values in one write, and keeps the fields of others", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop", Labels: map[string]string{"team": "a"}}}
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop",
+			Labels: map[string]string{"team": "a"}}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"old.yaml": "kind: Pod"}}
 		c.Spec.Values = &runtime.RawExtension{Raw: []byte(`{"old": true}`)}
 		c.Spec.Suspend, c.Spec.Path, c.Spec.TargetName = true, "old", "store"
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 
 		values := filepath.Join(folder("v.yaml", "new: [1, 2]\ngone: null\n"), "v.yaml")
-		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Pod"), "-f", values, "--path", "", "--target-name=store")
+		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "kind: Pod"), "-f", values, "--path", "",
+			"--target-name=store")
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(r.Out).To(HaveSuffix("component.fairlead.io/shop updated\n"))
 
@@ -145,7 +149,8 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		Expect(sources(ctx, namespace)).NotTo(ContainElement(HaveField("UID", doomed)))
 		c := shopIn(ctx, namespace)
-		Expect(sources(ctx, namespace)).To(HaveExactElements(HaveField("OwnerReferences", HaveExactElements(HaveField("UID", c.UID)))))
+		Expect(sources(ctx, namespace)).To(HaveExactElements(HaveField("OwnerReferences",
+			HaveExactElements(HaveField("UID", c.UID)))))
 	})
 
 	It("reads values from stdin only when it is told so", func(ctx SpecContext) {
@@ -167,8 +172,10 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 		command, change, found := strings.Cut(strings.TrimSuffix(r.Err, "'\n"), "'")
 		Expect(found).To(BeTrue())
-		Expect(command).To(HaveSuffix("apply it again when it is gone; to delete its dependents as another service account: kubectl -n " + namespace +
-			" patch component.fairlead.io/shop --type=merge -p "))
+		Expect(command).
+			To(HaveSuffix("apply it again when it is gone; to delete its dependents as another service account: kubectl -n " +
+				namespace +
+				" patch component.fairlead.io/shop --type=merge -p "))
 		Expect(k8s.Patch(ctx, c, client.RawPatch("application/merge-patch+json", []byte(change)))).To(Succeed())
 		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("other"))
 	})

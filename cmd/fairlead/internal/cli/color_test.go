@@ -25,7 +25,8 @@ func onTerminal(ctx context.Context, args []string) string {
 		text, _ := io.ReadAll(master) // it ends in an error when the terminal is closed
 		seen <- string(text)
 	}()
-	code := cli.Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: terminal, ErrOut: &bytes.Buffer{}})
+	code := cli.Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: terminal,
+		ErrOut: &bytes.Buffer{}})
 	Expect(terminal.Close()).To(Succeed())
 	Expect(code).To(Equal(0))
 	return <-seen
@@ -40,7 +41,8 @@ var _ = Describe("colours", onCluster(func() {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
 		Expect(onTerminal(ctx, connected(namespace, "list"))).To(ContainSubstring("\x1b[32mReady\x1b[0m"))
-		Expect(onTerminal(ctx, connected(namespace, "list", "--no-color"))).To(And(ContainSubstring("Ready"), Not(ContainSubstring(escape))))
+		Expect(onTerminal(ctx, connected(namespace, "list", "--no-color"))).
+			To(And(ContainSubstring("Ready"), Not(ContainSubstring(escape))))
 		Expect(onTerminal(ctx, connected(namespace, "list", "-o=json"))).NotTo(ContainSubstring(escape))
 		GinkgoT().Setenv("NO_COLOR", "1")
 		Expect(onTerminal(ctx, connected(namespace, "list"))).NotTo(ContainSubstring(escape))

@@ -37,7 +37,8 @@ func (a *app) newDelete() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the component and its dependents are deleted, and show the progress")
+	addWaitFlags(cmd.Flags(), &wait, &timeout,
+		"wait until the component and its dependents are deleted, and show the progress")
 	return cmd
 }
 
@@ -75,7 +76,9 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 }
 
 // requestDeletion deletes the component, and returns it as it is afterwards, nil if it is gone.
-func (a *app) requestDeletion(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *app) requestDeletion(
+	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	if obj.GetDeletionTimestamp() != nil {
 		a.println(target.String() + " is being deleted already")
 		return obj, nil

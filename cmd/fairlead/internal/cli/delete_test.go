@@ -22,14 +22,16 @@ var _ = Describe("delete", onCluster(func() {
 			Dependents: metav1alpha1.DependentCounts{Total: 1},
 		}
 	}
-	refusal := deletion(metav1alpha1.StateDeletionBlocked, metav1alpha1.ReasonForeignInstances, "deletion is refused, because team/mine exists")
+	refusal := deletion(metav1alpha1.StateDeletionBlocked, metav1alpha1.ReasonForeignInstances,
+		"deletion is refused, because team/mine exists")
 
 	It("answers once the deletion is accepted", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		r := fairlead(ctx, namespace, "delete", "shop")
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop deletion requested\n"}))
 		Expect(shopIn(ctx, namespace).DeletionTimestamp).NotTo(BeNil())
-		Expect(fairlead(ctx, namespace, "delete", "shop")).To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
+		Expect(fairlead(ctx, namespace, "delete", "shop")).
+			To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
 	})
 
 	It("prints who is waited for, and a blocker at once, until the component is gone", func(ctx SpecContext) {
@@ -38,43 +40,49 @@ var _ = Describe("delete", onCluster(func() {
 		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested\nthe operator has not started the deletion yet\n"))
 		c := shopIn(ctx, namespace)
 		report(ctx, c, refusal)
-		Eventually(ctx, p.out).Should(gbytes.Say("the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"))
+		Eventually(ctx, p.out).
+			Should(gbytes.Say("the deletion is blocked: ForeignInstances: deletion is refused, because team/mine exists\n"))
 		Consistently(p.code, 300*time.Millisecond).ShouldNot(Receive())
 		going := web
 		going.Reason = "NotGone"
 		report(ctx, c, deletion(metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "", going))
-		Eventually(ctx, p.out).Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is gone: NotGone"))
+		Eventually(ctx, p.out).
+			Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is gone: NotGone"))
 		release(ctx, c)
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
 	})
 
-	It("asks the operator to try again where the component is being deleted already, and waits where it may not ask", func(ctx SpecContext) {
-		c := held(ctx, namespace, "shop")
-		Expect(k8s.Delete(ctx, c)).To(Succeed())
-		report(ctx, shopIn(ctx, namespace), deletion(metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, "cannot be deleted"))
-		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"}}
-		role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"fairlead.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "delete"}}}
-		Expect(k8s.Create(ctx, role)).To(Succeed())
-		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "no-patch"},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "joe"}},
-		})).To(Succeed())
-		Eventually(ctx, func() int { return fairlead(ctx, namespace, "list", "--as=joe").Code }).Should(Equal(0))
-		waits := start(ctx, namespace, "delete", "shop", "--wait", "--as=joe")
-		Eventually(ctx, waits.out).Should(gbytes.Say("shop is being deleted already\nDependentFailed: cannot be deleted\n"))
-		Expect(shopIn(ctx, namespace).Annotations).To(BeEmpty())
+	It("asks the operator to try again where the component is being deleted already, and waits where it may not ask",
+		func(ctx SpecContext) {
+			c := held(ctx, namespace, "shop")
+			Expect(k8s.Delete(ctx, c)).To(Succeed())
+			report(ctx, shopIn(ctx, namespace), deletion(metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed,
+				"cannot be deleted"))
+			role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"}}
+			role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"fairlead.io"}, Resources: []string{"*"},
+				Verbs: []string{"get", "list", "watch", "delete"}}}
+			Expect(k8s.Create(ctx, role)).To(Succeed())
+			Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"},
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "no-patch"},
+				Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "joe"}},
+			})).To(Succeed())
+			Eventually(ctx, func() int { return fairlead(ctx, namespace, "list", "--as=joe").Code }).Should(Equal(0))
+			waits := start(ctx, namespace, "delete", "shop", "--wait", "--as=joe")
+			Eventually(ctx, waits.out).Should(gbytes.Say("shop is being deleted already\nDependentFailed: cannot be deleted\n"))
+			Expect(shopIn(ctx, namespace).Annotations).To(BeEmpty())
 
-		asks := start(ctx, namespace, "delete", "shop", "--wait")
-		Eventually(ctx, asks.out).Should(gbytes.Say("shop is being deleted already\ncomponent.fairlead.io/shop reconcile requested\n"))
-		Expect(shopIn(ctx, namespace).Annotations).To(HaveKey("fairlead.io/reconcile-requested-at"))
-		release(ctx, c)
-		for _, p := range []*process{waits, asks} {
-			Eventually(ctx, p.code).Should(Receive(Equal(0)))
-			Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
-		}
-	})
+			asks := start(ctx, namespace, "delete", "shop", "--wait")
+			Eventually(ctx, asks.out).
+				Should(gbytes.Say("shop is being deleted already\ncomponent.fairlead.io/shop reconcile requested\n"))
+			Expect(shopIn(ctx, namespace).Annotations).To(HaveKey("fairlead.io/reconcile-requested-at"))
+			release(ctx, c)
+			for _, p := range []*process{waits, asks} {
+				Eventually(ctx, p.code).Should(Receive(Equal(0)))
+				Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
+			}
+		})
 
 	It("says no with the blocker when the time is up, or without waiting when it is known", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")

@@ -43,7 +43,8 @@ func (a *app) newDiff() *cobra.Command {
 		ValidArgsFunction: a.completer.ComponentAndFolder,
 	}
 	o.addTo(cmd)
-	cmd.Flags().BoolVar(&lastApplied, "last-applied", false, "compare with what was applied last instead of with the objects")
+	cmd.Flags().BoolVar(&lastApplied, "last-applied", false,
+		"compare with what was applied last instead of with the objects")
 	return cmd
 }
 

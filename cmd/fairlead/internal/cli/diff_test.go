@@ -34,7 +34,8 @@ var _ = Describe("diff", onCluster(func() {
 		stop()
 		settings := &corev1.ConfigMap{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
-		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": {"color": "green", "theirs": "too"}}`)))).To(Succeed())
+		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType,
+			[]byte(`{"data": {"color": "green", "theirs": "too"}}`)))).To(Succeed())
 
 		r := fairlead(ctx, namespace, "diff", "shop")
 		Expect(r.Err).To(BeEmpty())

@@ -45,7 +45,8 @@ var _ = Describe("a full disk", func() {
 		Entry("completion", "completion bash"),
 		Entry("objects", "render ."),
 		Entry("roles", "rbac shop --dir ."),
-		Entry("files of a project", "scaffold new --dry-run --group a.example.com --kind A --operator-name a.example.com --module example.com/a"),
+		Entry("files of a project",
+			"scaffold new --dry-run --group a.example.com --kind A --operator-name a.example.com --module example.com/a"),
 	)
 })
 
@@ -54,9 +55,11 @@ var _ = Describe("a full disk", onCluster(func() {
 		namespace := newNamespace(ctx)
 		dir := folder("web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n")
 		expectFull(ctx, connected(namespace, "apply", "shop", dir))
-		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{Conditions: readyCondition(metav1.ConditionFalse, "DependentsNotReady", "waiting")})
+		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{Conditions: readyCondition(metav1.ConditionFalse,
+			"DependentsNotReady", "waiting")})
 		for _, line := range []string{
-			"list", "list -o json", "tree shop", "tree shop -o name", "status shop", "status shop -o yaml", "plan shop", "diff shop", "export shop", "suspend shop",
+			"list", "list -o json", "tree shop", "tree shop -o name", "status shop", "status shop -o yaml", "plan shop",
+			"diff shop", "export shop", "suspend shop",
 		} {
 			expectFull(ctx, connected(namespace, strings.Fields(line)...))
 		}

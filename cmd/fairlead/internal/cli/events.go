@@ -50,7 +50,8 @@ func (a *app) newEvents() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	cmd.Flags().BoolVarP(&o.dependents, "dependents", "d", false, "also show the events of its dependents, and of the objects that Kubernetes makes for these")
+	cmd.Flags().BoolVarP(&o.dependents, "dependents", "d", false,
+		"also show the events of its dependents, and of the objects that Kubernetes makes for these")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events")
 	cmd.Flags().StringSliceVar(&o.types, "types", nil, "show only events of these types: Normal, Warning")
 	addOutputFlag(cmd, &output, eventFormats)

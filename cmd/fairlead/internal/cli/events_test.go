@@ -22,8 +22,9 @@ func tell(ctx context.Context, namespace, kind, reason, note string, of client.O
 	GinkgoHelper()
 	e := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "e-"}, EventTime: metav1.NewMicroTime(time.Now()),
-		Type: kind, Reason: reason, Note: note, Action: "Reconcile", ReportingController: "fairlead.io", ReportingInstance: "test",
-		Regarding: corev1.ObjectReference{Namespace: of.GetNamespace(), Name: of.GetName(), UID: of.GetUID()},
+		Type: kind, Reason: reason, Note: note, Action: "Reconcile", ReportingController: "fairlead.io",
+		ReportingInstance: "test",
+		Regarding:         corev1.ObjectReference{Namespace: of.GetNamespace(), Name: of.GetName(), UID: of.GetUID()},
 	}
 	e.Regarding.APIVersion, e.Regarding.Kind = gvk.ToAPIVersionAndKind()
 	Expect(k8s.Create(ctx, e)).To(Succeed())
@@ -40,7 +41,8 @@ var _ = Describe("events", onCluster(func() {
 		web := workload(ctx, namespace, "web")
 		ours, other := podOf(ctx, node, namespace, "web-a", web), podOf(ctx, node, namespace, "lonely", nil)
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
-		Expect(fairlead(ctx, namespace, "events", "shop")).To(Equal(result{Err: "There are no events of component.fairlead.io/shop.\n"}))
+		Expect(fairlead(ctx, namespace, "events", "shop")).
+			To(Equal(result{Err: "There are no events of component.fairlead.io/shop.\n"}))
 		c := shopIn(ctx, namespace)
 		tell(ctx, namespace, "Warning", "GenerateFailed", "line 1\nline 2", c, component)
 		tell(ctx, namespace, "Warning", "BackOff", "it crashes", ours, podKind)
@@ -48,15 +50,19 @@ var _ = Describe("events", onCluster(func() {
 		tell(ctx, namespace, "Normal", "Ready", "all is well", c, component)
 
 		r := fairlead(ctx, namespace, "events", "shop")
-		Expect(r.Out).To(MatchRegexp(`^SEEN +TYPE +REASON +OBJECT +MESSAGE\n\d+s +Warning +GenerateFailed +Component.fairlead.io ` + namespace +
-			`/shop +line 1 line 2\n\d+s +Normal +Ready +.*all is well\n$`))
+		Expect(r.Out).
+			To(MatchRegexp(`^SEEN +TYPE +REASON +OBJECT +MESSAGE\n\d+s +Warning +GenerateFailed +Component.fairlead.io ` +
+				namespace +
+				`/shop +line 1 line 2\n\d+s +Normal +Ready +.*all is well\n$`))
 		r = fairlead(ctx, namespace, "events", "shop", "--dependents", "--types=warning", "-o=json")
 		var events show.Events
 		Expect(json.Unmarshal([]byte(r.Out), &events)).To(Succeed())
 		Expect(events.Items).To(HaveExactElements(HaveField("Reason", "GenerateFailed"), And(
 			HaveField("Reason", "BackOff"), HaveField("Object.Name", "web-a"), HaveField("Reporter", "fairlead.io"))))
-		Expect(fairlead(ctx, namespace, "events", "shop", "--types=Error")).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("Normal, Warning"))))
-		Expect(fairlead(ctx, namespace, "events", "namespace/default")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("is not a type of components"))))
+		Expect(fairlead(ctx, namespace, "events", "shop", "--types=Error")).
+			To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring("Normal, Warning"))))
+		Expect(fairlead(ctx, namespace, "events", "namespace/default")).
+			To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("is not a type of components"))))
 	})
 
 	It("goes on with what happens, each event once", func(ctx SpecContext) {

@@ -34,14 +34,16 @@ func (a *app) newExport() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if slices.Contains(show.Formats, show.Format(place)) {
-				return exit.BadUsage("--output %q: it names a file or a folder for YAML; for a file of this name write ./%s", place, place)
+				return exit.BadUsage("--output %q: it names a file or a folder for YAML; for a file of this name write ./%s", place,
+					place)
 			}
 			return a.export(ctx, args[0], place, withSecrets)
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().StringVarP(&place, "output", "o", "", "file or folder to write to; stdout by default")
-	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false, "include the Secrets that the component refers to, with their values")
+	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false,
+		"include the Secrets that the component refers to, with their values")
 	return cmd
 }
 
@@ -83,6 +85,7 @@ func collect(ctx context.Context, f cluster.Object, withSecrets bool) (bundle.Bu
 	}
 	return bundle.Bundle{
 		Objects: []*unstructured.Unstructured{bundle.Portable(f.Live)},
-		Missing: []string{"objects that " + f.Target.String() + " refers to are not included: only its operator can list these"},
+		Missing: []string{"objects that " + f.Target.String() +
+			" refers to are not included: only its operator can list these"},
 	}, nil
 }

@@ -32,23 +32,28 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 		allow(ctx, namespace, "guest", mayView)
 		allow(ctx, namespace, "reader", mayView, "fairlead-components-viewer")
 		Eventually(ctx, func() int { return fairlead(ctx, namespace, "list", "--as=reader").Code }).Should(Equal(0))
-		Eventually(ctx, func() int { return fairlead(ctx, namespace, "why", "configmap/settings", "--as=guest").Code }).Should(Equal(3))
+		Eventually(ctx, func() int { return fairlead(ctx, namespace, "why", "configmap/settings", "--as=guest").Code }).
+			Should(Equal(3))
 		Eventually(ctx, func() int { return fairlead(ctx, namespace, "list", "--as=visitor").Code }).Should(Equal(0))
 
 		shown, hidden := 0, 3
 		lines := map[string]int{}
 		// A stranger may do nothing.
 		for _, line := range []string{
-			"apply shop DIR", "apply new DIR", "plan shop", "plan shop DIR", "plan shop --delete", "diff shop", "diff shop DIR", "export shop", "delete shop",
-			"list", "status shop", "tree shop", "why configmap/settings", "notes shop", "rbac shop", "history shop", "events shop", "logs shop",
+			"apply shop DIR", "apply new DIR", "plan shop", "plan shop DIR", "plan shop --delete", "diff shop", "diff shop DIR",
+			"export shop", "delete shop",
+			"list", "status shop", "tree shop", "why configmap/settings", "notes shop", "rbac shop", "history shop",
+			"events shop", "logs shop",
 			"reconcile shop", "suspend shop", "resume shop",
 		} {
 			lines[line+" --as=stranger"] = hidden
 		}
 		// A visitor may read components, and nothing else.
 		for _, line := range []string{
-			"apply shop DIR", "plan shop", "plan shop DIR", "plan shop --delete", "diff shop", "diff shop DIR", "export shop", "delete shop", "tree shop",
-			"why configmap/settings", "notes shop", "rbac shop", "events shop", "events shop -d", "logs shop", "reconcile shop", "suspend shop",
+			"apply shop DIR", "plan shop", "plan shop DIR", "plan shop --delete", "diff shop", "diff shop DIR", "export shop",
+			"delete shop", "tree shop",
+			"why configmap/settings", "notes shop", "rbac shop", "events shop", "events shop -d", "logs shop", "reconcile shop",
+			"suspend shop",
 		} {
 			lines[line+" --as=visitor"] = hidden
 		}
@@ -56,7 +61,8 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 			lines[line+" --as=visitor"] = shown
 		}
 		// A reader may not see Secrets, and a guest no components either.
-		for _, line := range []string{"plan shop", "plan shop DIR", "diff shop", "tree shop", "notes shop", "rbac shop", "why configmap/settings"} {
+		for _, line := range []string{"plan shop", "plan shop DIR", "diff shop", "tree shop", "notes shop", "rbac shop",
+			"why configmap/settings"} {
 			lines[line+" --as=reader"] = hidden
 		}
 		lines["why configmap/settings --as=guest"], lines["export shop --as=reader"] = hidden, shown
@@ -78,10 +84,13 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 		allow(ctx, namespace, "guest", mayView)
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "tree", "shop", "--as=reader") }).Should(And(
 			HaveField("Code", 3),
-			HaveField("Out", And(MatchRegexp(`ConfigMap +%s/settings +Ready`, namespace), MatchRegexp(`Secret +%s/login +Unknown +Forbidden`, namespace))),
-			HaveField("Err", Equal("fairlead: component.fairlead.io/shop: not all of it can be read: Secret "+namespace+"/login\n"))))
-		Eventually(ctx, func() result { return fairlead(ctx, namespace, "why", "configmap/settings", "--as=guest") }).Should(And(
-			HaveField("Code", 3), HaveField("Out", ContainSubstring("unknown")),
-			HaveField("Err", ContainSubstring("not all of it can be read: components.fairlead.io"))))
+			HaveField("Out", And(MatchRegexp(`ConfigMap +%s/settings +Ready`, namespace),
+				MatchRegexp(`Secret +%s/login +Unknown +Forbidden`, namespace))),
+			HaveField("Err",
+				Equal("fairlead: component.fairlead.io/shop: not all of it can be read: Secret "+namespace+"/login\n"))))
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "why", "configmap/settings", "--as=guest") }).
+			Should(And(
+				HaveField("Code", 3), HaveField("Out", ContainSubstring("unknown")),
+				HaveField("Err", ContainSubstring("not all of it can be read: components.fairlead.io"))))
 	})
 }))

@@ -45,7 +45,8 @@ func (a *app) newLogs() *cobra.Command {
 	flags.BoolVarP(&o.follow, "follow", "f", false, "continue with new lines")
 	flags.Int64Var(&o.Tail, "tail", 10, "number of last lines of each container; -1 for all")
 	flags.DurationVar(&o.Since, "since", 0, "show only lines that are not older than this, such as 10m")
-	flags.StringVarP(&o.Container, "container", "c", "", "show only containers of this name; by default the default container of the pod")
+	flags.StringVarP(&o.Container, "container", "c", "",
+		"show only containers of this name; by default the default container of the pod")
 	flags.BoolVar(&o.All, "all-containers", false, "show all containers of each pod")
 	flags.BoolVarP(&o.Previous, "previous", "p", false, "show the lines from before the last restart of each container")
 	flags.StringVarP(&o.selector, "selector", "l", "", "show only pods with these labels, such as app=web")

@@ -24,10 +24,12 @@ var _ = Describe("logs", onCluster(func() {
 
 		r := fairlead(ctx, namespace, "logs", "shop", "--since=1m", "--tail=7")
 		Expect(r).To(Equal(result{Out: "[pod/web-a/main] one\n[pod/web-b/main] two\n[pod/web-a/main] three\n"}))
-		Expect(node.asked()).To(And(HaveKeyWithValue("tailLines", []string{"7"}), HaveKeyWithValue("sinceSeconds", []string{"60"})))
+		Expect(node.asked()).To(And(HaveKeyWithValue("tailLines", []string{"7"}),
+			HaveKeyWithValue("sinceSeconds", []string{"60"})))
 
 		node.container("web-b", "proxy") <- "2026-03-01T12:00:04Z hello"
-		r = fairlead(ctx, namespace, "logs", "shop", "deployment/web", "-l", "pod=web-b", "--all-containers", "--prefix=false", "--timestamps", "--tail=-1")
+		r = fairlead(ctx, namespace, "logs", "shop", "deployment/web", "-l", "pod=web-b", "--all-containers",
+			"--prefix=false", "--timestamps", "--tail=-1")
 		Expect(r).To(Equal(result{Out: "2026-03-01T12:00:04Z hello\n"}))
 		Expect(node.asked()).NotTo(HaveKey("tailLines"))
 	})
@@ -87,38 +89,43 @@ var _ = Describe("logs", onCluster(func() {
 		podOf(ctx, node, namespace, "web-a", web)
 		crashed := podOf(ctx, node, namespace, "web-b", web)
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
-		Expect(fairlead(ctx, namespace, "logs", "shop", "--previous")).To(Equal(result{Err: "component.fairlead.io/shop has no restarted containers.\n"}))
+		Expect(fairlead(ctx, namespace, "logs", "shop", "--previous")).
+			To(Equal(result{Err: "component.fairlead.io/shop has no restarted containers.\n"}))
 
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(crashed), crashed)).To(Succeed())
 		crashed.Status.ContainerStatuses[0].RestartCount = 1
 		crashed.Status.ContainerStatuses[0].LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
 		Expect(k8s.Status().Update(ctx, crashed)).To(Succeed())
 		node.container("web-b", "main") <- "2026-03-01T12:00:01Z before"
-		Expect(fairlead(ctx, namespace, "logs", "shop", "-p", "--all-containers")).To(Equal(result{Out: "[pod/web-b/main] before\n"}))
+		Expect(fairlead(ctx, namespace, "logs", "shop", "-p", "--all-containers")).
+			To(Equal(result{Out: "[pod/web-b/main] before\n"}))
 		Expect(node.asked()).To(HaveKeyWithValue("previous", []string{"true"}))
 		Expect(fairlead(ctx, namespace, "logs", "shop", "-p", "-f").Code).To(Equal(2))
 	})
 
-	It("says which containers there are when one is named that no pod has, and completes their names", func(ctx SpecContext) {
-		namespace, node := newNamespace(ctx), newKubelet(ctx)
-		podOf(ctx, node, namespace, "web-a", workload(ctx, namespace, "web"))
-		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
-		r := fairlead(ctx, namespace, "logs", "shop", "-c", "sidecar")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring(`no pod has a container "sidecar"; they have main, proxy`))))
+	It("says which containers there are when one is named that no pod has, and completes their names",
+		func(ctx SpecContext) {
+			namespace, node := newNamespace(ctx), newKubelet(ctx)
+			podOf(ctx, node, namespace, "web-a", workload(ctx, namespace, "web"))
+			holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
+			r := fairlead(ctx, namespace, "logs", "shop", "-c", "sidecar")
+			Expect(r).To(And(HaveField("Code", 1), HaveField("Err",
+				ContainSubstring(`no pod has a container "sidecar"; they have main, proxy`))))
 
-		p := start(ctx, namespace, "logs", "shop", "-f", "-c", "sidecar")
-		Eventually(ctx, p.err).Should(gbytes.Say(`^warning: no pod has a container "sidecar"; they have main, proxy; waiting for one\n$`))
-		p.stop()
-		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+			p := start(ctx, namespace, "logs", "shop", "-f", "-c", "sidecar")
+			Eventually(ctx, p.err).
+				Should(gbytes.Say(`^warning: no pod has a container "sidecar"; they have main, proxy; waiting for one\n$`))
+			p.stop()
+			Eventually(ctx, p.code).Should(Receive(Equal(0)))
 
-		flags := connected(namespace)
-		complete := func(args ...string) string {
-			return run(ctx, append([]string{flags[0], "__complete"}, append(flags[1:], args...)...)...).Out
-		}
-		Expect(complete("logs", "shop", "-c", "")).To(HavePrefix("main\nproxy\n:4\n"))
-		Expect(complete("logs", "shop", "deployment/web", "--container", "pr")).To(HavePrefix("proxy\n:4\n"))
-		Expect(complete("logs", "-c", "")).To(HavePrefix(":4\n"), "nobody has said of which component")
-	})
+			flags := connected(namespace)
+			complete := func(args ...string) string {
+				return run(ctx, append([]string{flags[0], "__complete"}, append(flags[1:], args...)...)...).Out
+			}
+			Expect(complete("logs", "shop", "-c", "")).To(HavePrefix("main\nproxy\n:4\n"))
+			Expect(complete("logs", "shop", "deployment/web", "--container", "pr")).To(HavePrefix("proxy\n:4\n"))
+			Expect(complete("logs", "-c", "")).To(HavePrefix(":4\n"), "nobody has said of which component")
+		})
 
 	It("says what there is when a dependent is named that has no pods", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
@@ -127,7 +134,8 @@ var _ = Describe("logs", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(ContainSubstring("has no dependent deployment/db with pods; it has deployment/web"))
 		Expect(fairlead(ctx, namespace, "logs", "shop", "web").Code).To(Equal(2))
-		Expect(fairlead(ctx, namespace, "logs", "shop")).To(Equal(result{Err: "component.fairlead.io/shop has no pods that have started.\n"}))
+		Expect(fairlead(ctx, namespace, "logs", "shop")).
+			To(Equal(result{Err: "component.fairlead.io/shop has no pods that have started.\n"}))
 	})
 
 	It("refuses to read more logs at once than it may", func(ctx SpecContext) {
@@ -137,7 +145,8 @@ var _ = Describe("logs", onCluster(func() {
 		podOf(ctx, node, namespace, "web-b", web)
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
 		r := fairlead(ctx, namespace, "logs", "shop", "--max-log-requests=1")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("2 logs are more than --max-log-requests 1"))))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err",
+			ContainSubstring("2 logs are more than --max-log-requests 1"))))
 		r = fairlead(ctx, namespace, "logs", "shop", "--max-log-requests=1", "-f")
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("raise --max-log-requests"))))
 	})

@@ -59,7 +59,8 @@ func TestFormatsAreThoseOfTheDocumentation(t *testing.T) {
 			continue
 		}
 		offered, _ := complete(command, nil, "")
-		if all := strings.Join(offered, " "); all != strings.NewReplacer(",", "", " or", "").Replace(strings.TrimSuffix(flag.Usage, "; a table by default")) {
+		if all := strings.Join(offered, " "); all != strings.NewReplacer(",", "", " or",
+			"").Replace(strings.TrimSuffix(flag.Usage, "; a table by default")) {
 			t.Errorf("%s: completed by %s, documented as %s", command.Name(), all, flag.Usage)
 		}
 	}

@@ -39,32 +39,37 @@ var _ = Describe("plan with limits", onCluster(func() {
 		allow(ctx, "kube-system", "deployer-of-"+namespace, mayView)
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{
-			"web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: beyond}\n",
+			"web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n---\napiVersion: v1\nkind: " +
+				"Namespace\nmetadata: {name: beyond}\n",
 		}}
 		c.Spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: "there"}}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "plan", "shop")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", And(ContainSubstring("nothing would be done"), ContainSubstring("there")))))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err",
+			And(ContainSubstring("nothing would be done"), ContainSubstring("there")))))
 
 		Expect(k8s.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "there"},
 			Data:       map[string][]byte{metav1alpha1.DefaultKubeConfigKey: must(os.ReadFile(deployer.Kubeconfig))},
 		})).To(Succeed())
 		// What a RoleBinding grants is known to who authorises a moment later.
-		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).Should(And(HaveField("Code", 3), HaveField("Out", And(
-			MatchRegexp(`create +ConfigMap +`+namespace+`/web +it is new; held up\n`),
-			ContainSubstring("deployer-of-"+namespace), // who may not make the namespace
-		))))
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).
+			Should(And(HaveField("Code", 3), HaveField("Out", And(
+				MatchRegexp(`create +ConfigMap +`+namespace+`/web +it is new; held up\n`),
+				ContainSubstring("deployer-of-"+namespace), // who may not make the namespace
+			))))
 	})
 
 	It("says of what a person may not do that it was not checked", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		allow(ctx, namespace, "reader", mayView, "fairlead-components-viewer")
 		dir := folder(shopTemplates()...)
-		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).Should(And(HaveField("Code", 3), HaveField("Out", And(
-			MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
-			ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
-		)), HaveField("Err", "fairlead: component.fairlead.io/shop: not all of it can be read: Secret "+namespace+"/login\n")))
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).
+			Should(And(HaveField("Code", 3), HaveField("Out", And(
+				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
+				ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
+			)), HaveField("Err",
+				"fairlead: component.fairlead.io/shop: not all of it can be read: Secret "+namespace+"/login\n")))
 	})
 
 	It("tells that a namespace stays for what is in it that nobody else deletes", func(ctx SpecContext) {
@@ -72,10 +77,12 @@ var _ = Describe("plan with limits", onCluster(func() {
 		operate(namespace)
 		inner := namespace + "-inner"
 		applied(ctx, namespace, folder("inner.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+inner+"}\n"))
-		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inner, Name: "theirs"}})).To(Succeed())
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inner, Name: "theirs"}})).
+			To(Succeed())
 		r := fairlead(ctx, namespace, "plan", "shop", "--delete")
 		Expect(r).To(HaveField("Code", 0))
-		Expect(r.Out).To(ContainSubstring("Namespace " + inner + " (wave 0): NamespaceNotEmpty: it contains objects that would be deleted with it (1): " +
+		Expect(r.Out).To(ContainSubstring("Namespace " + inner +
+			" (wave 0): NamespaceNotEmpty: it contains objects that would be deleted with it (1): " +
 			"ConfigMap " + inner + "/theirs"))
 	})
 }))

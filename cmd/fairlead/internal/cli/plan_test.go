@@ -21,10 +21,14 @@ const shopChart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
 func shopTemplates() []string {
 	return []string{
 		"Chart.yaml", shopChart, "values.yaml", "color: red\nreplicas: 1\nextra: true\n",
-		"templates/settings.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: {{ .Values.color }}, size: small}\n",
-		"templates/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: \"{{ .Values.color }}\"}\n",
-		"templates/extra.yaml", "{{ if .Values.extra }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\n{{ end }}\n",
-		"templates/account.yaml", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: shop, annotations: {fairlead.io/order: \"1\"}}\n",
+		"templates/settings.yaml",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: {{ .Values.color }}, size: small}\n",
+		"templates/secret.yaml",
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: \"{{ .Values.color }}\"}\n",
+		"templates/extra.yaml",
+		"{{ if .Values.extra }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\n{{ end }}\n",
+		"templates/account.yaml",
+		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: shop, annotations: {fairlead.io/order: \"1\"}}\n",
 	}
 }
 
@@ -40,7 +44,8 @@ var _ = Describe("plan", onCluster(func() {
 
 	It("tells of a component that does not exist yet, and writes nothing", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).To(Succeed())
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).
+			To(Succeed())
 		r := fairlead(ctx, namespace, "plan", "shop", folder(shopTemplates()...), "--set", "color=blue")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Code).To(Equal(0))
@@ -67,7 +72,8 @@ var _ = Describe("plan", onCluster(func() {
 
 	It("names what somebody has to put right, and goes on behind it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		other := manifests.Owner{Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "other"}
+		other := manifests.Owner{Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component",
+			Namespace: namespace, Name: "other"}
 		taken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "settings",
 			Labels:      map[string]string{"fairlead.io/owner-id": other.ID()},
@@ -91,7 +97,8 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(ContainSubstring("no operator has reconciled it yet"))
 
-		owner := manifests.Owner{Cluster: "c", Reconciler: "gadgets.example.com", Group: "gadgets.example.com", Kind: "Gadget", Namespace: namespace, Name: "g"}
+		owner := manifests.Owner{Cluster: "c", Reconciler: "gadgets.example.com", Group: "gadgets.example.com",
+			Kind: "Gadget", Namespace: namespace, Name: "g"}
 		ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "ours",
 			Labels:      map[string]string{"gadgets.example.com/owner-id": owner.ID()},
@@ -102,7 +109,8 @@ var _ = Describe("plan", onCluster(func() {
 		digest, err := manifests.Digest([]string{line})
 		Expect(err).NotTo(HaveOccurred())
 		g.Status.Status = metav1alpha1.Status{
-			Reconciler: "gadgets.example.com", State: "Ready", Inventory: []string{line}, InventoryDigest: digest, Identity: "c/" + string(g.UID),
+			Reconciler: "gadgets.example.com", State: "Ready", Inventory: []string{line}, InventoryDigest: digest,
+			Identity: "c/" + string(g.UID),
 		}
 		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		r = fairlead(ctx, namespace, "plan", "gadget/g", "--delete")
@@ -117,8 +125,10 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(r.Err).To(ContainSubstring(want))
 	},
 		Entry("a component that does not exist", func(string) []string { return []string{"shop"} }, 1, "does not exist"),
-		Entry("a source that does not render", func(dir string) []string { return []string{"shop", dir} }, 2, `function "nope" not defined`),
+		Entry("a source that does not render", func(dir string) []string { return []string{"shop", dir} }, 2,
+			`function "nope" not defined`),
 		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need DIR"),
-		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2, "without DIR"),
+		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2,
+			"without DIR"),
 	)
 }))

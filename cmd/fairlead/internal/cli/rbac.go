@@ -46,7 +46,8 @@ type rbacOptions struct {
 }
 
 // watchScopes are the values of --observe.
-var watchScopes = []string{string(component.ReachCluster), string(component.ReachNamespaces), string(component.ReachIdentity)}
+var watchScopes = []string{string(component.ReachCluster), string(component.ReachNamespaces),
+	string(component.ReachIdentity)}
 
 func (a *app) newRBAC() *cobra.Command {
 	o := rbacOptions{renderOptions: renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}, includeCRDs: true}}
@@ -58,7 +59,8 @@ func (a *app) newRBAC() *cobra.Command {
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
 			if o.folder == "" && changed() {
-				return exit.BadUsage("without --dir the component is rendered as it is in the cluster: leave the flags for rendering out, or name a folder")
+				return exit.BadUsage("without --dir the component is rendered as it is in the cluster: leave the flags for " +
+					"rendering out, or name a folder")
 			}
 			return a.rbac(ctx, args[0], o)
 		}),
@@ -66,13 +68,16 @@ func (a *app) newRBAC() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
-	flags.StringVar(&o.account, "service-account", "", "service account of the component; by default that of its spec, or else "+defaultAccount)
-	flags.StringVar(&o.observe, "observe", string(component.ReachCluster), "watch scope of the operator: "+strings.Join(watchScopes, ", "))
+	flags.StringVar(&o.account, "service-account", "",
+		"service account of the component; by default that of its spec, or else "+defaultAccount)
+	flags.StringVar(&o.observe, "observe", string(component.ReachCluster),
+		"watch scope of the operator: "+strings.Join(watchScopes, ", "))
 	completion.Values(cmd, "observe", watchScopes...)
 	flags.BoolVar(&o.bind, "bind", false, "also print the bindings to the service account")
 	o.addRenderFlags(cmd)
 	changed = func() bool {
-		return slices.ContainsFunc([]string{"values", "set", "path", "generator", "kube-version", "api-versions"}, flags.Changed)
+		return slices.ContainsFunc([]string{"values", "set", "path", "generator", "kube-version", "api-versions"},
+			flags.Changed)
 	}
 	return cmd
 }
@@ -95,10 +100,12 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	}
 	grants := r.OfAccount()
 	if rbac.Escalates(grants) {
-		a.warn(errors.New("there are roles among the dependents: with bind and escalate on these, the account can gain the rights that they grant"))
+		a.warn(errors.New("there are roles among the dependents: with bind and escalate on these, the account can gain " +
+			"the rights that they grant"))
 	}
 	if rbac.EscalatesAnyRole(grants) {
-		a.warn(errors.New("roles with the update policy replace are created by POST, so escalate cannot be granted by name: " +
+		a.warn(errors.New("roles with the update policy replace are created by POST, " +
+			"so escalate cannot be granted by name: " +
 			"it is granted on all roles; with another update policy it is granted on these roles only"))
 	}
 	objects, err := roles.Of(grants, operator)
@@ -134,7 +141,9 @@ func (a *app) requirements(ctx context.Context, name string, o rbacOptions) (rba
 	return a.requirementsOfComponent(ctx, name, o)
 }
 
-func (a *app) requirementsOfFolder(ctx context.Context, name string, o rbacOptions) (rbac.Requirements, rbac.Roles, error) {
+func (a *app) requirementsOfFolder(
+	ctx context.Context, name string, o rbacOptions,
+) (rbac.Requirements, rbac.Roles, error) {
 	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
 	o.name = name
 	// The roles are for the cluster of the kubeconfig, so the namespace is that in which apply would create the
@@ -161,7 +170,9 @@ func (a *app) requirementsOfFolder(ctx context.Context, name string, o rbacOptio
 	return r, o.roles(client.ObjectKey{Namespace: req.Namespace, Name: name}, ""), nil
 }
 
-func (a *app) requirementsOfComponent(ctx context.Context, name string, o rbacOptions) (rbac.Requirements, rbac.Roles, error) {
+func (a *app) requirementsOfComponent(
+	ctx context.Context, name string, o rbacOptions,
+) (rbac.Requirements, rbac.Roles, error) {
 	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
 	c, target, err := a.connect(name)
 	if err != nil {

@@ -34,7 +34,8 @@ func rulesOf(output string) []string {
 		var role rbacv1.ClusterRole // a Role has the same rules
 		Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role)).To(Succeed())
 		for _, rule := range role.Rules {
-			found = append(found, role.Namespace+"/"+role.Name+" "+strings.Join(rule.Resources, ",")+": "+strings.Join(rule.Verbs, ","))
+			found = append(found, role.Namespace+"/"+role.Name+" "+strings.Join(rule.Resources,
+				",")+": "+strings.Join(rule.Verbs, ","))
 		}
 	}
 	return found
@@ -57,13 +58,15 @@ var _ = Describe("rbac", func() {
 	It("is for the namespace that the kubeconfig names, as apply is", func(ctx SpecContext) {
 		kubeconfig := filepath.Join(folder("kubeconfig", `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, namespace: tenant}}],
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`), "kubeconfig")
-		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), "--kubeconfig", kubeconfig)
+		r := run(ctx, "fairlead", "rbac", "web", "--dir",
+			folder("all.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), "--kubeconfig", kubeconfig)
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(rulesOf(r.Out)).To(HaveEach(HavePrefix("tenant/component-web ")))
 	})
 
 	It("lets the account watch where the operator does not", func(ctx SpecContext) {
-		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", scattered), "-n", "shop", "--observe", "identity")
+		r := run(ctx, "fairlead", "rbac", "web", "--dir", folder("all.yaml", scattered), "-n", "shop", "--observe",
+			"identity")
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(rulesOf(r.Out)).To(ConsistOf(
 			"other/component:shop:web configmaps: get,list,watch,create,patch,delete",
@@ -97,8 +100,10 @@ var _ = Describe("rbac of a component", onCluster(func() {
 	It("sees to the managed types that the component names", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
-		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}}
-		c.Spec.AdditionalManagedTypes = []metav1alpha1.TypePattern{{Group: "gadgets.example.com", Kind: "Gadget"}, {Group: "*.example.com", Kind: "*"}}
+		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: " +
+			"ConfigMap, metadata: {name: a}}"}}
+		c.Spec.AdditionalManagedTypes = []metav1alpha1.TypePattern{{Group: "gadgets.example.com", Kind: "Gadget"},
+			{Group: "*.example.com", Kind: "*"}}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "rbac", "shop")
 		Expect(r.Code).To(Equal(0), r.Err)
@@ -114,7 +119,8 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		meta := metav1.ObjectMeta{Namespace: namespace, Name: "writer"}
 		role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"create"}},
-			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"escalate"}, ResourceNames: []string{"secrets"}},
+			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"escalate"},
+				ResourceNames: []string{"secrets"}},
 		}}
 		Expect(k8s.Create(ctx, role)).To(Succeed())
 		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
@@ -124,7 +130,8 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		stronger := func() error {
 			return writer.Create(ctx, &rbacv1.Role{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "secrets"},
-				Rules:      []rbacv1.PolicyRule{{APIGroups: []string{corev1.GroupName}, Resources: []string{"secrets"}, Verbs: []string{"get"}}},
+				Rules: []rbacv1.PolicyRule{{APIGroups: []string{corev1.GroupName}, Resources: []string{"secrets"},
+					Verbs: []string{"get"}}},
 			})
 		}
 		Eventually(stronger).Should(MatchError(ContainSubstring("attempting to grant RBAC permissions not currently held")))

@@ -20,7 +20,8 @@ import (
 func inventory(ctx context.Context, namespace string) []string {
 	GinkgoHelper()
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"}, StringData: map[string]string{"password": "s3cret"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"},
+		StringData: map[string]string{"password": "s3cret"}}
 	Expect(k8s.Create(ctx, settings)).To(Succeed())
 	Expect(k8s.Create(ctx, secret)).To(Succeed())
 	return []string{
@@ -41,9 +42,11 @@ var _ = Describe("tree", onCluster(func() {
 
 		r := fairlead(ctx, namespace, "tree", "shop")
 		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(r.Out).To(MatchRegexp(`(?m)^Component.fairlead.io ` + namespace + `/shop: Progressing, 1/2 dependents ready, revision 1$`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^Component.fairlead.io ` + namespace +
+			`/shop: Progressing, 1/2 dependents ready, revision 1$`))
 		Expect(r.Out).To(MatchRegexp(`(?m)^0 +ConfigMap +` + namespace + `/settings +Ready$`))
-		Expect(r.Out).To(MatchRegexp(`(?m)^0 +Secret +` + namespace + `/db +Missing +Replaced: the recorded object \(UID other\) is gone`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^0 +Secret +` + namespace +
+			`/db +Missing +Replaced: the recorded object \(UID other\) is gone`))
 		Expect(r.Out).To(MatchRegexp(`(?m)^1 +Deployment.apps +` + namespace + `/web +Missing +NotFound: it does not exist$`))
 		Expect(r.Out).To(MatchRegexp(`(?m)^2 +Widget.nowhere.example.com +` + namespace + `/w +Unknown +KindNotServed: `))
 
@@ -61,13 +64,15 @@ var _ = Describe("tree", onCluster(func() {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		status := progressing(metav1alpha1.DependentReport{
-			Dependent: "Widget.nowhere.example.com " + namespace + "/w", Wave: 1, Reason: "KindNotServed", Message: "the API server does not serve it",
+			Dependent: "Widget.nowhere.example.com " + namespace + "/w", Wave: 1, Reason: "KindNotServed",
+			Message: "the API server does not serve it",
 		})
 		status.Inventory = inventory(ctx, namespace)[1:2]
 		report(ctx, c, status)
 		r := fairlead(ctx, namespace, "tree", "shop")
 		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(r.Out).To(MatchRegexp(`(?m)^1 +Widget.nowhere.example.com +` + namespace + `/w +Unknown +KindNotServed: the API server does not serve it$`))
+		Expect(r.Out).To(MatchRegexp(`(?m)^1 +Widget.nowhere.example.com +` + namespace +
+			`/w +Unknown +KindNotServed: the API server does not serve it$`))
 	})
 
 	It("shows a component whose type belongs to another operator, however the type is named", func(ctx SpecContext) {
@@ -83,7 +88,8 @@ var _ = Describe("tree", onCluster(func() {
 			Conditions: readyCondition(metav1.ConditionTrue, "Ready", ""), Inventory: inventory(ctx, namespace)[1:2],
 		}
 		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
-		for _, kind := range []string{"gadget", "gadgets", "Gadget", "gadgets.gadgets.example.com", "gadgets.v1.gadgets.example.com", "Gadget.v1.gadgets.example.com"} {
+		for _, kind := range []string{"gadget", "gadgets", "Gadget", "gadgets.gadgets.example.com",
+			"gadgets.v1.gadgets.example.com", "Gadget.v1.gadgets.example.com"} {
 			r := fairlead(ctx, namespace, "tree", kind+"/g")
 			Expect(r.Code).To(Equal(0), r.Err)
 			Expect(r.Out).To(And(HavePrefix("Gadget.gadgets.example.com "+namespace+"/g: Ready"), ContainSubstring("settings")))
@@ -166,6 +172,7 @@ var _ = Describe("completion", onCluster(func() {
 // withWorkloads reports dependents of which one has pods.
 func withWorkloads(namespace string) metav1alpha1.Status {
 	status := allReady()
-	status.Inventory = []string{"apps/v1/Deployment/" + namespace + "/web u=1", "/v1/ConfigMap/" + namespace + "/settings u=1"}
+	status.Inventory = []string{"apps/v1/Deployment/" + namespace + "/web u=1", "/v1/ConfigMap/" + namespace +
+		"/settings u=1"}
 	return status
 }

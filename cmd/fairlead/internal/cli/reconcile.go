@@ -31,7 +31,8 @@ func (a *app) newReconcile() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	addWaitFlags(cmd.Flags(), &wait, &timeout, "wait until the operator has acknowledged the request and the component is Ready")
+	addWaitFlags(cmd.Flags(), &wait, &timeout,
+		"wait until the operator has acknowledged the request and the component is Ready")
 	return cmd
 }
 

@@ -65,7 +65,8 @@ func (a *app) newRender() *cobra.Command {
 	changed = flags.Changed
 	o.addRenderFlags(cmd)
 	flags.StringVar(&o.name, "name", "release-name", "name of the component, and of the release")
-	flags.BoolVar(&o.includeCRDs, "include-crds", false, "include the folders crds of charts; the default is true, and false with --raw")
+	flags.BoolVar(&o.includeCRDs, "include-crds", false,
+		"include the folders crds of charts; the default is true, and false with --raw")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render the second revision instead of the first")
 	flags.BoolVar(&o.raw, "raw", false, "print the output of the generator alone")
 	return cmd
@@ -74,12 +75,16 @@ func (a *app) newRender() *cobra.Command {
 // addRenderFlags adds the flags of all commands that render a source without a cluster.
 func (o *renderOptions) addRenderFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.values.Files, "values", "f", nil, "file of values; may be repeated, later files win; - is stdin")
-	flags.StringArrayVar(&o.values.Assignments, "set", nil, "values as in helm --set, such as image.tag=v2; they win over all files")
+	flags.StringArrayVarP(&o.values.Files, "values", "f", nil,
+		"file of values; may be repeated, later files win; - is stdin")
+	flags.StringArrayVar(&o.values.Assignments, "set", nil,
+		"values as in helm --set, such as image.tag=v2; they win over all files")
 	flags.StringVar(&o.path, "path", "", "folder inside the source that is rendered")
-	flags.StringVar(&o.generator, "generator", "", "generator of the source: "+strings.Join(generators, ", ")+"; detected by default")
+	flags.StringVar(&o.generator, "generator", "",
+		"generator of the source: "+strings.Join(generators, ", ")+"; detected by default")
 	flags.StringVar(&o.kubeVersion, "kube-version", "", "version of Kubernetes to render for, such as 1.36")
-	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "APIs available besides the built-in ones, such as monitoring.coreos.com/v1")
+	flags.StringSliceVar(&o.apiVersions, "api-versions", nil,
+		"APIs available besides the built-in ones, such as monitoring.coreos.com/v1")
 	completion.Values(cmd, "generator", generators...)
 }
 
@@ -133,7 +138,8 @@ func (o renderOptions) request(namespace string) (render.Request, error) {
 		namespace = "default"
 	}
 	req := render.Request{
-		Path: o.path, Engine: generator.Engine(generatorOf(o.generator)), Namespace: namespace, Name: o.name, Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs,
+		Path: o.path, Engine: generator.Engine(generatorOf(o.generator)), Namespace: namespace, Name: o.name,
+		Upgrade: o.isUpgrade, SkipCRDs: !o.includeCRDs,
 	}
 	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 		return req, exit.BadUsage("--namespace %q: %s", namespace, strings.Join(problems, ", "))

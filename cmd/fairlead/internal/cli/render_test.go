@@ -36,7 +36,8 @@ var _ = Describe("render", func() {
 	},
 		Entry("a chart in waves, with hooks and definitions", "chart.yaml", "testdata/render/chart --name s -n shop"),
 		Entry("a chart as helm template does", "chart-raw.yaml", "testdata/render/chart --name s -n shop --raw"),
-		Entry("its definitions, too", "chart-raw-crds.yaml", "testdata/render/chart --raw --include-crds --set replicas=3,db.size=2Gi"),
+		Entry("its definitions, too", "chart-raw-crds.yaml",
+			"testdata/render/chart --raw --include-crds --set replicas=3,db.size=2Gi"),
 		Entry("what it is on another cluster, the second time", "chart-upgrade.yaml",
 			"testdata/render/chart --is-upgrade --kube-version 1.35 --api-versions monitoring.coreos.com/v1"),
 		Entry("an overlay, with the base next to it", "overlay.yaml", "testdata/render/overlays --path prod"),
@@ -45,8 +46,10 @@ var _ = Describe("render", func() {
 	)
 
 	It("leaves out definitions without --raw, if asked to", func(ctx SpecContext) {
-		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).To(ContainSubstring("kind: CustomResourceDefinition"))
-		Expect(run(ctx, "fairlead", "render", "testdata/render/chart", "--include-crds").Out).To(ContainSubstring("kind: CustomResourceDefinition"))
+		Expect(run(ctx, "fairlead", "render", "testdata/render/chart").Out).
+			To(ContainSubstring("kind: CustomResourceDefinition"))
+		Expect(run(ctx, "fairlead", "render", "testdata/render/chart", "--include-crds").Out).
+			To(ContainSubstring("kind: CustomResourceDefinition"))
 		r := run(ctx, "fairlead", "render", "testdata/render/chart", "--include-crds=false")
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Out).To(And(ContainSubstring("kind: "), Not(ContainSubstring("kind: CustomResourceDefinition"))))
@@ -80,7 +83,8 @@ var _ = Describe("render", func() {
 		r := run(ctx, "fairlead", "render", "testdata/render/chart", "-f", file)
 		Expect(r.Code).To(BeZero())
 		Expect(r.Out).To(ContainSubstring("replicas: 7\n"))
-		Expect(r.Err).To(Equal("warning: " + file + ":2: a second document begins here; as in Helm, only the first document is read\n"))
+		Expect(r.Err).To(Equal("warning: " + file +
+			":2: a second document begins here; as in Helm, only the first document is read\n"))
 	})
 
 	It("renders an archive as the folder that was packed", func(ctx SpecContext) {
@@ -126,7 +130,8 @@ var _ = Describe("render", func() {
 			"list/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n- 1\n",
 			"twice/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
 			"twice/b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}",
-			"charts/README.md", "", "charts/shop/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}", "charts/shop/templates/a.yaml", "{{ toYamlPretty 1 }}",
+			"charts/README.md", "", "charts/shop/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}",
+			"charts/shop/templates/a.yaml", "{{ toYamlPretty 1 }}",
 			"bad.yaml", "a: 1\n\tb: 2\n", "bad.tgz", "no archive"))
 		Expect(os.MkdirAll("empty", 0o700)).To(Succeed())
 		Expect(os.MkdirAll("more/none", 0o700)).To(Succeed())
@@ -143,13 +148,17 @@ var _ = Describe("render", func() {
 		Entry("a missing folder", "nowhere", `"nowhere" does not exist`),
 		Entry("an empty folder", "empty", `"empty" is empty; want a chart, a kustomization or templates`),
 		Entry("an empty folder in the source", "more --path none", `"more/none" is empty`),
-		Entry("a chart that is further down", "charts", "fairlead: charts: the root of the source has no chart and no kustomization, but these folders have: shop; ", "such as shop; ", "a.yaml:"),
-		Entry("a missing folder in the source", "list --path x", `--path: folder "x": not found in the source; the source holds a.yaml`),
+		Entry("a chart that is further down", "charts",
+			"fairlead: charts: the root of the source has no chart and no kustomization, but these folders have: shop; ",
+			"such as shop; ", "a.yaml:"),
+		Entry("a missing folder in the source", "list --path x",
+			`--path: folder "x": not found in the source; the source holds a.yaml`),
 		Entry("a path that leaves the source", "list --path ../twice", `--path: folder "../twice"`),
 		Entry("a file that is no archive", "bad.tgz", `archive "bad.tgz": not a .tgz archive`),
 		Entry("a device", "/dev/zero", `"/dev/zero" is neither a folder nor a file`),
 		Entry("a bad file of values", "broken -f bad.yaml", "bad.yaml:2: invalid YAML"),
-		Entry("a template that fails, with its line", "broken", "broken: chart broken", "broken/templates/web.yaml:2", "no luck"),
+		Entry("a template that fails, with its line", "broken", "broken: chart broken", "broken/templates/web.yaml:2",
+			"no luck"),
 		Entry("what is no manifest, with its line", "list", "list: ", "a.yaml (rendered):5: this is a list, not a manifest"),
 		Entry("an object that is rendered twice", "twice", "twice: ConfigMap default/a: rendered more than once"),
 		Entry("a bad name", "list --name Shop_1", `--name "Shop_1"`),

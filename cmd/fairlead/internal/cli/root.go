@@ -124,7 +124,8 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
 		Short: "Apply charts, kustomizations and templates in order",
-		Long: "Fairlead applies charts, kustomizations and templates as components: in waves, with readiness, repair, pruning\n" +
+		Long: "Fairlead applies charts, kustomizations and templates as components: in waves, with readiness, repair, " +
+			"pruning\n" +
 			"and safe deletion.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -137,7 +138,8 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.ErrOut)
 	a.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "print no colours; without a terminal, or with NO_COLOR, there are none")
+	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false,
+		"print no colours; without a terminal, or with NO_COLOR, there are none")
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Name() != cobra.ShellCompRequestCmd && cmd.Name() != cobra.ShellCompNoDescRequestCmd {
 			a.activity.Begin("running " + cmd.CommandPath())
@@ -153,7 +155,8 @@ func (a *app) newRoot(argv0 string) *cobra.Command {
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newExport(), a.newDelete(),
-		a.newList(), a.newStatus(), a.newTree(), a.newWhy(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(), a.newLogs(),
+		a.newList(), a.newStatus(), a.newTree(), a.newWhy(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(),
+		a.newLogs(),
 		a.newReconcile(), a.newSuspend(), a.newResume(),
 		a.newScaffold(), a.newVersion(), newExitCodes(),
 	}

@@ -64,15 +64,21 @@ func (a *app) newScaffold() *cobra.Command {
 	flags.StringVar(&o.answers.Group, "group", "", "API group of the component, such as apps.example.com")
 	flags.StringVar(&o.answers.Kind, "kind", "", "kind of the component, such as Shop")
 	flags.StringVar(&o.answers.Version, "version", "v1alpha1", "version of the API")
-	flags.StringVar(&o.answers.OperatorName, "operator-name", "", "DNS name of the operator, unique in a cluster, such as shop-operator.example.com")
+	flags.StringVar(&o.answers.OperatorName, "operator-name", "",
+		"DNS name of the operator, unique in a cluster, such as shop-operator.example.com")
 	flags.StringVar(&o.answers.Module, "module", "", "path of the Go module, such as example.com/shop-operator")
-	flags.StringVar(&o.generator, "generator", "", "generator of the dependents: "+strings.Join(scaffold.GeneratorNames, ", ")+"; by default that of --chart or --kustomization, else Go")
+	flags.StringVar(&o.generator, "generator", "",
+		"generator of the dependents: "+strings.Join(scaffold.GeneratorNames,
+			", ")+"; by default that of --chart or --kustomization, else Go")
 	flags.StringVar(&o.chart, "chart", "", "folder or archive of a Helm chart that is copied into the project")
-	flags.StringVar(&o.kustomization, "kustomization", "", "folder or archive of a kustomization that is copied into the project")
-	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)}, "additional features of the spec: "+texts(scaffold.Interfaces))
+	flags.StringVar(&o.kustomization, "kustomization", "",
+		"folder or archive of a kustomization that is copied into the project")
+	flags.StringSliceVar(&o.interfaces, "interfaces", []string{string(scaffold.InterfaceSuspend)},
+		"additional features of the spec: "+texts(scaffold.Interfaces))
 	flags.BoolVar(&o.answers.Webhooks, "webhooks", false, "add webhooks that validate components and set defaults")
 	flags.StringVar(&o.answers.Image, "image", "", "image of the operator, without a tag")
-	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project requires instead of a release")
+	flags.StringVar(&o.fairleadDir, "fairlead-dir", "",
+		"checkout of Fairlead that the project requires instead of a release")
 	flags.BoolVar(&o.force, "force", false, "overwrite files")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "list the files, and write nothing")
 	completion.Values(cmd, "generator", scaffold.GeneratorNames...)

@@ -42,7 +42,8 @@ func (a *app) newScaffoldUpdate() *cobra.Command {
 		ValidArgsFunction: completion.Folder,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.fairleadDir, "fairlead-dir", "", "checkout of Fairlead that the project requires instead of a release")
+	flags.StringVar(&o.fairleadDir, "fairlead-dir", "",
+		"checkout of Fairlead that the project requires instead of a release")
 	flags.BoolVar(&o.keepConflicts, "keep-conflicts", false, "write merged files, with conflict markers")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "list the changes, and write nothing")
 	return cmd
@@ -69,7 +70,8 @@ func (a *app) updateProject(ctx context.Context, dir string, o scaffoldUpdateOpt
 	case len(update.Conflicts) > 0 && o.keepConflicts && !o.dryRun:
 		return exit.Refuse("%d conflicts are marked in the files; resolve them", len(update.Conflicts))
 	case len(update.Conflicts) > 0:
-		return exit.Refuse("nothing was written because of %d conflicts; --keep-conflicts marks these in the files", len(update.Conflicts))
+		return exit.Refuse("nothing was written because of %d conflicts; --keep-conflicts marks these in the files",
+			len(update.Conflicts))
 	case len(update.Changes) == 0:
 		a.println(dir + " is up to date")
 	}

@@ -92,7 +92,8 @@ func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Set
 		return show.Settings{}, exit.Refuse("%s: %w", target, err)
 	}
 	return show.Settings{
-		Source: component.SourceName(), Interval: new(component.ResyncInterval()), RetryInterval: new(component.RetryInterval()), Timeout: new(component.Timeout()),
+		Source: component.SourceName(), Interval: new(component.ResyncInterval()),
+		RetryInterval: new(component.RetryInterval()), Timeout: new(component.Timeout()),
 	}, nil
 }
 
@@ -108,7 +109,9 @@ type statusWatch struct {
 }
 
 // follow shows each status until the context ends, and returns the last one.
-func (w *statusWatch) follow(ctx context.Context, c *cluster.Cluster, from *unstructured.Unstructured) (show.Status, error) {
+func (w *statusWatch) follow(
+	ctx context.Context, c *cluster.Cluster, from *unstructured.Unstructured,
+) (show.Status, error) {
 	if fd, ok := terminal.Descriptor(w.out.Writer); ok && !w.out.Structured() && w.out.Format != show.FormatName {
 		w.block = progress.NewBlock(w.out, func() (int, int) { return terminal.Size(fd) })
 		ticking, stop := context.WithCancel(ctx)
@@ -142,7 +145,8 @@ func (w *statusWatch) show(s show.Status) error {
 	if reflect.DeepEqual(s, w.printed) {
 		return nil
 	}
-	between := map[show.Format]string{show.FormatTable: "\n", show.FormatWide: "\n", show.FormatYAML: "---\n"}[w.out.Format]
+	between := map[show.Format]string{show.FormatTable: "\n", show.FormatWide: "\n",
+		show.FormatYAML: "---\n"}[w.out.Format]
 	if w.printed.Kind != "" && between != "" {
 		if _, err := fmt.Fprint(w.out, between); err != nil {
 			return err

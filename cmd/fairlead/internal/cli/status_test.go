@@ -21,9 +21,11 @@ var _ = Describe("status", onCluster(func() {
 		namespace := newNamespace(ctx)
 		c := held(ctx, namespace, "shop")
 		r := fairlead(ctx, namespace, "status", "shop")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", BeEmpty()), HaveField("Out", ContainSubstring("the operator has not reconciled it yet"))))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", BeEmpty()),
+			HaveField("Out", ContainSubstring("the operator has not reconciled it yet"))))
 		report(ctx, c, allReady())
-		Expect(fairlead(ctx, namespace, "status", "shop")).To(And(HaveField("Code", 0), HaveField("Out", MatchRegexp(`State: +Ready for `))))
+		Expect(fairlead(ctx, namespace, "status", "shop")).
+			To(And(HaveField("Code", 0), HaveField("Out", MatchRegexp(`State: +Ready for `))))
 		c.Spec.Interval = &metav1.Duration{Duration: time.Hour}
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		Expect(fairlead(ctx, namespace, "status", "shop")).To(And(HaveField("Code", 1),
@@ -32,7 +34,8 @@ var _ = Describe("status", onCluster(func() {
 		r = fairlead(ctx, namespace, "status", "shop")
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Out).To(MatchRegexp(`(?m)^1 +Deployment.apps shop/web +InProgress +Available: 0/2$`))
-		Expect(fairlead(ctx, namespace, "status", "none")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("does not exist"))))
+		Expect(fairlead(ctx, namespace, "status", "none")).
+			To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("does not exist"))))
 	})
 
 	It("tells programs all that it knows", func(ctx SpecContext) {
@@ -40,7 +43,8 @@ var _ = Describe("status", onCluster(func() {
 		c := held(ctx, namespace, "shop")
 		status := progressing(web)
 		status.InputDigest, status.ProgressingSince = "abc", new(metav1.NewTime(time.Unix(1000, 0)))
-		status.History = []metav1alpha1.RevisionRecord{{Revision: 1, Source: "ConfigMap shop-1", SourceDigest: "def", Started: metav1.Now(), Outcome: metav1alpha1.RevisionProgressing}}
+		status.History = []metav1alpha1.RevisionRecord{{Revision: 1, Source: "ConfigMap shop-1", SourceDigest: "def",
+			Started: metav1.Now(), Outcome: metav1alpha1.RevisionProgressing}}
 		report(ctx, c, status)
 		var s show.Status
 		r := fairlead(ctx, namespace, "status", "shop", "-o=json")
@@ -87,15 +91,18 @@ var _ = Describe("history", onCluster(func() {
 		status := allReady()
 		started := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 		status.History = []metav1alpha1.RevisionRecord{
-			{Revision: 2, Outcome: metav1alpha1.RevisionReady, Started: started, Ended: new(metav1.NewTime(started.Add(90 * time.Second))), Source: "ConfigMap shop-2"},
-			{Revision: 1, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", Started: started, Ended: new(started), Digest: "abc"},
+			{Revision: 2, Outcome: metav1alpha1.RevisionReady, Started: started,
+				Ended: new(metav1.NewTime(started.Add(90 * time.Second))), Source: "ConfigMap shop-2"},
+			{Revision: 1, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", Started: started, Ended: new(started),
+				Digest: "abc"},
 		}
 		report(ctx, c, status)
 		r = fairlead(ctx, namespace, "history", "shop")
 		Expect(r.Out).To(MatchRegexp(`(?m)^1 +60m ago +0s +Failed: Timeout +-\n2 +60m ago +90s +Ready +ConfigMap shop-2\n`))
 		var h show.History
 		Expect(json.Unmarshal([]byte(fairlead(ctx, namespace, "history", "shop", "-o=json").Out), &h)).To(Succeed())
-		Expect(h.Revisions).To(HaveExactElements(And(HaveField("Revision", int64(1)), HaveField("Digest", "abc")), HaveField("Outcome", "Ready")))
+		Expect(h.Revisions).To(HaveExactElements(And(HaveField("Revision", int64(1)), HaveField("Digest", "abc")),
+			HaveField("Outcome", "Ready")))
 		Expect(fairlead(ctx, namespace, "history", "shop", "-o=name").Code).To(Equal(2), "revisions are no objects")
 	})
 }))
@@ -106,7 +113,8 @@ var _ = Describe("reconcile", onCluster(func() {
 	It("asks the operator for a pass, and for no answer that nobody waits for", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
-		Expect(fairlead(ctx, namespace, "reconcile", "shop")).To(Equal(result{Out: "component.fairlead.io/shop reconcile requested\n"}))
+		Expect(fairlead(ctx, namespace, "reconcile", "shop")).
+			To(Equal(result{Out: "component.fairlead.io/shop reconcile requested\n"}))
 		first := shopIn(ctx, namespace).Annotations
 		Expect(first).To(And(HaveKey(requested), Not(HaveKey(acknowledge))))
 		fairlead(ctx, namespace, "reconcile", "shop")
@@ -134,7 +142,8 @@ var _ = Describe("reconcile", onCluster(func() {
 		namespace := newNamespace(ctx)
 		g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}}
 		Expect(k8s.Create(ctx, g)).To(Succeed())
-		Expect(fairlead(ctx, namespace, "reconcile", "gadget/g")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("has not reconciled it yet"))))
+		Expect(fairlead(ctx, namespace, "reconcile", "gadget/g")).
+			To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("has not reconciled it yet"))))
 		g.Status.Status = metav1alpha1.Status{Reconciler: "gadgets.test.fairlead.io", State: metav1alpha1.StateReady}
 		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
 		Expect(fairlead(ctx, namespace, "reconcile", "gadget/g").Code).To(Equal(0))
@@ -149,14 +158,19 @@ var _ = Describe("suspend and resume", onCluster(func() {
 	It("suspend a component with a reason, and take both back", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		report(ctx, held(ctx, namespace, "shop"), allReady())
-		Expect(fairlead(ctx, namespace, "suspend", "shop", "--reason=the database moves")).To(Equal(result{Out: "component.fairlead.io/shop suspended\n"}))
+		Expect(fairlead(ctx, namespace, "suspend", "shop", "--reason=the database moves")).
+			To(Equal(result{Out: "component.fairlead.io/shop suspended\n"}))
 		c := shopIn(ctx, namespace)
 		Expect(c.Spec.Suspend).To(BeTrue())
 		Expect(c.Annotations).To(HaveKeyWithValue(why, "the database moves"))
 		Expect(fairlead(ctx, namespace, "suspend", "shop").Out).To(Equal("component.fairlead.io/shop is suspended already\n"))
-		Expect(fairlead(ctx, namespace, "reconcile", "shop")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("is suspended; resume it first"))))
-		Expect(fairlead(ctx, namespace, "suspend", "shop", "--reason=still").Out).To(Equal("component.fairlead.io/shop suspended\n"))
-		Expect(shopIn(ctx, namespace).Annotations).To(And(HaveKeyWithValue(why, "still"), HaveKey("fairlead.io/reconcile-requested-at")), "the operator looks at it again")
+		Expect(fairlead(ctx, namespace, "reconcile", "shop")).
+			To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("is suspended; resume it first"))))
+		Expect(fairlead(ctx, namespace, "suspend", "shop", "--reason=still").Out).
+			To(Equal("component.fairlead.io/shop suspended\n"))
+		Expect(shopIn(ctx, namespace).Annotations).
+			To(And(HaveKeyWithValue(why, "still"), HaveKey("fairlead.io/reconcile-requested-at")),
+				"the operator looks at it again")
 		Expect(fairlead(ctx, namespace, "resume", "shop").Out).To(Equal("component.fairlead.io/shop resumed\n"))
 		c = shopIn(ctx, namespace)
 		Expect(c.Spec.Suspend).To(BeFalse())
@@ -174,7 +188,8 @@ var _ = Describe("suspend and resume", onCluster(func() {
 		Expect(p.out).To(gbytes.Say("the operator has suspended it\n"))
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Expect(fairlead(ctx, namespace, "suspend", "shop", "--wait")).To(And(HaveField("Code", 1),
-			HaveField("Err", "fairlead: component.fairlead.io/shop is not suspended: its operator has observed spec.suspend, but continues to reconcile it\n")))
+			HaveField("Err", "fairlead: component.fairlead.io/shop is not suspended: its operator has observed spec.suspend, "+
+				"but continues to reconcile it\n")))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		p = start(ctx, namespace, "resume", "shop", "--wait")
 		Eventually(ctx, p.out).Should(gbytes.Say("has not observed generation 3"))
@@ -187,13 +202,16 @@ var _ = Describe("suspend and resume", onCluster(func() {
 		definitions, err := manifests.Decode("crd.yaml", []byte(plainType))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Create(ctx, definitions[0])).To(Succeed())
-		plain := must(manifests.Decode("plain.yaml", []byte(`{apiVersion: plain.example.com/v1, kind: Plain, metadata: {name: p, namespace: `+namespace+`}, spec: {size: 1}}`)))[0]
+		plain := must(manifests.Decode("plain.yaml",
+			[]byte(`{apiVersion: plain.example.com/v1, kind: Plain, metadata: {name: p, namespace: `+namespace+`}, spec: {size: 1}}`)))[0]
 		Eventually(ctx, func() error { return k8s.Create(ctx, plain) }).Should(Succeed())
 		plain.Object["status"] = map[string]any{"reconciler": "plain.example.com", "state": "Ready"}
 		Expect(k8s.Status().Update(ctx, plain)).To(Succeed())
 		r := fairlead(ctx, namespace, "suspend", "plain/p")
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(Equal("fairlead: plains.plain.example.com has no field spec.suspend: components of this type cannot be suspended\n"))
+		Expect(r.Err).
+			To(Equal("fairlead: plains.plain.example.com has no field spec.suspend: components of this type cannot be " +
+				"suspended\n"))
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(plain), plain)).To(Succeed())
 		Expect(plain.GetAnnotations()).To(BeEmpty(), "nothing is written")
 		Expect(fairlead(ctx, namespace, "reconcile", "plain/p").Code).To(Equal(0))

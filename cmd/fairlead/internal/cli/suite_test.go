@@ -99,7 +99,8 @@ func run(ctx context.Context, args ...string) result {
 
 // connected adds the flags that reach the cluster. They come first, so that a spec may override them.
 func connected(namespace string, args ...string) []string {
-	flags := []string{"fairlead", "--kubeconfig", kube.Kubeconfig(), "--cache-dir", filepath.Join(filepath.Dir(kube.Kubeconfig()), "cache"), "-n", namespace}
+	flags := []string{"fairlead", "--kubeconfig", kube.Kubeconfig(), "--cache-dir",
+		filepath.Join(filepath.Dir(kube.Kubeconfig()), "cache"), "-n", namespace}
 	return append(flags, args...)
 }
 
@@ -120,7 +121,8 @@ func start(ctx context.Context, namespace string, args ...string) *process {
 	p := &process{out: gbytes.NewBuffer(), err: gbytes.NewBuffer(), code: make(chan int, 1), stop: cancel}
 	go func() {
 		defer GinkgoRecover()
-		p.code <- cli.Run(ctx, connected(namespace, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: p.out, ErrOut: p.err})
+		p.code <- cli.Run(ctx, connected(namespace, args...),
+			genericiooptions.IOStreams{In: strings.NewReader(""), Out: p.out, ErrOut: p.err})
 	}()
 	DeferCleanup(cancel)
 	return p
@@ -166,7 +168,8 @@ func report(ctx context.Context, c *v1alpha1.Component, status metav1alpha1.Stat
 // readyCondition returns conditions as an operator sets them.
 func readyCondition(value metav1.ConditionStatus, reason, message string) []metav1.Condition {
 	return []metav1.Condition{{
-		Type: metav1alpha1.ConditionReady, Status: value, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(time.Unix(1, 0)),
+		Type: metav1alpha1.ConditionReady, Status: value, Reason: reason, Message: message,
+		LastTransitionTime: metav1.NewTime(time.Unix(1, 0)),
 	}}
 }
 
@@ -175,5 +178,6 @@ func requests(ctx context.Context, namespace string, resources ...string) testcl
 	GinkgoHelper()
 	events, err := kube.AuditEvents(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	return events.UserAgent("fairlead-cli/").Resource(resources...).Where(func(e testcluster.Event) bool { return e.Namespace == namespace })
+	return events.UserAgent("fairlead-cli/").Resource(resources...).
+		Where(func(e testcluster.Event) bool { return e.Namespace == namespace })
 }

@@ -100,7 +100,8 @@ func (a *app) resume(ctx context.Context, name string, wait bool, timeout time.D
 			return err
 		}
 		if after.GetGeneration() == f.Live.GetGeneration() {
-			return exit.Refuse("%s is suspended by its operator, although spec.suspend is not set; see the documentation of this type", f.Target)
+			return exit.Refuse("%s is suspended by its operator, although spec.suspend is not set; see the documentation of "+
+				"this type", f.Target)
 		}
 	}
 	a.println(f.Target.String() + " " + word)

@@ -32,7 +32,8 @@ var _ = Describe("the command line", func() {
 		}
 		Expect(lines[1]).To(MatchRegexp(`^See 'fairlead.* --help'\.$`))
 	},
-		Entry("an unknown command", "statsu shop --wait", `unknown command "statsu" for "fairlead"; Did you mean this? status`),
+		Entry("an unknown command", "statsu shop --wait",
+			`unknown command "statsu" for "fairlead"; Did you mean this? status`),
 		Entry("a command that is like none", "frobnicate", `unknown command "frobnicate" for "fairlead"`),
 		Entry("an unknown flag", "tree shop --colour", "--colour"),
 		Entry("no name", "tree", "the component (NAME) is missing; usage: fairlead tree NAME | TYPE/NAME [flags]"),
@@ -64,7 +65,8 @@ var _ = Describe("the command line", func() {
 		Entry("a bad duration", "apply shop . --timeout soon", "--timeout"),
 		Entry("a negative duration", "delete shop --timeout -5m", "--timeout"),
 		Entry("roles of nothing", "rbac", "the component (NAME) is missing"),
-		Entry("roles for a way to watch that there is not", "rbac shop --dir . --observe everything", `--observe "everything"`, "cluster, namespaces, identity"),
+		Entry("roles for a way to watch that there is not", "rbac shop --dir . --observe everything",
+			`--observe "everything"`, "cluster, namespaces, identity"),
 		Entry("roles of a folder for a type", "rbac widgets/shop --dir .", `component "widgets/shop"`, "only a name"),
 		Entry("roles for a bad account", "rbac shop --dir . --service-account Shop_1", "--service-account"),
 		Entry("roles of a component with values of a folder", "rbac shop --set a=b", "without --dir"),
@@ -89,7 +91,8 @@ var _ = Describe("the command line", func() {
 	DescribeTable("answers 3 when no cluster can be asked", func(ctx SpecContext, flags []string, want string) {
 		GinkgoT().Setenv("KUBECONFIG", filepath.Join(folder(), "none"))
 		GinkgoT().Setenv("HOME", folder())
-		const clusters = "apiVersion: v1\nkind: Config\nclusters: [{name: here, cluster: {server: \"https://127.0.0.1:1\"}}]\n"
+		const clusters = "apiVersion: v1\nkind: Config\nclusters: [{name: here, cluster: {server: " +
+			"\"https://127.0.0.1:1\"}}]\n"
 		GinkgoT().Chdir(folder("kubeconfig", "apiVersion: v1\nkind: Config\nclusters: 7\n", "clusters", clusters+
 			"contexts: [{name: whole, context: {cluster: here}}, {name: half, context: {namespace: apps}}]\n"))
 		r := run(ctx, append([]string{"fairlead", "list"}, flags...)...)
@@ -100,21 +103,25 @@ var _ = Describe("the command line", func() {
 		Entry("a missing kubeconfig", []string{"--kubeconfig=nowhere"}, "nowhere"),
 		Entry("a KUBECONFIG that names no file", nil, "none; name a file with KUBECONFIG or --kubeconfig"),
 		Entry("a broken kubeconfig", []string{"--kubeconfig=kubeconfig"}, "kubeconfig"),
-		Entry("no current context", []string{"--kubeconfig=clusters"}, "no current context in clusters; name one with --context"),
-		Entry("a context without a cluster", []string{"--kubeconfig=clusters", "--context=half"}, `the context "half" names no cluster`),
-		Entry("nobody listening at the cluster of a context", []string{"--kubeconfig=clusters", "--context=whole"}, "127.0.0.1:1"),
+		Entry("no current context", []string{"--kubeconfig=clusters"},
+			"no current context in clusters; name one with --context"),
+		Entry("a context without a cluster", []string{"--kubeconfig=clusters", "--context=half"},
+			`the context "half" names no cluster`),
+		Entry("nobody listening at the cluster of a context", []string{"--kubeconfig=clusters", "--context=whole"},
+			"127.0.0.1:1"),
 		Entry("nobody listening at a cluster", []string{"--kubeconfig=clusters", "--cluster=here"}, "127.0.0.1:1"),
 		Entry("an unknown context", []string{"--context=nowhere"}, "specified context: nowhere"),
 		Entry("nobody listening", []string{"--server=https://127.0.0.1:1"}, "127.0.0.1:1"),
 		Entry("no answer in time", []string{"--server=https://192.0.2.1", "--request-timeout=100ms"}, "192.0.2.1"),
 	)
 
-	DescribeTable("answers with 128 plus the number of the signal when it is interrupted", func(ctx SpecContext, cause error, want int) {
-		interrupted, interrupt := context.WithCancelCause(ctx)
-		interrupt(cause)
-		r := run(interrupted, "fairlead", "render", folder("web.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"))
-		Expect(r).To(Equal(result{Code: want, Err: "fairlead: interrupted\n"}))
-	},
+	DescribeTable("answers with 128 plus the number of the signal when it is interrupted",
+		func(ctx SpecContext, cause error, want int) {
+			interrupted, interrupt := context.WithCancelCause(ctx)
+			interrupt(cause)
+			r := run(interrupted, "fairlead", "render", folder("web.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"))
+			Expect(r).To(Equal(result{Code: want, Err: "fairlead: interrupted\n"}))
+		},
 		Entry("SIGINT", exit.SignalError{Signal: syscall.SIGINT}, 130),
 		Entry("SIGTERM", exit.SignalError{Signal: syscall.SIGTERM}, 143),
 		Entry("a context that ends without a signal", nil, 130),
@@ -124,8 +131,11 @@ var _ = Describe("the command line", func() {
 		GinkgoT().Chdir(folder("chart/Chart.yaml", "name: shop",
 			"shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\nmetadata: {name: shop}\n"))
 		r := run(ctx, append([]string{"fairlead"}, args...)...)
-		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: shop.yaml: this is a manifest of kind Component, and -f expects values, such as replicas: 2; " +
-			"kubectl apply -f applies a manifest; to make it part of a component, put it into the folder: fairlead apply NAME DIR\n"}))
+		Expect(r).
+			To(Equal(result{Code: 2,
+				Err: "fairlead: shop.yaml: this is a manifest of kind Component, and -f expects values, such as replicas: 2; " +
+					"kubectl apply -f applies a manifest; to make it part of a component, put it into the folder: fairlead apply " +
+					"NAME DIR\n"}))
 	},
 		Entry("apply as kubectl has it", "apply", "-f", "shop.yaml"),
 		Entry("apply without a folder", "apply", "shop", "-f", "shop.yaml"),
@@ -166,17 +176,20 @@ var _ = Describe("the connection", onCluster(func() {
 		for _, args := range [][]string{{"tree", "shop"}, {"delete", "shop"}, {"apply", "shop", folder("web.yaml", "")}} {
 			Expect(fairlead(ctx, namespace, append(args, "--as=joe")...).Code).To(Equal(3))
 		}
-		Eventually(ctx, func() result { return fairlead(ctx, namespace, "list", "--as=joe", "--as-group=crew") }).Should(HaveField("Code", 0))
+		Eventually(ctx, func() result { return fairlead(ctx, namespace, "list", "--as=joe", "--as-group=crew") }).
+			Should(HaveField("Code", 0))
 		Expect(requests(ctx, namespace, "components")).To(ContainElement(And(
 			HaveField("ImpersonatedUser", "joe"), HaveField("Code", 200))))
 
-		Expect(fairlead(ctx, namespace, "list", "--token=wrong", "--client-certificate=", "--client-key=").Code).To(Equal(0), "the certificate still counts")
+		Expect(fairlead(ctx, namespace, "list", "--token=wrong", "--client-certificate=", "--client-key=").Code).
+			To(Equal(0), "the certificate still counts")
 		kubeconfig := withoutUser(kube, namespace)
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "list")
 		Expect(r.Code).To(Equal(3), "the current context has no user")
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "list")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("shop"))), "the context names the namespace")
-		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--user=admin", "--cluster=real", "-n", namespace, "tree", "shop")
+		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--user=admin", "--cluster=real", "-n", namespace, "tree",
+			"shop")
 		Expect(r.Code).To(Equal(0), r.Err)
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "--token=wrong", "--user=nobody", "list")
 		Expect(r.Code).To(Equal(3), "a token that nobody has")
@@ -187,17 +200,20 @@ var _ = Describe("the connection", onCluster(func() {
 		return fairlead(ctx, namespace, "tree", kind+"/t", "--cache-dir", GinkgoT().TempDir())
 	}
 
-	DescribeTable("does not choose among types of several groups", func(ctx SpecContext, one, other, name string, short ...string) {
-		namespace := newNamespace(ctx)
-		define(ctx, one, short...)
-		define(ctx, other, short...)
-		Eventually(ctx, func() result { return tree(ctx, namespace, name) }).Should(Equal(result{
-			Code: 2, Err: "fairlead: type \"" + name + "\" is ambiguous: name one of " + one + ", " + other + "\n",
-		}))
-		Expect(tree(ctx, namespace, other)).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("does not exist"))))
-	},
+	DescribeTable("does not choose among types of several groups",
+		func(ctx SpecContext, one, other, name string, short ...string) {
+			namespace := newNamespace(ctx)
+			define(ctx, one, short...)
+			define(ctx, other, short...)
+			Eventually(ctx, func() result { return tree(ctx, namespace, name) }).Should(Equal(result{
+				Code: 2, Err: "fairlead: type \"" + name + "\" is ambiguous: name one of " + one + ", " + other + "\n",
+			}))
+			Expect(tree(ctx, namespace, other)).To(And(HaveField("Code", 1),
+				HaveField("Err", ContainSubstring("does not exist"))))
+		},
 		Entry("by their name", "twins.one.example.com", "twins.two.example.com", "twin"),
-		Entry("by their name, where one group looks like one of Kubernetes", "gates.gate.k8s.io", "gates.one.example.com", "gate"),
+		Entry("by their name, where one group looks like one of Kubernetes", "gates.gate.k8s.io", "gates.one.example.com",
+			"gate"),
 		Entry("by their short name", "doves.one.example.com", "ducks.two.example.com", "du", "du"),
 	)
 
@@ -207,13 +223,15 @@ var _ = Describe("the connection", onCluster(func() {
 		for _, name := range []string{"leases.one.example.com", "lease.coordination.k8s.io"} {
 			Eventually(ctx, func() string { return tree(ctx, namespace, name).Err }).Should(ContainSubstring("does not exist"))
 		}
-		Expect(tree(ctx, namespace, "lease")).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("lease.coordination.k8s.io/t"))))
+		Expect(tree(ctx, namespace, "lease")).To(And(HaveField("Code", 1),
+			HaveField("Err", ContainSubstring("lease.coordination.k8s.io/t"))))
 	})
 
 	It("has its limits in the cluster, not here", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		r := fairlead(ctx, namespace, "tree", "sprockets/shop")
-		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"; kubectl api-resources lists the types that it serves\n"}))
+		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: the cluster does not serve a type \"sprockets\"; kubectl " +
+			"api-resources lists the types that it serves\n"}))
 		r = fairlead(ctx, namespace, "tree", "shop")
 		Expect(r.Code).To(Equal(1))
 		Expect(uninstalled.Code).To(Equal(3))
@@ -242,10 +260,12 @@ func withoutUser(cluster *testcluster.Cluster, namespace string) string {
 	GinkgoHelper()
 	config := must(clientcmd.LoadFromFile(cluster.Kubeconfig()))
 	current := config.Contexts[config.CurrentContext]
-	config.Clusters["real"], config.AuthInfos["admin"] = config.Clusters[current.Cluster], config.AuthInfos[current.AuthInfo]
+	config.Clusters["real"], config.AuthInfos["admin"] = config.Clusters[current.Cluster],
+		config.AuthInfos[current.AuthInfo]
 	config.AuthInfos["nobody"] = config.AuthInfos[current.AuthInfo].DeepCopy()
 	config.AuthInfos["nobody"].ClientCertificateData, config.AuthInfos["nobody"].ClientKeyData = nil, nil
-	config.AuthInfos["nobody"].ClientCertificate, config.AuthInfos["nobody"].ClientKey, config.AuthInfos["nobody"].Token = "", "", ""
+	config.AuthInfos["nobody"].ClientCertificate, config.AuthInfos["nobody"].ClientKey,
+		config.AuthInfos["nobody"].Token = "", "", ""
 	admin := current.DeepCopy()
 	admin.Cluster, admin.AuthInfo, admin.Namespace = "real", "admin", namespace
 	config.Contexts["admin"] = admin

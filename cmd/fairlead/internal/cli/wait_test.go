@@ -26,7 +26,8 @@ func progressing(waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
 
 func allReady() metav1alpha1.Status {
 	return metav1alpha1.Status{
-		State: metav1alpha1.StateReady, Revision: 1, Dependents: metav1alpha1.DependentCounts{Total: 2, Ready: 2, Summary: "2/2"},
+		State: metav1alpha1.StateReady, Revision: 1,
+		Dependents: metav1alpha1.DependentCounts{Total: 2, Ready: 2, Summary: "2/2"},
 		Conditions: readyCondition(metav1.ConditionTrue, metav1alpha1.ReasonReady, "2 dependents are ready"),
 	}
 }
@@ -38,7 +39,8 @@ func stalled(message string) metav1alpha1.Status {
 	return metav1alpha1.Status{State: metav1alpha1.StateStalled, Conditions: conditions}
 }
 
-var web = metav1alpha1.DependentReport{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress", Message: "Available: 0/2"}
+var web = metav1alpha1.DependentReport{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress",
+	Message: "Available: 0/2"}
 
 var _ = Describe("apply --wait", onCluster(func() {
 	var namespace string
@@ -55,7 +57,8 @@ var _ = Describe("apply --wait", onCluster(func() {
 	It("prints the progress until the component is ready, by one watch", func(ctx SpecContext) {
 		p, c := applying(ctx)
 		report(ctx, c, progressing(web))
-		Eventually(ctx, p.out).Should(gbytes.Say("wave 1: 1/2 ready\nwave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2\n"))
+		Eventually(ctx, p.out).
+			Should(gbytes.Say("wave 1: 1/2 ready\nwave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2\n"))
 		report(ctx, c, allReady())
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		Expect(p.out).To(gbytes.Say("^ready: 2/2 dependents, revision 1\n$"))
@@ -82,7 +85,8 @@ var _ = Describe("apply --wait", onCluster(func() {
 		p, c := applying(ctx)
 		report(ctx, c, stalled("web/Deployment is forbidden"))
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
-		Expect(p.err).To(gbytes.Say("^fairlead: component.fairlead.io/shop is not ready: DependentFailed: web/Deployment is forbidden\n$"))
+		Expect(p.err).
+			To(gbytes.Say("^fairlead: component.fairlead.io/shop is not ready: DependentFailed: web/Deployment is forbidden\n$"))
 	})
 
 	It("asks the operator to try again where nothing changed since the component failed", func(ctx SpecContext) {
@@ -93,7 +97,8 @@ var _ = Describe("apply --wait", onCluster(func() {
 			GinkgoHelper()
 			p := start(ctx, namespace, "apply", "shop", dir, "--wait")
 			Eventually(ctx, p.out).Should(gbytes.Say(
-				"component.fairlead.io/shop unchanged\ncomponent.fairlead.io/shop reconcile requested\nthe operator has not acknowledged the request yet\n"))
+				"component.fairlead.io/shop unchanged\ncomponent.fairlead.io/shop reconcile requested\nthe operator has not " +
+					"acknowledged the request yet\n"))
 			c := shopIn(ctx, namespace)
 			answer.LastHandledReconcileAt = c.Annotations["fairlead.io/reconcile-requested-at"]
 			report(ctx, c, answer)
@@ -125,7 +130,8 @@ var _ = Describe("apply --wait", onCluster(func() {
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""), "--wait", "--timeout=200ms")
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(HaveSuffix(
-			"fairlead: timed out after 200ms for component.fairlead.io/shop: waiting for Deployment.apps shop/web (InProgress: Available: 0/2)\n"))
+			"fairlead: timed out after 200ms for component.fairlead.io/shop: waiting for Deployment.apps shop/web " +
+				"(InProgress: Available: 0/2)\n"))
 	})
 
 	It("asks whether there is an operator when none answers", func(ctx SpecContext) {
@@ -147,7 +153,8 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Eventually(ctx, p.out).Should(gbytes.Say("waiting for Deployment"))
 		p.stop()
 		Eventually(ctx, p.code).Should(Receive(Equal(130)))
-		Expect(p.err).To(gbytes.Say("interrupted; the operator continues to work on component.fairlead.io/shop: waiting for Deployment"))
+		Expect(p.err).
+			To(gbytes.Say("interrupted; the operator continues to work on component.fairlead.io/shop: waiting for Deployment"))
 	})
 
 	It("takes up a watch that is interrupted, and misses nothing", func(ctx SpecContext) {
@@ -162,19 +169,21 @@ var _ = Describe("apply --wait", onCluster(func() {
 		Expect(p.out).To(gbytes.Say("ready: 2/2"))
 	})
 
-	It("notices a deletion while the watch is interrupted, even if there is another component of the name", func(ctx SpecContext) {
-		cut := make(chan struct{})
-		p, c := applying(ctx, "--server="+cuttingProxy(cut))
-		cut <- struct{}{}
-		Expect(k8s.Delete(ctx, c)).To(Succeed())
-		held(ctx, namespace, "shop")
-		Eventually(ctx, p.code).Should(Receive(Equal(1)))
-		Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
-	})
+	It("notices a deletion while the watch is interrupted, even if there is another component of the name",
+		func(ctx SpecContext) {
+			cut := make(chan struct{})
+			p, c := applying(ctx, "--server="+cuttingProxy(cut))
+			cut <- struct{}{}
+			Expect(k8s.Delete(ctx, c)).To(Succeed())
+			held(ctx, namespace, "shop")
+			Eventually(ctx, p.code).Should(Receive(Equal(1)))
+			Expect(p.err).To(gbytes.Say("shop was deleted while waiting for it\n"))
+		})
 
 	It("cannot ask when it may not watch", func(ctx SpecContext) {
 		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-watch"}}
-		role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"", "fairlead.io"}, Resources: []string{"*"}, Verbs: []string{"get", "create", "patch", "list"}}}
+		role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"", "fairlead.io"}, Resources: []string{"*"},
+			Verbs: []string{"get", "create", "patch", "list"}}}
 		Expect(k8s.Create(ctx, role)).To(Succeed())
 		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-watch"},

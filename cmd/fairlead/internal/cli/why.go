@@ -38,7 +38,8 @@ func (a *app) newWhy() *cobra.Command {
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().StringVar(&field, "field", "", "path of a field, such as spec.containers[web].image or metadata.labels[example.com/team]")
+	cmd.Flags().StringVar(&field, "field", "",
+		"path of a field, such as spec.containers[web].image or metadata.labels[example.com/team]")
 	addOutputFlag(cmd, &output, show.Documents)
 	return cmd
 }

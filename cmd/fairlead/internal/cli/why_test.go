@@ -29,7 +29,8 @@ var _ = Describe("why", onCluster(func() {
 		why("map.txt", "cm/settings", "--field", "data")
 		settings := &corev1.ConfigMap{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
-		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": {"theirs": "too"}}`)), client.FieldOwner("person"))).To(Succeed())
+		Expect(k8s.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": {"theirs": "too"}}`)),
+			client.FieldOwner("person"))).To(Succeed())
 
 		why("object.txt", "configmap/settings")
 		why("field.txt", "configmap/settings", "--field", "data.color")
@@ -49,7 +50,8 @@ var _ = Describe("why", onCluster(func() {
 		c.Spec.Source.ConfigMap.Name = "none"
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color")
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", MatchRegexp(`manifest +it is unknown whether it sets this field\n`))))
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out",
+			MatchRegexp(`manifest +it is unknown whether it sets this field\n`))))
 		r = fairlead(ctx, namespace, "why", "cm/settings", "--field", "data.color", "-o", "json")
 		Expect(r.Out).To(ContainSubstring(`"unknown": true`))
 	})
@@ -68,12 +70,14 @@ var _ = Describe("why", onCluster(func() {
 		why := []string{"why", "cm/made", "--field", "data.color"}
 		Expect(fairlead(ctx, namespace, why...).Out).To(MatchRegexp(`manifest +none: a controller made this object\n`))
 		r := fairlead(ctx, namespace, append(why, "-o", "json")...)
-		Expect(r.Out).To(And(ContainSubstring(`"rendered": false`), ContainSubstring(`"through": [`), Not(ContainSubstring(`"unknown": true`))))
+		Expect(r.Out).To(And(ContainSubstring(`"rendered": false`), ContainSubstring(`"through": [`),
+			Not(ContainSubstring(`"unknown": true`))))
 	})
 
 	It("answers no where there is nothing to tell", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "own"}})).To(Succeed())
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "own"}})).
+			To(Succeed())
 		for want, args := range map[string][]string{
 			"is not a dependent of a component": {"why", "cm/own"},
 			"does not exist":                    {"why", "cm/none"},

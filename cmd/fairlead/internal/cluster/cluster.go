@@ -119,9 +119,11 @@ func checkNamed(flags *genericclioptions.ConfigFlags, config *rest.Config) error
 	case *flags.ClusterName != "", named != nil && named.Cluster != "":
 		return nil
 	case name == "":
-		return exit.Unasked("kubeconfig: no current context in %s; name one with --context, or with kubectl config use-context", strings.Join(files, ", "))
+		return exit.Unasked("kubeconfig: no current context in %s; name one with --context, or with kubectl config "+
+			"use-context", strings.Join(files, ", "))
 	default:
-		return exit.Unasked("kubeconfig: the context %q names no cluster; name one with --cluster, or another context with --context", name)
+		return exit.Unasked("kubeconfig: the context %q names no cluster; name one with --cluster, or another context "+
+			"with --context", name)
 	}
 }
 

@@ -45,12 +45,15 @@ func (t Target) Blank() *unstructured.Unstructured {
 const pageSize = 100
 
 // List calls visit for each object of a type, sorted by namespace and name. An empty namespace means all.
-func (c *Cluster) List(ctx context.Context, mapping *meta.RESTMapping, namespace string, visit func(*unstructured.Unstructured) error) error {
+func (c *Cluster) List(
+	ctx context.Context, mapping *meta.RESTMapping, namespace string, visit func(*unstructured.Unstructured) error,
+) error {
 	token := ""
 	for {
 		page := &unstructured.UnstructuredList{}
 		page.SetGroupVersionKind(mapping.GroupVersionKind)
-		if err := c.Client.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(token)); err != nil {
+		if err := c.Client.List(ctx, page, client.InNamespace(namespace), client.Limit(pageSize),
+			client.Continue(token)); err != nil {
 			return err
 		}
 		for i := range page.Items {

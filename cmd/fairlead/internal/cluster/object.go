@@ -73,5 +73,6 @@ func (m Managed) Annotation(name string) string { return m.Reconciler + "/" + na
 // generation.
 func (m Managed) IsSuspended() bool {
 	suspend, _, _ := unstructured.NestedBool(m.Live.Object, "spec", "suspend")
-	return suspend || m.Status.State == metav1alpha1.StateSuspended && m.Status.ObservedGeneration >= m.Live.GetGeneration()
+	return suspend || m.Status.State == metav1alpha1.StateSuspended &&
+		m.Status.ObservedGeneration >= m.Live.GetGeneration()
 }

@@ -73,14 +73,16 @@ func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 	if text == "" {
 		mapping, err := c.mapper.RESTMapping(readyMade, v1alpha1.GroupVersion.Version)
 		if meta.IsNoMatchError(err) {
-			return nil, exit.Unasked("the cluster does not serve components.%s, version %s; install the custom resource definition of components first",
+			return nil, exit.Unasked("the cluster does not serve components.%s, version %s; install the custom resource "+
+				"definition of components first",
 				readyMade.Group, v1alpha1.GroupVersion.Version)
 		}
 		return mapping, err
 	}
 	gvk, err := c.kindOf(text)
 	if meta.IsNoMatchError(err) {
-		return nil, exit.BadInput("the cluster does not serve a type %q; kubectl api-resources lists the types that it serves", text)
+		return nil,
+			exit.BadInput("the cluster does not serve a type %q; kubectl api-resources lists the types that it serves", text)
 	}
 	if err != nil {
 		return nil, err

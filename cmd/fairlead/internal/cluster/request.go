@@ -23,26 +23,34 @@ func Reconciler(target Target, status metav1alpha1.Status) (string, error) {
 	case target.IsReadyMade():
 		return v1alpha1.GroupVersion.Group, nil
 	}
-	return "", exit.Refuse("%s: its operator has not reconciled it yet, so the prefix of its annotations is unknown", target)
+	return "", exit.Refuse("%s: its operator has not reconciled it yet, so the prefix of its annotations is unknown",
+		target)
 }
 
 // Annotate sets annotations of a component, removes those with an empty value, and returns the component after the
 // write. The UID guards against another component of the same name.
-func (c *Cluster) Annotate(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string) (*unstructured.Unstructured, error) {
+func (c *Cluster) Annotate(
+	ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string,
+) (*unstructured.Unstructured, error) {
 	return c.merge(ctx, obj, annotations, nil)
 }
 
 // Suspend sets spec.suspend, and annotations as Annotate does, in one write. It is an error if the type has no such
 // field.
-func (c *Cluster) Suspend(ctx context.Context, target Target, obj *unstructured.Unstructured, suspend bool, annotations map[string]string) (*unstructured.Unstructured, error) {
+func (c *Cluster) Suspend(
+	ctx context.Context, target Target, obj *unstructured.Unstructured, suspend bool, annotations map[string]string,
+) (*unstructured.Unstructured, error) {
 	after, err := c.merge(ctx, obj, annotations, map[string]any{"suspend": suspend})
 	if apitext.UnknownField(err, "spec.suspend") {
-		return nil, exit.Refuse("%s has no field spec.suspend: components of this type cannot be suspended", target.Mapping.Resource.GroupResource())
+		return nil, exit.Refuse("%s has no field spec.suspend: components of this type cannot be suspended",
+			target.Mapping.Resource.GroupResource())
 	}
 	return after, err
 }
 
-func (c *Cluster) merge(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string, spec map[string]any) (*unstructured.Unstructured, error) {
+func (c *Cluster) merge(
+	ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string, spec map[string]any,
+) (*unstructured.Unstructured, error) {
 	values := make(map[string]any, len(annotations))
 	for key, value := range annotations {
 		values[key] = nil

@@ -40,10 +40,12 @@ func decodeStatus(target Target, obj *unstructured.Unstructured) (metav1alpha1.S
 
 // isOurs reports whether a status has fields that only statuses of components have.
 func isOurs(s metav1alpha1.Status) bool {
-	return s.Reconciler != "" || s.InputDigest != "" || len(s.Inventory) > 0 || s.InventoryRecord != nil || s.State != "" && len(s.Conditions) > 0
+	return s.Reconciler != "" || s.InputDigest != "" || len(s.Inventory) > 0 || s.InventoryRecord != nil ||
+		s.State != "" && len(s.Conditions) > 0
 }
 
 func foreign(target Target) error {
-	return exit.Refuse("%s does not have the status of a component: either %s is not a type of components, or no operator has reconciled it yet",
+	return exit.Refuse("%s does not have the status of a component: either %s is not a type of components, or no "+
+		"operator has reconciled it yet",
 		target, target.Mapping.Resource.GroupResource())
 }

@@ -69,7 +69,9 @@ type failedVisit struct{ error }
 func (f failedVisit) Unwrap() error { return f.error }
 
 // watchOnce watches from a list until the connection ends. It reports whether there were events.
-func (c *Cluster) watchOnce(ctx context.Context, list client.ObjectList, s Selection, changed func(client.Object) error) (heard bool, err error) {
+func (c *Cluster) watchOnce(
+	ctx context.Context, list client.ObjectList, s Selection, changed func(client.Object) error,
+) (heard bool, err error) {
 	watcher, err := c.watcher.Watch(ctx, list, s.options(resourceVersion(list.GetResourceVersion()))...)
 	if err != nil {
 		return false, err
@@ -92,7 +94,9 @@ func (c *Cluster) watchOnce(ctx context.Context, list client.ObjectList, s Selec
 }
 
 // Log opens the log of a container, without a request timeout.
-func (c *Cluster) Log(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
+func (c *Cluster) Log(
+	ctx context.Context, namespace, pod string, options *corev1.PodLogOptions,
+) (io.ReadCloser, error) {
 	log, err := c.pods.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	return log, withoutGap(err)
 }

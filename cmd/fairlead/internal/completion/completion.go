@@ -55,7 +55,9 @@ func (c Completer) Type(cmd *cobra.Command, args []string, typed string) ([]stri
 }
 
 // ComponentAndFolder completes two arguments, a component and a folder.
-func (c Completer) ComponentAndFolder(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (c Completer) ComponentAndFolder(
+	cmd *cobra.Command, args []string, typed string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}

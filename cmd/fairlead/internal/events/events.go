@@ -38,7 +38,8 @@ func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dep
 		return keys, nil
 	}
 	if status.TargetCluster != "" {
-		return nil, exit.Refuse("%s: its dependents are in another cluster, and so are their events; leave out --dependents", target)
+		return nil, exit.Refuse("%s: its dependents are in another cluster, and so are their events; leave out --dependents",
+			target)
 	}
 	inventory, err := component.Inventory(ctx, c, &status)
 	if err != nil {
@@ -65,7 +66,8 @@ type Reader struct {
 // the API server selects the events. Types limits the types of events; empty means all.
 func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string) *Reader {
 	r := &Reader{
-		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes, seen: map[types.UID]string{},
+		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes,
+		seen: map[types.UID]string{},
 	}
 	if len(subject) == 1 {
 		r.selector = client.MatchingFields{"involvedObject.kind": subject[0].Kind, "involvedObject.name": subject[0].Name}

@@ -26,8 +26,10 @@ var _ = Describe("CodeOf", func() {
 		Reason:  metav1.StatusReasonForbidden,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
 	}}
-	missing := apierrors.NewForbidden(components, "shop", errors.New(`User "joe" cannot get resource "components" in API group "fairlead.io"`))
-	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:1", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
+	missing := apierrors.NewForbidden(components, "shop",
+		errors.New(`User "joe" cannot get resource "components" in API group "fairlead.io"`))
+	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:1",
+		Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
 
 	DescribeTable("tells the class of an error, however it is wrapped",
 		func(err error, want exit.Code) {
@@ -67,6 +69,7 @@ var _ = Describe("CodeOf", func() {
 
 	It("makes one line of joined errors", func() {
 		Expect(exit.Line(errors.Join(errors.New("one"), errors.New("two")))).To(Equal("one; two"))
-		Expect(exit.Line(errors.Join(errors.New("unknown\n\nDid you mean this?"), errors.New("\tstatus")))).To(Equal("unknown; Did you mean this? status"))
+		Expect(exit.Line(errors.Join(errors.New("unknown\n\nDid you mean this?"), errors.New("\tstatus")))).
+			To(Equal("unknown; Did you mean this? status"))
 	})
 })

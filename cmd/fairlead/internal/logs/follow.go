@@ -32,7 +32,8 @@ type Follower struct {
 
 // NewFollower returns a Follower of at most limit logs at once.
 func NewFollower(opener Opener, o Options, limit int, out io.Writer, warn func(error)) *Follower {
-	return &Follower{opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit, begun: map[Source]bool{}}
+	return &Follower{opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit,
+		begun: map[Source]bool{}}
 }
 
 // ErrTooMany reports that there are more logs than the limit.
@@ -95,7 +96,8 @@ func (f *Follower) follow(ctx context.Context, s Source, o Options) {
 
 // isFinal reports whether a retry would have the same error.
 func isFinal(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsUnauthorized(err)
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsUnauthorized(err)
 }
 
 // stream shows the lines of a log behind last. The end of the log is not an error.

@@ -49,7 +49,8 @@ func (p *Pods) Sources(ctx context.Context, o Options, limit int) ([]Source, err
 	case err != nil:
 		return nil, err
 	case len(found) > limit:
-		return nil, exit.Refuse("%d logs are more than --max-log-requests %d; name a dependent, or raise the limit", len(found), limit)
+		return nil, exit.Refuse("%d logs are more than --max-log-requests %d; name a dependent, or raise the limit",
+			len(found), limit)
 	}
 	return found, o.checkContainer(names)
 }

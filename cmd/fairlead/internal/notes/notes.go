@@ -42,7 +42,9 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 }
 
 // Request returns the request with which the operator renders a component, as far as the person may read its inputs.
-func Request(ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component) (generator.Request, error) {
+func Request(
+	ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component,
+) (generator.Request, error) {
 	var err error
 	req := generator.Request{Component: component, Revision: revisionOf(component)}
 	req.Namespace, req.Name = component.Placement()
@@ -89,7 +91,9 @@ func read(ctx context.Context, c client.Client, component *v1alpha1.Component) (
 	return references, nil
 }
 
-func content(ctx context.Context, c client.Client, key client.ObjectKey, kind metav1alpha1.ReferenceKind) (map[string][]byte, error) {
+func content(
+	ctx context.Context, c client.Client, key client.ObjectKey, kind metav1alpha1.ReferenceKind,
+) (map[string][]byte, error) {
 	if kind == metav1alpha1.SecretReference {
 		secret := &corev1.Secret{}
 		err := c.Get(ctx, key, secret)

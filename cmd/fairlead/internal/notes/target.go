@@ -47,14 +47,18 @@ func capabilities(about Discovery) (generator.Capabilities, error) {
 type lookup struct{ client.Client }
 
 // Get implements generator.Lookup.
-func (l lookup) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+func (l lookup) Get(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace, name string,
+) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(gvk)
 	return object, l.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
 }
 
 // List implements generator.Lookup.
-func (l lookup) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (*unstructured.UnstructuredList, error) {
+func (l lookup) List(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace string,
+) (*unstructured.UnstructuredList, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk)
 	return list, l.Client.List(ctx, list, client.InNamespace(namespace))

@@ -44,7 +44,8 @@ func deletionOfOther(ctx context.Context, c *cluster.Cluster, target cluster.Tar
 		return Result{}, err
 	}
 	if status.TargetCluster != "" {
-		return Result{}, exit.Refuse("%s: its dependents are in another cluster, and only its operator can connect to that", target)
+		return Result{}, exit.Refuse("%s: its dependents are in another cluster, and only its operator can connect to that",
+			target)
 	}
 	p := component.Preview[*otherComponent]{Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler}
 	forecast, err := p.Delete(ctx, &otherComponent{Unstructured: obj, status: status})

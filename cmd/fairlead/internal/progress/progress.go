@@ -62,7 +62,8 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 		text := fmt.Sprintf("the operator has not observed generation %d yet", generation)
 		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 	case ready.Status == metav1.ConditionTrue:
-		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s), s.Revision)}}
+		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s),
+			s.Revision)}}
 	case s.State == metav1alpha1.StateSuspended:
 		return Report{Verdict: Failed, Summary: "it is suspended, so nothing is applied; fairlead resume resumes it"}
 	}
@@ -76,7 +77,8 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
 	if s.LastHandledReconcileAt != request {
 		text := "the operator has not acknowledged the request yet"
-		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running, and does it support acknowledgements?"}
+		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text +
+			"; is it running, and does it support acknowledgements?"}
 	}
 	return OfApply(s, generation)
 }

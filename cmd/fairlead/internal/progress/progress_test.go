@@ -12,17 +12,22 @@ import (
 )
 
 // at returns a status of a generation with a Ready condition.
-func at(generation int64, state metav1alpha1.State, ready metav1.ConditionStatus, reason, message string) metav1alpha1.Status {
+func at(
+	generation int64, state metav1alpha1.State, ready metav1.ConditionStatus, reason, message string,
+) metav1alpha1.Status {
 	s := metav1alpha1.Status{ObservedGeneration: generation, State: state, Revision: generation}
 	s.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: ready, Reason: reason, Message: message}}
 	if state == metav1alpha1.StateStalled || state == metav1alpha1.StateDeletionBlocked {
 		s.Conditions = append(s.Conditions,
-			metav1.Condition{Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: reason, Message: message})
+			metav1.Condition{Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: reason,
+				Message: message})
 	}
 	return s
 }
 
-func counting(s metav1alpha1.Status, ready, desired, total int32, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+func counting(
+	s metav1alpha1.Status, ready, desired, total int32, waiting ...metav1alpha1.DependentReport,
+) metav1alpha1.Status {
 	s.Dependents = metav1alpha1.DependentCounts{Ready: ready, Total: total, Summary: fmt.Sprintf("%d/%d", ready, desired)}
 	s.Waiting = waiting
 	return s
@@ -44,26 +49,32 @@ func printed(reports ...progress.Report) []string {
 
 var _ = Describe("OfApply", func() {
 	notReady := func(ready int32, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
-		s := at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: them")
+		s := at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady,
+			"waiting until ready: them")
 		return counting(s, ready, 6, 6, waiting...)
 	}
 
 	It("tells the progress of an upgrade line by line, no line twice", func() {
 		web := report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2")
 		job := report(1, "Job.batch shop/migrate", "InProgress", "Job in progress.\n1 active")
-		old := counting(at(1, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, "6 dependents are ready"), 6, 6, 6)
+		old := counting(at(1, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady,
+			"6 dependents are ready"), 6, 6, 6)
 		sequence := []metav1alpha1.Status{
 			old,
-			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "applying dependents"), 6, 6, 6),
+			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady,
+				"applying dependents"), 6, 6, 6),
 			notReady(2, web, job),
 			notReady(2, web, job),
 			notReady(3, web),
 			notReady(2, web, job),
 			notReady(5, report(2, "Ingress.networking.k8s.io shop/web", "InProgress", "")),
-			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonRetrying, "the webhook does not serve"), 5, 6, 6),
-			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotGone, "waiting until gone"), 6, 6, 7,
+			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonRetrying,
+				"the webhook does not serve"), 5, 6, 6),
+			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotGone,
+				"waiting until gone"), 6, 6, 7,
 				report(-1, "Job.batch shop/migrate-old", "NotGone", "it is being deleted")),
-			counting(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, "6 dependents are ready"), 6, 6, 6),
+			counting(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, "6 dependents are ready"), 6,
+				6, 6),
 		}
 		var reports []progress.Report
 		var verdicts []progress.Verdict
@@ -100,13 +111,15 @@ var _ = Describe("OfApply", func() {
 			at(1, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonInvalidSpec, "old"), progress.Waiting,
 			"the operator has not observed generation 2 yet; is it running?"),
 		Entry("no to Stalled, with the reason",
-			at(2, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed, "templates/web.yaml:3:\nno value"), progress.Failed,
+			at(2, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonGenerateFailed,
+				"templates/web.yaml:3:\nno value"), progress.Failed,
 			"GenerateFailed: templates/web.yaml:3: no value"),
 		Entry("no to Suspended, which would never end",
 			at(2, metav1alpha1.StateSuspended, metav1.ConditionUnknown, metav1alpha1.ReasonSuspended, ""), progress.Failed,
 			"it is suspended, so nothing is applied; fairlead resume resumes it"),
 		Entry("with those who are waited for",
-			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"), report(1, "Job.batch shop/migrate", "InProgress", "")),
+			notReady(4, report(1, "Deployment.apps shop/web", "InProgress", "Available: 0/2"),
+				report(1, "Job.batch shop/migrate", "InProgress", "")),
 			progress.Waiting,
 			"waiting for Deployment.apps shop/web (InProgress: Available: 0/2), Job.batch shop/migrate (InProgress)"),
 		Entry("yes to Ready of a newer generation",
@@ -122,18 +135,21 @@ var _ = Describe("OfDeletion", func() {
 
 	It("tells the progress line by line, and a blocker at once", func() {
 		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
-			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete them, and it goes on by itself")
+			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete them, and "+
+				"it goes on by itself")
 		reports := []progress.Report{
 			progress.OfDeletion(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), 3),
 			progress.OfDeletion(blocked, 3),
 			progress.OfDeletion(blocked, 3),
 			progress.OfDeletion(deleting(4, report(-1, "Deployment.apps shop/web", "Terminating", "it is being deleted")), 3),
 			progress.OfDeletion(deleting(1, report(0, "Namespace shop", "NotGone", "")), 3),
-			progress.OfDeletion(at(3, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonDependentFailed, "cannot be deleted: Namespace shop"), 3),
+			progress.OfDeletion(at(3, metav1alpha1.StateStalled, metav1.ConditionFalse, metav1alpha1.ReasonDependentFailed,
+				"cannot be deleted: Namespace shop"), 3),
 		}
 		Expect(printed(reports...)).To(Equal([]string{
 			"the operator has not started the deletion yet",
-			"the deletion is blocked: ForeignInstances: deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: " +
+			"the deletion is blocked: ForeignInstances: deletion is refused, because 1 foreign instance of " +
+				"Widget.demo.example.com exists: " +
 				"team/mine; delete them, and it goes on by itself",
 			"deleting: 4 left",
 			"wave -1: waiting until Deployment.apps shop/web is gone: Terminating: it is being deleted",
@@ -151,12 +167,14 @@ var _ = Describe("OfDeletion", func() {
 			"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)")
 		s = counting(s, 0, 1, 5, report(0, "Job.batch shop/backup", "InProgress", "Job in progress"))
 		r := progress.OfDeletion(s, 3)
-		Expect(r.Lines).To(Equal([]string{"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)"}))
+		Expect(r.Lines).
+			To(Equal([]string{"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)"}))
 		Expect(r.Summary).To(Equal("waiting for Job.batch shop/backup (InProgress: Job in progress)"))
 	})
 
 	It("tells those that are refused from those that are on their way out", func() {
-		s := deleting(2, report(0, "Deployment.apps shop/web", "NotGone", "pods may hold it"), report(0, "ConfigMap shop/a", "InternalError", "no"))
+		s := deleting(2, report(0, "Deployment.apps shop/web", "NotGone", "pods may hold it"),
+			report(0, "ConfigMap shop/a", "InternalError", "no"))
 		Expect(progress.OfDeletion(s, 3).Lines).To(Equal([]string{
 			"deleting: 2 left", "wave 0: waiting until Deployment.apps shop/web is gone: NotGone: pods may hold it",
 			"wave 0: waiting for ConfigMap shop/a: InternalError: no",
@@ -164,7 +182,8 @@ var _ = Describe("OfDeletion", func() {
 	})
 
 	It("knows that the finalizers of others block", func() {
-		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonForeignFinalizers, "waiting for backup.example.com/hold")
+		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonForeignFinalizers,
+			"waiting for backup.example.com/hold")
 		Expect(progress.OfDeletion(s, 3).Verdict).To(Equal(progress.Blocked))
 	})
 })

@@ -86,7 +86,10 @@ func filesOf(folder fs.FS) ([]file, error) {
 
 // tooLarge returns an error that names the largest files, which a person may remove.
 func tooLarge(dir string, size int, files []file) error {
-	slices.SortFunc(files, func(a, b file) int { return cmp.Or(cmp.Compare(b.size, a.size), strings.Compare(a.path, b.path)) })
+	slices.SortFunc(files, func(a, b file) int {
+		return cmp.Or(cmp.Compare(b.size, a.size),
+			strings.Compare(a.path, b.path))
+	})
 	var largest []string
 	for _, f := range files[:min(3, len(files))] {
 		largest = append(largest, fmt.Sprintf("%s (%d bytes)", f.path, f.size))

@@ -78,7 +78,8 @@ func (r Request) otherAccount() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(`; to delete its dependents as another service account: kubectl -n %s patch %s --type=merge -p '{"spec":{%q:%q}}'`,
+	return fmt.Sprintf("; to delete its dependents as another service account: "+
+		`kubectl -n %s patch %s --type=merge -p '{"spec":{%q:%q}}'`,
 		r.Target.Namespace, r.Target, accountField, account)
 }
 
@@ -121,7 +122,9 @@ func raced(before *unstructured.Unstructured, err error) bool {
 
 // write writes the component, unless it is unchanged. The resource version of before protects the fields of other
 // clients.
-func (p *Publisher) write(ctx context.Context, before *unstructured.Unstructured, r Request, source string) (*unstructured.Unstructured, error) {
+func (p *Publisher) write(
+	ctx context.Context, before *unstructured.Unstructured, r Request, source string,
+) (*unstructured.Unstructured, error) {
 	if before == nil {
 		created := r.Target.Blank()
 		if err := setSpec(created, r.Fields, source); err != nil {

@@ -65,7 +65,8 @@ func folder() publish.Archive {
 func (s *scene) publish(ctx context.Context) (*unstructured.Unstructured, error) {
 	GinkgoHelper()
 	p := publish.Publisher{
-		Client: s, Done: func(what string) { s.done = append(s.done, what) }, Warn: func(err error) { s.warnings = append(s.warnings, err) },
+		Client: s, Done: func(what string) { s.done = append(s.done, what) },
+		Warn: func(err error) { s.warnings = append(s.warnings, err) },
 	}
 	return p.Publish(ctx, publish.Request{Target: target("shop"), Archive: folder(), Fields: map[string]any{"path": "x"}})
 }
@@ -87,7 +88,8 @@ func sourceMap(name string, owner types.UID, age time.Duration) *corev1.ConfigMa
 		Labels: map[string]string{publish.LabelSourceOf: "shop", "app.kubernetes.io/managed-by": "fairlead-cli"},
 	}}
 	if owner != "" {
-		obj.OwnerReferences = []metav1.OwnerReference{{APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop", UID: owner}}
+		obj.OwnerReferences = []metav1.OwnerReference{{APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop",
+			UID: owner}}
 	}
 	return obj
 }

@@ -109,11 +109,13 @@ func (p *Publisher) provide(ctx context.Context, s sourceMap, owner types.UID) e
 		case err != nil:
 			return err
 		case have.DeletionTimestamp != nil || !s.holds(have):
-			return exit.Refuse("configmap/%s in namespace %q does not have the content that its name stands for; delete it, and apply again", s.name, s.target.Namespace)
+			return exit.Refuse("configmap/%s in namespace %q does not have the content that its name stands for; delete it, "+
+				"and apply again", s.name, s.target.Namespace)
 		case !willBeCollected(have, owner):
 			return nil
 		}
-		if err := p.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID}); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		if err := p.Client.Delete(ctx, have, client.Preconditions{UID: &have.UID}); client.IgnoreNotFound(err) != nil &&
+			!apierrors.IsConflict(err) {
 			return err
 		}
 	}

@@ -18,7 +18,8 @@ func setSpec(obj *unstructured.Unstructured, fields map[string]any, source strin
 		}
 	}
 	// Exactly one kind of source may be set, so this replaces all others.
-	return unstructured.SetNestedMap(obj.Object, map[string]any{"configMap": map[string]any{"name": source}}, "spec", "source")
+	return unstructured.SetNestedMap(obj.Object, map[string]any{"configMap": map[string]any{"name": source}}, "spec",
+		"source")
 }
 
 func sameSpec(a, b *unstructured.Unstructured) bool {

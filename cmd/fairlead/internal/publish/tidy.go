@@ -23,7 +23,9 @@ const abandonedAfter = time.Hour
 
 // tidy makes the component the owner of its source. It deletes older sources, except for the previous one, which the
 // operator may still render, and that of the last revision that was Ready, to which a person may go back.
-func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructured.Unstructured, previous string) error {
+func (p *Publisher) tidy(
+	ctx context.Context, s sourceMap, component *unstructured.Unstructured, previous string,
+) error {
 	current, others, err := p.sources(ctx, s)
 	if err != nil {
 		return err
@@ -46,7 +48,10 @@ func (p *Publisher) tidy(ctx context.Context, s sourceMap, component *unstructur
 		}
 	}
 	ready := lastReady(component)
-	others = slices.DeleteFunc(others, func(item metav1.PartialObjectMetadata) bool { return item.Name == ready && ready != previous })
+	others = slices.DeleteFunc(others, func(item metav1.PartialObjectMetadata) bool {
+		return item.Name == ready &&
+			ready != previous
+	})
 	return p.remove(ctx, s.target.Namespace, superfluous(others, current.CreationTimestamp.Time, previous))
 }
 
@@ -70,7 +75,9 @@ func lastReady(component *unstructured.Unstructured) string {
 
 // sources lists the sources of the component, without their archives: the current one, nil if it does not exist, and
 // the others.
-func (p *Publisher) sources(ctx context.Context, s sourceMap) (current *metav1.PartialObjectMetadata, others []metav1.PartialObjectMetadata, err error) {
+func (p *Publisher) sources(
+	ctx context.Context, s sourceMap,
+) (current *metav1.PartialObjectMetadata, others []metav1.PartialObjectMetadata, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	err = p.Client.List(ctx, list, client.InNamespace(s.target.Namespace), client.MatchingLabels(s.labels()))
@@ -100,11 +107,14 @@ func (p *Publisher) remove(ctx context.Context, namespace string, names []string
 }
 
 func ownedBy(item *metav1.PartialObjectMetadata, component *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(item.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == component.GetUID() })
+	return slices.ContainsFunc(item.OwnerReferences,
+		func(ref metav1.OwnerReference) bool { return ref.UID == component.GetUID() })
 }
 
 // own sets the owner reference of a source.
-func (p *Publisher) own(ctx context.Context, s sourceMap, item *metav1.PartialObjectMetadata, component *unstructured.Unstructured) error {
+func (p *Publisher) own(
+	ctx context.Context, s sourceMap, item *metav1.PartialObjectMetadata, component *unstructured.Unstructured,
+) error {
 	item.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	owned := item.DeepCopy()
 	owned.OwnerReferences = s.owners(component.GetUID())

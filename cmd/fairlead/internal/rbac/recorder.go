@@ -36,7 +36,9 @@ func (r *Recorder) note(l Lookup) {
 }
 
 // Get implements generator.Lookup.
-func (r *Recorder) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+func (r *Recorder) Get(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace, name string,
+) (*unstructured.Unstructured, error) {
 	r.note(Lookup{gvk, namespace, name})
 	if r.Answers == nil {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, name)
@@ -45,7 +47,9 @@ func (r *Recorder) Get(ctx context.Context, gvk schema.GroupVersionKind, namespa
 }
 
 // List implements generator.Lookup.
-func (r *Recorder) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (*unstructured.UnstructuredList, error) {
+func (r *Recorder) List(
+	ctx context.Context, gvk schema.GroupVersionKind, namespace string,
+) (*unstructured.UnstructuredList, error) {
 	r.note(Lookup{GroupVersionKind: gvk, Namespace: namespace})
 	if r.Answers == nil {
 		return &unstructured.UnstructuredList{}, nil

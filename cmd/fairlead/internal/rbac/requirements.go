@@ -107,14 +107,18 @@ func (r Requirements) resource(gvk schema.GroupVersionKind) schema.GroupResource
 }
 
 func rule(resource schema.GroupResource, verbs []string, names ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, Verbs: verbs, ResourceNames: names}
+	return rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, Verbs: verbs,
+		ResourceNames: names}
 }
 
 // merged joins rules with the same verbs: the resources of a group, and the names of a resource.
 func merged(grants []Grant) []Grant {
 	byRights := map[string]*Grant{}
 	for _, g := range grants {
-		slices.SortFunc(g.Rule.Verbs, func(a, b string) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
+		slices.SortFunc(g.Rule.Verbs, func(a, b string) int {
+			return cmp.Compare(slices.Index(order, a),
+				slices.Index(order, b))
+		})
 		key := g.Namespace + "|" + g.Rule.APIGroups[0] + "|" + strings.Join(g.Rule.Verbs, ",")
 		if len(g.Rule.ResourceNames) > 0 {
 			key += "|" + g.Rule.Resources[0]
@@ -124,7 +128,8 @@ func merged(grants []Grant) []Grant {
 			continue
 		}
 		r := &byRights[key].Rule
-		r.Resources, r.ResourceNames = append(r.Resources, g.Rule.Resources...), append(r.ResourceNames, g.Rule.ResourceNames...)
+		r.Resources, r.ResourceNames = append(r.Resources, g.Rule.Resources...),
+			append(r.ResourceNames, g.Rule.ResourceNames...)
 	}
 	found := make([]Grant, 0, len(byRights))
 	for _, key := range slices.Sorted(maps.Keys(byRights)) {

@@ -34,7 +34,8 @@ func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rb
 	}
 	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
 		Reconciler: "fairlead.io", Namespace: "shop",
-		Owner: manifests.Owner{Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: "shop", Name: "web"},
+		Owner: manifests.Owner{Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: "shop",
+			Name: "web"},
 		ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 			if strings.HasPrefix(gvk.Kind, "Cluster") || gvk.Kind == "CustomResourceDefinition" || gvk.Kind == "Namespace" {
 				return manifests.ScopeCluster, nil
@@ -45,7 +46,8 @@ func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rb
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rbac.Requirements{Namespace: "shop", Policies: policies, Objects: objects, Resource: rbac.Resources(objects, nil, func(schema.GroupVersionKind) {})}
+	return rbac.Requirements{Namespace: "shop", Policies: policies, Objects: objects,
+		Resource: rbac.Resources(objects, nil, func(schema.GroupVersionKind) {})}
 }
 
 // lines are grants as text.
@@ -53,7 +55,8 @@ func lines(grants []rbac.Grant) []string {
 	var found []string
 	for _, g := range grants {
 		parts := []string{
-			g.Namespace, strings.Join(g.Rule.APIGroups, ","), strings.Join(g.Rule.Resources, ","), strings.Join(g.Rule.Verbs, ","), strings.Join(g.Rule.ResourceNames, ","),
+			g.Namespace, strings.Join(g.Rule.APIGroups, ","), strings.Join(g.Rule.Resources, ","),
+			strings.Join(g.Rule.Verbs, ","), strings.Join(g.Rule.ResourceNames, ","),
 		}
 		found = append(found, strings.TrimRight(strings.Join(parts, " "), " "))
 	}
@@ -72,7 +75,8 @@ const config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
 
 func TestVerbsFollowThePolicies(t *testing.T) {
 	with := func(name, value string) string {
-		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/" + name + ": '" + value + "'}}}"
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/" + name + ": '" + value +
+			"'}}}"
 	}
 	for _, c := range []struct{ name, manifest, want string }{
 		{"by default", config, "get,create,patch,delete"},
@@ -80,7 +84,8 @@ func TestVerbsFollowThePolicies(t *testing.T) {
 		{"under recreate", with("update-policy", "recreate"), "get,create,patch,delete"},
 		{"what is never deleted", with("delete-policy", "orphan"), "get,create,patch"},
 		{"what stays when the component goes", with("delete-policy", "orphan-on-delete"), "get,create,patch,delete"},
-		{"what is purged, and else kept", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete"},
+		{"what is purged, and else kept", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
+			"{fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			expect(t, needs(t, defaults, c.manifest).OfAccount(), "shop  configmaps "+c.want)
@@ -89,7 +94,8 @@ func TestVerbsFollowThePolicies(t *testing.T) {
 }
 
 func TestPoliciesOfTheComponentHoldWhereAManifestNamesNone(t *testing.T) {
-	policies := metav1alpha1.Policies{Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan, Adoption: metav1alpha1.AdoptAlways}
+	policies := metav1alpha1.Policies{Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan,
+		Adoption: metav1alpha1.AdoptAlways}
 	expect(t, needs(t, policies, config).OfAccount(), "shop  configmaps get,create,update,patch")
 }
 
@@ -104,7 +110,8 @@ func TestEachNamespaceGrantsWhatIsInIt(t *testing.T) {
 	expect(t, needs(t, defaults, config,
 		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: other}}",
 		"{apiVersion: v1, kind: Service, metadata: {name: a}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: other, annotations: {fairlead.io/delete-policy: orphan}}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: a, namespace: other, annotations: {fairlead.io/delete-policy: "+
+			"orphan}}}",
 		"{apiVersion: v1, kind: Namespace, metadata: {name: other}}",
 	).OfAccount(),
 		"  namespaces get,create,patch,delete",
@@ -142,9 +149,12 @@ func TestRolesAmongDependentsMayBeHandedOutByName(t *testing.T) {
 	n := needs(t, defaults,
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: b}}",
-		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: a}}",
-		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: c}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}}",
-		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: b}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a}, roleRef: {apiGroup: "+
+			"rbac.authorization.k8s.io, kind: Role, name: a}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: c}, roleRef: {apiGroup: "+
+			"rbac.authorization.k8s.io, kind: ClusterRole, name: view}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: "+
+			"rbac.authorization.k8s.io, kind: ClusterRole, name: b}}",
 	)
 	grants := n.OfAccount()
 	expect(t, grants,
@@ -162,7 +172,8 @@ func TestRolesAmongDependentsMayBeHandedOutByName(t *testing.T) {
 }
 
 func TestARoleThatIsCreatedByPostIsNoRoleByName(t *testing.T) {
-	replaced := "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, annotations: {fairlead.io/update-policy: replace}}}"
+	replaced := "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, annotations: " +
+		"{fairlead.io/update-policy: replace}}}"
 	grants := needs(t, defaults, replaced).OfAccount()
 	expect(t, grants,
 		"shop rbac.authorization.k8s.io roles escalate",
@@ -176,7 +187,8 @@ func TestARoleThatIsCreatedByPostIsNoRoleByName(t *testing.T) {
 
 func TestWhatIsReferencedAndLookedUpMayBeRead(t *testing.T) {
 	n := needs(t, defaults)
-	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "login"}, {Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "login"},
+		{Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
 	secret := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 	n.Lookups = []rbac.Lookup{
 		{GroupVersionKind: secret, Namespace: "shop", Name: "token"},
@@ -184,12 +196,14 @@ func TestWhatIsReferencedAndLookedUpMayBeRead(t *testing.T) {
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: "other"},
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Node"}},
 	}
-	expect(t, n.OfAccount(), "  nodes list", "other  pods list", "shop  configmaps get values", "shop  secrets get login,token")
+	expect(t, n.OfAccount(), "  nodes list", "other  pods list", "shop  configmaps get values",
+		"shop  secrets get login,token")
 }
 
 func TestAReferenceWithoutANameStandsForAllOfItsKind(t *testing.T) {
 	n := needs(t, defaults)
-	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.ConfigMapReference}, {Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.ConfigMapReference},
+		{Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
 	expect(t, n.OfAccount(), "shop  configmaps get", "shop  configmaps get values")
 }
 
@@ -197,7 +211,8 @@ const definition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDe
   names: {kind: Box, plural: boxen}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 
 func TestTheOperatorIsGrantedWhatItCannotWatchAnyway(t *testing.T) {
-	n := needs(t, defaults, config, definition, "{apiVersion: example.com/v1, kind: Box, metadata: {name: a}}", "{apiVersion: other.com/v1, kind: Policy, metadata: {name: a}}")
+	n := needs(t, defaults, config, definition, "{apiVersion: example.com/v1, kind: Box, metadata: {name: a}}",
+		"{apiVersion: other.com/v1, kind: Policy, metadata: {name: a}}")
 	rules, err := n.OfOperator()
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +232,8 @@ func TestTheOperatorIsGrantedNothingForTypesOfKubernetes(t *testing.T) {
 }
 
 func TestAnAccountThatWatchesIsGrantedWhatTheOperatorWouldBe(t *testing.T) {
-	kept := strings.NewReplacer("{name: boxen.example.com}", "{name: oxen.example.com, annotations: {fairlead.io/delete-policy: orphan}}",
+	kept := strings.NewReplacer("{name: boxen.example.com}",
+		"{name: oxen.example.com, annotations: {fairlead.io/delete-policy: orphan}}",
 		"Box", "Ox", "boxen", "oxen").Replace(definition)
 	n := needs(t, defaults, config, definition, kept,
 		"{apiVersion: v1, kind: Namespace, metadata: {name: inner}}",
@@ -249,7 +265,8 @@ func TestAnAccountThatWatchesIsGrantedWhatTheOperatorWouldBe(t *testing.T) {
 func TestInstancesOfManagedTypesAreSeenByWhoeverWatches(t *testing.T) {
 	n := needs(t, defaults, config)
 	n.Managed = []manifests.ManagedType{
-		{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, {GroupKind: schema.GroupKind{Group: "made.example.com", Kind: "*"}},
+		{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}},
+		{GroupKind: schema.GroupKind{Group: "made.example.com", Kind: "*"}},
 	}
 	rules, err := n.OfOperator()
 	if err != nil {
@@ -262,5 +279,6 @@ func TestInstancesOfManagedTypesAreSeenByWhoeverWatches(t *testing.T) {
 	expect(t, got, " example.com widgets get,list,watch", " made.example.com * get,list,watch")
 	n.AccountWatches = true
 	expect(t, n.OfAccount(),
-		" example.com widgets list,watch", " made.example.com * list,watch", "shop  configmaps get,list,watch,create,patch,delete")
+		" example.com widgets list,watch", " made.example.com * list,watch",
+		"shop  configmaps get,list,watch,create,patch,delete")
 }

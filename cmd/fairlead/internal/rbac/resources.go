@@ -12,7 +12,9 @@ import (
 // Resources returns a function that returns the resource of a type: from definitions among the objects, or from the
 // mapper unless it is nil. Otherwise the resource is derived from the kind, as for built-in types; guessed is called
 // with other types.
-func Resources(objects []manifests.Object, mapper meta.RESTMapper, guessed func(schema.GroupVersionKind)) func(schema.GroupVersionKind) string {
+func Resources(
+	objects []manifests.Object, mapper meta.RESTMapper, guessed func(schema.GroupVersionKind),
+) func(schema.GroupVersionKind) string {
 	defined := map[schema.GroupKind]string{}
 	for _, o := range objects {
 		if o.Key.GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
@@ -20,7 +22,8 @@ func Resources(objects []manifests.Object, mapper meta.RESTMapper, guessed func(
 		}
 		group, _, _ := unstructured.NestedString(o.Body.Object, "spec", "group")
 		kind, _, _ := unstructured.NestedString(o.Body.Object, "spec", "names", "kind")
-		defined[schema.GroupKind{Group: group, Kind: kind}], _, _ = unstructured.NestedString(o.Body.Object, "spec", "names", "plural")
+		defined[schema.GroupKind{Group: group, Kind: kind}], _,
+			_ = unstructured.NestedString(o.Body.Object, "spec", "names", "plural")
 	}
 	return func(gvk schema.GroupVersionKind) string {
 		if plural := defined[gvk.GroupKind()]; plural != "" {
@@ -40,5 +43,6 @@ func Resources(objects []manifests.Object, mapper meta.RESTMapper, guessed func(
 }
 
 func ofKubernetes(gk schema.GroupKind) bool {
-	return len(clientgoscheme.Scheme.VersionsForGroupKind(gk)) > 0 || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
+	return len(clientgoscheme.Scheme.VersionsForGroupKind(gk)) > 0 || gk.Group == "apiextensions.k8s.io" ||
+		gk.Group == "apiregistration.k8s.io"
 }

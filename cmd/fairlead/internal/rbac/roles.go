@@ -62,9 +62,11 @@ func (r Roles) meta(namespace string) metav1.ObjectMeta {
 func (r Roles) role(namespace string, rules []rbacv1.PolicyRule) client.Object {
 	version := rbacv1.SchemeGroupVersion.String()
 	if namespace == "" {
-		return &rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRole"}, ObjectMeta: r.meta(""), Rules: rules}
+		return &rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRole"},
+			ObjectMeta: r.meta(""), Rules: rules}
 	}
-	return &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: r.meta(namespace), Rules: rules}
+	return &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: r.meta(namespace),
+		Rules: rules}
 }
 
 func (r Roles) binding(namespace string) client.Object {
@@ -73,12 +75,14 @@ func (r Roles) binding(namespace string) client.Object {
 	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.name(namespace)}
 	if namespace == "" {
 		return &rbacv1.ClusterRoleBinding{
-			TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRoleBinding"}, ObjectMeta: r.meta(""), RoleRef: ref, Subjects: subjects,
+			TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRoleBinding"}, ObjectMeta: r.meta(""), RoleRef: ref,
+			Subjects: subjects,
 		}
 	}
 	ref.Kind = "Role"
 	return &rbacv1.RoleBinding{
-		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"}, ObjectMeta: r.meta(namespace), RoleRef: ref, Subjects: subjects,
+		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"}, ObjectMeta: r.meta(namespace), RoleRef: ref,
+		Subjects: subjects,
 	}
 }
 

@@ -110,7 +110,8 @@ func watchedAnyway() (func(schema.GroupResource) bool, error) {
 	}
 	return func(resource schema.GroupResource) bool {
 		return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
-			return slices.Contains(r.APIGroups, resource.Group) && slices.Contains(r.Resources, resource.Resource) && slices.Contains(r.Verbs, "watch")
+			return slices.Contains(r.APIGroups, resource.Group) && slices.Contains(r.Resources, resource.Resource) &&
+				slices.Contains(r.Verbs, "watch")
 		})
 	}, nil
 }

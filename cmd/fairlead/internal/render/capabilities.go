@@ -21,7 +21,8 @@ func Capabilities(kubeVersion string, more []string) (generator.Capabilities, er
 	for _, gv := range clientgoscheme.Scheme.PrioritizedVersionsAllGroups() {
 		c.APIVersions = append(c.APIVersions, gv.String())
 	}
-	c.APIVersions = append(c.APIVersions, apiextensionsv1.SchemeGroupVersion.String(), apiextensionsv1beta1.SchemeGroupVersion.String())
+	c.APIVersions = append(c.APIVersions, apiextensionsv1.SchemeGroupVersion.String(),
+		apiextensionsv1beta1.SchemeGroupVersion.String())
 	c.APIVersions = append(c.APIVersions, more...)
 	slices.Sort(c.APIVersions)
 	c.APIVersions = slices.Compact(c.APIVersions)

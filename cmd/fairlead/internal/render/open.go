@@ -37,7 +37,8 @@ func openArchive(name string, info fs.FileInfo) (fs.FS, error) {
 		return nil, fmt.Errorf("%q is neither a folder nor a file; want a folder, or a .tgz archive", name)
 	}
 	if info.Size() > source.DefaultMaxTotalBytes {
-		return nil, fmt.Errorf("archive %q: it holds %d bytes, more than the limit of %d", name, info.Size(), source.DefaultMaxTotalBytes)
+		return nil, fmt.Errorf("archive %q: it holds %d bytes, more than the limit of %d", name, info.Size(),
+			source.DefaultMaxTotalBytes)
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {

@@ -96,12 +96,14 @@ func Live(ctx context.Context, req generator.Request, scopes meta.RESTMapper) ([
 }
 
 func normalise(
-	objects []*unstructured.Unstructured, namespace, name string, scopeOf func(schema.GroupVersionKind) (manifests.Scope, error),
+	objects []*unstructured.Unstructured, namespace, name string,
+	scopeOf func(schema.GroupVersionKind) (manifests.Scope, error),
 ) ([]manifests.Object, error) {
 	return manifests.Normalise(objects, manifests.NormaliseOptions{
 		Reconciler: operator.ReconcilerName, Namespace: namespace, ScopeOf: scopeOf,
 		Owner: manifests.Owner{
-			Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: namespace, Name: name,
+			Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: namespace,
+			Name: name,
 		},
 	})
 }
@@ -120,7 +122,8 @@ func generate(ctx context.Context, req Request, options operator.RenderOptions) 
 		revision = 2
 	}
 	rendered, err := g.Generate(ctx, generator.Request{
-		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities, Target: req.Target,
+		Namespace: req.Namespace, Name: req.Name, Source: req.Source, Revision: revision, Capabilities: req.Capabilities,
+		Target: req.Target,
 		Component: &v1alpha1.Component{
 			ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
 			Spec: v1alpha1.ComponentSpec{

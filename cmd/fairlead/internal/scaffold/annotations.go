@@ -13,9 +13,12 @@ const readyMade = "fairlead.io"
 
 // settings matches the annotations that are settings for the ready-made operator.
 var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join([]string{
-	manifests.AnnotationOrder, manifests.AnnotationApplyOrder, manifests.AnnotationPurgeOrder, manifests.AnnotationDeleteOrder,
-	manifests.AnnotationReconcilePolicy, manifests.AnnotationUpdatePolicy, manifests.AnnotationAdoptionPolicy, manifests.AnnotationDeletePolicy,
-	manifests.AnnotationReapplyInterval, manifests.AnnotationStatusHint, manifests.AnnotationPhase, manifests.AnnotationPhaseOrder,
+	manifests.AnnotationOrder, manifests.AnnotationApplyOrder, manifests.AnnotationPurgeOrder,
+	manifests.AnnotationDeleteOrder,
+	manifests.AnnotationReconcilePolicy, manifests.AnnotationUpdatePolicy, manifests.AnnotationAdoptionPolicy,
+	manifests.AnnotationDeletePolicy,
+	manifests.AnnotationReapplyInterval, manifests.AnnotationStatusHint, manifests.AnnotationPhase,
+	manifests.AnnotationPhaseOrder,
 }, "|") + `)\b`)
 
 // readdress renames settings for the ready-made operator to those of the project's operator, which reads no others:
@@ -33,5 +36,6 @@ func readdress(o Options, files []File) (note string) {
 	if o.OperatorName == readyMade || len(changed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("annotations of %s in %s were renamed to those of %s, because the operator reads no others", readyMade, strings.Join(changed, ", "), o.OperatorName)
+	return fmt.Sprintf("annotations of %s in %s were renamed to those of %s, because the operator reads no others",
+		readyMade, strings.Join(changed, ", "), o.OperatorName)
 }

@@ -24,7 +24,8 @@ const exampleSpec = `spec:
 
 // exampleKinds are the kinds that the example in Go renders.
 var exampleKinds = []schema.GroupVersionKind{
-	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
+	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"},
+	{Group: "apps", Version: "v1", Kind: "Deployment"},
 }
 
 // facts are the data of the templates.
@@ -47,7 +48,8 @@ func (facts) Intervals() map[string]string {
 	return map[string]string{
 		"Interval":      "Interval of the resync; 10h by default, zero turns it off.",
 		"RetryInterval": "RetryInterval is how long to wait after an error that does not go away by itself; 1m by default.",
-		"Timeout":       "Timeout is how long the component may be on its way before it is Stalled with reason Timeout; 10m by default.",
+		"Timeout": "Timeout is how long the component may be on its way before it is Stalled with reason Timeout; " +
+			"10m by default.",
 	}
 }
 
@@ -55,7 +57,8 @@ func (facts) Intervals() map[string]string {
 func (f facts) GeneratorStory() string {
 	switch f.Generator {
 	case GeneratorHelm:
-		return "It renders the Helm chart in `" + sourceFolder(f.Options) + "`: the spec of a component is the chart's values."
+		return "It renders the Helm chart in `" + sourceFolder(f.Options) +
+			"`: the spec of a component is the chart's values."
 	case GeneratorKustomize:
 		return "It builds the kustomization in `" + sourceFolder(f.Options) + "`."
 	case GeneratorGoTemplate:
@@ -129,7 +132,9 @@ func (f *facts) checkFields(keys []string) error {
 	for _, chosen := range f.Interfaces {
 		for _, name := range fieldsOf[chosen] {
 			if slices.Contains(keys, name) {
-				errs = append(errs, fmt.Errorf("the chart has a value %q, which is the name of a field of --interfaces %s: leave that interface out", name, chosen))
+				errs = append(errs,
+					fmt.Errorf("the chart has a value %q, which is the name of a field of --interfaces %s: leave that interface out",
+						name, chosen))
 			}
 		}
 	}
@@ -149,7 +154,8 @@ func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]st
 		kinds, notes = append(kinds, named...), append(notes, computed...)
 	}
 	if failure != nil {
-		notes = append(notes, fmt.Sprintf("the sample does not render yet; complete config/samples/%s.yaml: %v", f.Singular(), failure))
+		notes = append(notes, fmt.Sprintf("the sample does not render yet; complete config/samples/%s.yaml: %v", f.Singular(),
+			failure))
 	}
 	rights, err := rbac.Format(rbac.RulesFor(f.rbacFeatures(), objects, kinds))
 	f.Rights = rights

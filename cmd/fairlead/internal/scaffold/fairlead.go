@@ -49,7 +49,9 @@ func FindFairlead(dir string) (Fairlead, error) {
 	}
 	checkout, err := ownCheckout()
 	if err != nil {
-		return Fairlead{}, fmt.Errorf("this is a development build, and its sources were not found (%w): name a checkout with --fairlead-dir", err)
+		return Fairlead{},
+			fmt.Errorf("this is a development build, and its sources were not found (%w): name a checkout with --fairlead-dir",
+				err)
 	}
 	return Fairlead{Version: replacedVersion, Dir: checkout}, nil
 }

@@ -72,9 +72,10 @@ func TestTheChartOfAnOperatorTakesNamesThatYAMLTakesForSomethingElse(t *testing.
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, err := g.Generate(t.Context(), generator.Request{Name: "1", Namespace: "y", Revision: 1, Parameters: map[string]any{
-				"metrics": map[string]any{"readers": []any{map[string]any{"name": "1", "namespace": "on"}}},
-			}})
+			objects, err := g.Generate(t.Context(), generator.Request{Name: "1", Namespace: "y", Revision: 1,
+				Parameters: map[string]any{
+					"metrics": map[string]any{"readers": []any{map[string]any{"name": "1", "namespace": "on"}}},
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,8 @@ func TestTheChartOfAnOperatorPassesHelmLint(t *testing.T) {
 			if err := os.CopyFS(dir, chart); err != nil {
 				t.Fatal(err)
 			}
-			if output, err := exec.CommandContext(t.Context(), program(t, "helm"), "lint", "--strict", dir).CombinedOutput(); err != nil {
+			if output, err := exec.CommandContext(t.Context(), program(t, "helm"), "lint", "--strict",
+				dir).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, output)
 			}
 		})

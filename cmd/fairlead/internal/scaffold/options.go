@@ -64,7 +64,8 @@ const (
 
 // Interfaces are all of them.
 var Interfaces = []Interface{
-	InterfaceSuspend, InterfacePlacement, InterfaceIntervals, InterfaceServiceAccount, InterfaceKubeConfig, InterfacePolicies, InterfaceTypes,
+	InterfaceSuspend, InterfacePlacement, InterfaceIntervals, InterfaceServiceAccount, InterfaceKubeConfig,
+	InterfacePolicies, InterfaceTypes,
 }
 
 // fieldsOf has the fields of the spec for each interface.
@@ -103,7 +104,8 @@ type Options struct {
 
 // imageName is the grammar of a repository: an optional host with a port, and a path in lower case, without tag and
 // digest.
-var imageName = regexp.MustCompile(`^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+var imageName = regexp.MustCompile(`^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]+)?/)?` +
+	`[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 
 // maxShortName leaves room for suffixes in names of objects.
 const maxShortName = 40
@@ -120,11 +122,13 @@ func (o Options) validateType() []error {
 		errs = append(errs, fmt.Errorf("--version %q: want a version such as v1, v1beta2 or v1alpha1", o.Version))
 	}
 	if !kindName.MatchString(o.Kind) || len(o.Kind) > validation.DNS1035LabelMaxLength {
-		errs = append(errs, unwanted("kind", o.Kind, "a word in camel case that begins with a capital letter, such as Shop, of at most 63 letters and digits"))
+		errs = append(errs, unwanted("kind", o.Kind,
+			"a word in camel case that begins with a capital letter, such as Shop, of at most 63 letters and digits"))
 	} else if strings.HasSuffix(o.Kind, "List") {
 		errs = append(errs, fmt.Errorf("--kind %q: names that end in List are reserved for lists", o.Kind))
 	} else if name := o.Plural() + "." + o.Group; len(name) > validation.DNS1123SubdomainMaxLength {
-		errs = append(errs, fmt.Errorf("--kind and --group: the name of the definition, %s, is longer than %d characters", name, validation.DNS1123SubdomainMaxLength))
+		errs = append(errs, fmt.Errorf("--kind and --group: the name of the definition, %s, is longer than %d characters",
+			name, validation.DNS1123SubdomainMaxLength))
 	}
 	return errs
 }
@@ -132,11 +136,14 @@ func (o Options) validateType() []error {
 func (o Options) validateGroup() []error {
 	switch {
 	case len(validation.IsDNS1123Subdomain(o.Group)) > 0 || !strings.Contains(o.Group, "."):
-		return []error{unwanted("group", o.Group, "a name of your own with a dot in it, of lower-case letters, digits, hyphens and dots, such as apps.example.com")}
+		return []error{unwanted("group", o.Group,
+			"a name of your own with a dot in it, of lower-case letters, digits, hyphens and dots, such as apps.example.com")}
 	case isOf(o.Group, "fairlead.io"):
-		return []error{fmt.Errorf("--group %q: it is the group of Fairlead's types; use your own, such as apps.example.com", o.Group)}
+		return []error{fmt.Errorf("--group %q: it is the group of Fairlead's types; use your own, such as apps.example.com",
+			o.Group)}
 	case isOf(o.Group, "k8s.io"), isOf(o.Group, "kubernetes.io"):
-		return []error{fmt.Errorf("--group %q: the API server protects the groups of Kubernetes; use your own, such as apps.example.com", o.Group)}
+		return []error{fmt.Errorf("--group %q: the API server protects the groups of Kubernetes; use your own, such as "+
+			"apps.example.com", o.Group)}
 	}
 	return nil
 }
@@ -160,11 +167,16 @@ var (
 func (o Options) validateNames() []error {
 	var errs []error
 	if len(validation.IsDNS1123Subdomain(o.OperatorName)) > 0 {
-		errs = append(errs, unwanted("operator-name", o.OperatorName, "a name of lower-case letters, digits, hyphens and dots, such as shop-operator.example.com"))
+		errs = append(errs, unwanted("operator-name", o.OperatorName,
+			"a name of lower-case letters, digits, hyphens and dots, such as shop-operator.example.com"))
 	} else if isOf(o.OperatorName, "fairlead.io") {
-		errs = append(errs, fmt.Errorf("--operator-name %q: this domain is for operators of Fairlead; use your own, such as shop-operator.example.com", o.OperatorName))
-	} else if problems := validation.IsDNS1035Label(o.ShortName()); len(problems) > 0 || len(o.ShortName()) > maxShortName {
-		errs = append(errs, fmt.Errorf("--operator-name %q: the part before the first dot is used in names of objects: want a letter, then up to %d letters, digits and hyphens, such as shop-operator",
+		errs = append(errs,
+			fmt.Errorf("--operator-name %q: this domain is for operators of Fairlead; use your own, such as "+
+				"shop-operator.example.com", o.OperatorName))
+	} else if problems := validation.IsDNS1035Label(o.ShortName()); len(problems) > 0 ||
+		len(o.ShortName()) > maxShortName {
+		errs = append(errs, fmt.Errorf("--operator-name %q: the part before the first dot is used in names of objects: "+
+			"want a letter, then up to %d letters, digits and hyphens, such as shop-operator",
 			o.OperatorName, maxShortName-1))
 	}
 	if o.Module == "" {
@@ -186,7 +198,8 @@ func (o Options) validateImage(isNamed bool) []error {
 	case imageName.MatchString(o.Image), o.Image == "" && o.OperatorName == "", !isNamed && o.Image == o.defaultImage():
 		return nil
 	}
-	return []error{unwanted("image", o.Image, "a repository without tag or digest, such as registry.example.com/shop-operator")}
+	return []error{unwanted("image", o.Image,
+		"a repository without tag or digest, such as registry.example.com/shop-operator")}
 }
 
 // checkModuleIsOwn returns an error for paths that have another meaning to the go command.

@@ -144,7 +144,8 @@ func (p *Project) noteStrangers() error {
 		if err != nil || entry.IsDir() || slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == name }) {
 			return err
 		}
-		p.Notes = append(p.Notes, name+" existed before, and is part of the source that the operator renders now: remove it unless you want that")
+		p.Notes = append(p.Notes,
+			name+" existed before, and is part of the source that the operator renders now: remove it unless you want that")
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,5 +169,6 @@ func (e *ExistsError) Error() string {
 	if more := len(e.Files) - maxNamed; more > 0 {
 		named, rest = e.Files[:maxNamed], fmt.Sprintf(" and %d more files of the project", more)
 	}
-	return fmt.Sprintf("nothing was written: %s already has %s%s; --force overwrites these files, and --dry-run lists them", e.Dir, strings.Join(named, ", "), rest)
+	return fmt.Sprintf("nothing was written: %s already has %s%s; --force overwrites these files, and --dry-run lists them",
+		e.Dir, strings.Join(named, ", "), rest)
 }

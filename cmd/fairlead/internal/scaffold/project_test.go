@@ -17,7 +17,8 @@ const root = "../../../.."
 // shop are the answers of most tests.
 func shop() scaffold.Options {
 	return scaffold.Options{
-		Group: "apps.example.com", Kind: "Shop", OperatorName: "shop-operator.example.com", Module: "example.com/shop-operator",
+		Group: "apps.example.com", Kind: "Shop", OperatorName: "shop-operator.example.com",
+		Module:     "example.com/shop-operator",
 		Interfaces: []scaffold.Interface{scaffold.InterfaceSuspend},
 	}.WithDefaults()
 }
@@ -65,7 +66,8 @@ func program(t *testing.T, name string) string {
 func makeIn(t *testing.T, dir, target string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "make", "--no-print-directory", target,
-		"CONTROLLER_GEN="+program(t, "controller-gen"), "GOLANGCI_LINT="+program(t, "golangci-lint"), "DEVCLUSTER="+program(t, "devcluster"))
+		"CONTROLLER_GEN="+program(t, "controller-gen"), "GOLANGCI_LINT="+program(t, "golangci-lint"),
+		"DEVCLUSTER="+program(t, "devcluster"))
 	command.Dir = dir
 	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "KUBEBUILDER_ASSETS=", "GOWORK=off")
 	if output, err := command.CombinedOutput(); err != nil {
@@ -81,7 +83,8 @@ func works(t *testing.T, dir string) {
 	for _, target := range []string{"build", "verify", "lint", "test"} {
 		makeIn(t, dir, target)
 	}
-	if output, err := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "shop-operator"), "--help").CombinedOutput(); err != nil ||
+	if output, err := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "shop-operator"), "--help").
+		CombinedOutput(); err != nil ||
 		!strings.Contains(string(output), "-leader-elect") {
 		t.Errorf("the program does not say what it can do: %v\n%s", err, output)
 	}

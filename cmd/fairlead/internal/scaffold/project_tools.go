@@ -59,7 +59,8 @@ func (r toolRunner) run(ctx context.Context, name string, args ...string) error 
 	command.Dir = r.dir
 	// Variables of a workspace, or of a make that runs this program, must not affect the project.
 	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "MAKEFLAGS=") || strings.HasPrefix(variable, "MAKELEVEL=") || strings.HasPrefix(variable, "MFLAGS=")
+		return strings.HasPrefix(variable, "MAKEFLAGS=") || strings.HasPrefix(variable, "MAKELEVEL=") ||
+			strings.HasPrefix(variable, "MFLAGS=")
 	}), "GOWORK=off", "PWD="+r.dir)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output

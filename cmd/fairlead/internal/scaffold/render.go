@@ -40,7 +40,8 @@ func renderFile(e entry, f facts) ([]byte, error) {
 		return nil, err
 	}
 	// The files contain templates of Helm and of workflows, so the delimiters differ.
-	parsed, err := template.New(e.template).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"lowerFirst": lowerFirst}).Parse(string(text))
+	parsed, err := template.New(e.template).Delims("[[", "]]").Option("missingkey=error").
+		Funcs(template.FuncMap{"lowerFirst": lowerFirst}).Parse(string(text))
 	if err != nil {
 		return nil, err
 	}

@@ -70,16 +70,20 @@ func renderExample(f facts) ([]File, error) {
 
 // engines are the engines of generators.
 var engines = map[Generator]generator.Engine{
-	GeneratorHelm: generator.EngineHelm, GeneratorKustomize: generator.EngineKustomize, GeneratorGoTemplate: generator.EngineGoTemplate,
+	GeneratorHelm: generator.EngineHelm, GeneratorKustomize: generator.EngineKustomize,
+	GeneratorGoTemplate: generator.EngineGoTemplate,
 }
 
 // renderSource renders the source with values, including hooks.
-func renderSource(ctx context.Context, o Options, tree fs.FS, values map[string]any) ([]*unstructured.Unstructured, error) {
+func renderSource(
+	ctx context.Context, o Options, tree fs.FS, values map[string]any,
+) ([]*unstructured.Unstructured, error) {
 	capabilities, err := render.Capabilities("", nil)
 	if err != nil {
 		return nil, err
 	}
 	return render.Raw(ctx, render.Request{
-		Source: tree, Engine: engines[o.Generator], Namespace: "default", Name: "sample", Values: values, Capabilities: capabilities,
+		Source: tree, Engine: engines[o.Generator], Namespace: "default", Name: "sample", Values: values,
+		Capabilities: capabilities,
 	})
 }

@@ -53,15 +53,21 @@ func TestAChartThatCannotRenderIsRefusedWithFileAndLine(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"a template that does not parse": {map[string]string{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.a \n"}, "shop/templates/a.yaml:5"},
-		"a function that there is not":   {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ toYml 1 }}}\n"}, "shop/templates/a.yaml:4"},
-		"a definition that is no YAML":   {map[string]string{"crds/a.yaml": "a: ["}, "shop/crds/a.yaml:1"},
+		"a template that does not parse": {map[string]string{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.a \n"},
+			"shop/templates/a.yaml:5"},
+		"a function that there is not": {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ toYml 1 }}}\n"},
+			"shop/templates/a.yaml:4"},
+		"a definition that is no YAML": {map[string]string{"crds/a.yaml": "a: ["}, "shop/crds/a.yaml:1"},
 		"a definition that is no YAML, and a manifest that lacks its name": {
-			map[string]string{"crds/a.yaml": "a: [", "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.name }}}\n"}, "shop/crds/a.yaml:1",
+			map[string]string{"crds/a.yaml": "a: [",
+				"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.name }}}\n"},
+			"shop/crds/a.yaml:1",
 		},
-		"a schema that is no JSON":           {map[string]string{"values.schema.json": "{"}, "values.schema.json"},
-		"a sub-chart that is not there":      {map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0, dependencies: [{name: cache, version: 1.x}]}\n"}, "requires cache 1.x"},
-		"a packed sub-chart that is no .tgz": {map[string]string{"charts/cache-1.0.0.tgz": "cache"}, "charts/cache-1.0.0.tgz: not a .tgz archive"},
+		"a schema that is no JSON": {map[string]string{"values.schema.json": "{"}, "values.schema.json"},
+		"a sub-chart that is not there": {map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: " +
+			"1.0.0, dependencies: [{name: cache, version: 1.x}]}\n"}, "requires cache 1.x"},
+		"a packed sub-chart that is no .tgz": {map[string]string{"charts/cache-1.0.0.tgz": "cache"},
+			"charts/cache-1.0.0.tgz: not a .tgz archive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := fromChart(t, chartOf(test.files))
@@ -77,23 +83,29 @@ func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"a value that is required": {map[string]string{"templates/a.yaml": `{{ required "say what" .Values.what }}`}, "say what"},
-		"a value inside of none":   {map[string]string{"templates/a.yaml": "{{ .Values.a.b.c }}"}, "shop/templates/a.yaml:1"},
+		"a value that is required": {map[string]string{"templates/a.yaml": `{{ required "say what" .Values.what }}`},
+			"say what"},
+		"a value inside of none": {map[string]string{"templates/a.yaml": "{{ .Values.a.b.c }}"}, "shop/templates/a.yaml:1"},
 		"a name that is a value": {
-			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n", "values.yaml": "name: ''\n"},
+			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n",
+				"values.yaml": "name: ''\n"},
 			"shop/templates/a.yaml (rendered):1: no metadata.name",
 		},
 		"a kind that is a value": {
-			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: page}\n"}, "shop/templates/a.yaml (rendered):1: no kind",
+			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: page}\n"},
+			"shop/templates/a.yaml (rendered):1: no kind",
 		},
 		"values that are put together to YAML": {
-			map[string]string{"templates/a.yaml": configMap + "data: {image: {{ .Values.image }}:{{ .Values.tag }}}\n"}, "shop/templates/a.yaml (rendered):",
+			map[string]string{"templates/a.yaml": configMap + "data: {image: {{ .Values.image }}:{{ .Values.tag }}}\n"},
+			"shop/templates/a.yaml (rendered):",
 		},
 		"a Secret of a cluster": {
-			map[string]string{"templates/a.yaml": `{{ (lookup "v1" "Secret" .Release.Namespace "kept").data.key.more }}`}, "shop/templates/a.yaml:1",
+			map[string]string{"templates/a.yaml": `{{ (lookup "v1" "Secret" .Release.Namespace "kept").data.key.more }}`},
+			"shop/templates/a.yaml:1",
 		},
 		"an older cluster": {
-			map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0, kubeVersion: '<1.20.0'}\n"}, "requires Kubernetes <1.20.0",
+			map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0, kubeVersion: '<1.20.0'}\n"},
+			"requires Kubernetes <1.20.0",
 		},
 		"a value that no example suits": {
 			map[string]string{"values.schema.json": `{"required": ["domain"], "properties": {"domain": {"type": "string", "pattern": "[.]com$"}}}`}, "values.domain",
@@ -143,7 +155,8 @@ func TestAPackedChartIsUnpackedAndItsPackedSubChartsAreUnderstood(t *testing.T) 
 			"metadata: {name: cache, annotations: {fairlead.io/order: '1'}}\n{{ end }}\n")},
 	})
 	shop := packed(t, "shop", chartOf(map[string]string{
-		"values.yaml": "replicas: 1\ncache: {on: false}\n", "templates/a.yaml": configMap, "charts/cache-1.0.0.tgz": string(cache),
+		"values.yaml": "replicas: 1\ncache: {on: false}\n", "templates/a.yaml": configMap,
+		"charts/cache-1.0.0.tgz": string(cache),
 	}))
 	tree, err := source.Unpack(shop, source.Limits{})
 	if err != nil {
@@ -162,15 +175,17 @@ func TestAPackedChartIsUnpackedAndItsPackedSubChartsAreUnderstood(t *testing.T) 
 	if got := fileOf(t, project, "api/v1alpha1/values.go"); !strings.Contains(got, "Cache *apiextensionsv1.JSON") {
 		t.Errorf("the values of the sub-chart are not free-form: %s", got)
 	}
-	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes, "cache-1.0.0.tgz has annotations of fairlead.io") {
+	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes,
+		"cache-1.0.0.tgz has annotations of fairlead.io") {
 		t.Errorf("nobody is told that they are not heeded: %s", notes)
 	}
 }
 
 func TestAChartWithOtherLineEndsIsUnderstoodAndLeftAsItIs(t *testing.T) {
 	files := map[string]string{
-		"values.yaml":        "# How many.\nreplicas: 1\non: false\n",
-		"templates/all.yaml": configMap + "{{ if .Values.on }}\n---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: page}\n{{ end }}\n",
+		"values.yaml": "# How many.\nreplicas: 1\non: false\n",
+		"templates/all.yaml": configMap +
+			"{{ if .Values.on }}\n---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: page}\n{{ end }}\n",
 	}
 	plain, err := fromChart(t, chartOf(files))
 	if err != nil {

@@ -44,7 +44,8 @@ func unpackSubCharts(o Options, files []File) (unpacked []File, notes []string, 
 		}
 		unpacked = append(unpacked, inside...)
 		if hasSettings(o, inside) {
-			notes = append(notes, fmt.Sprintf("%s has annotations of %s, which %s does not read: unpack it, and scaffold again", file.Path, readyMade, o.OperatorName))
+			notes = append(notes, fmt.Sprintf("%s has annotations of %s, which %s does not read: unpack it, and scaffold again",
+				file.Path, readyMade, o.OperatorName))
 		}
 	}
 	return unpacked, notes, nil
@@ -89,5 +90,6 @@ func unpackSubChart(o Options, packed File, depth int) ([]File, error) {
 // hasSettings reports whether files have settings for the ready-made operator that the project's operator does not
 // read.
 func hasSettings(o Options, files []File) bool {
-	return o.OperatorName != readyMade && slices.ContainsFunc(files, func(file File) bool { return settings.Match(file.Content) })
+	return o.OperatorName != readyMade && slices.ContainsFunc(files,
+		func(file File) bool { return settings.Match(file.Content) })
 }

@@ -32,7 +32,8 @@ func required(t *testing.T, file, module string) string {
 }
 
 func TestProjectsAreBuiltWithTheToolsOfThisCheckout(t *testing.T) {
-	const own, forTools, cluster = "../../../../go.mod", "../../../../test/tools/go.mod", "../../../../test/devcluster/go.mod"
+	const own, forTools, cluster = "../../../../go.mod", "../../../../test/tools/go.mod",
+		"../../../../test/devcluster/go.mod"
 	if want := required(t, own, "go"); tools.Go != want || !strings.HasPrefix(want, tools.GoMinor+".") {
 		t.Errorf("Go %s and %s, want %s", tools.Go, tools.GoMinor, want)
 	}
@@ -42,7 +43,8 @@ func TestProjectsAreBuiltWithTheToolsOfThisCheckout(t *testing.T) {
 	if want := required(t, forTools, "github.com/golangci/golangci-lint/v2"); tools.GolangciLint != want {
 		t.Errorf("golangci-lint %s, want %s", tools.GolangciLint, want)
 	}
-	if runtime := required(t, own, "sigs.k8s.io/controller-runtime"); !strings.HasPrefix(runtime, "v"+strings.TrimPrefix(tools.SetupEnvtest, "release-")+".") {
+	if runtime := required(t, own, "sigs.k8s.io/controller-runtime"); !strings.HasPrefix(runtime,
+		"v"+strings.TrimPrefix(tools.SetupEnvtest, "release-")+".") {
 		t.Errorf("setup-envtest %s, want that of controller-runtime %s", tools.SetupEnvtest, runtime)
 	}
 	if version := required(t, cluster, "k8s.io/kubernetes"); !strings.HasPrefix(version, "v"+tools.Kubernetes+".") {

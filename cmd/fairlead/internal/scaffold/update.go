@@ -102,7 +102,8 @@ func mergeAll(ctx context.Context, dir string, base, newer []File) (Update, erro
 		}
 		v := merge.Versions{Base: before[path], Mine: mine, Newer: after[path]}
 		if v.IsLeftOut() {
-			update.Notes = append(update.Notes, path+" was deleted or renamed in the project: changes of the template in it are left out")
+			update.Notes = append(update.Notes,
+				path+" was deleted or renamed in the project: changes of the template in it are left out")
 		}
 		change, conflicts, err := v.Merge(ctx, path)
 		if err != nil {
@@ -182,7 +183,8 @@ type UnfinishedError struct {
 
 // Error says how to finish the update.
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("the files are merged, but generated files are not: %v; correct this, then run: go mod tidy && make generate", e.Err)
+	return fmt.Sprintf("the files are merged, but generated files are not: %v; correct this, then run: go mod tidy && "+
+		"make generate", e.Err)
 }
 
 // Unwrap returns Err.

@@ -116,7 +116,8 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 		dir := project(t)
 		age(t, dir, "Makefile", now, before)
 		replace(t, dir, "Makefile", theirs, mine)
-		if found, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"merge Makefile"}) || len(found.Conflicts) > 0 {
+		if found, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"merge Makefile"}) ||
+			len(found.Conflicts) > 0 {
 			t.Errorf("got %v and %v", verbs, found.Conflicts)
 		}
 		if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) || !strings.Contains(got, mine) {
@@ -142,7 +143,8 @@ func TestUpdateBringsWhatIsNewerBesideWhatPeopleChanged(t *testing.T) {
 		if _, verbs := update(t, dir, plainly); !slices.Equal(verbs, []string{"merge go.mod"}) {
 			t.Errorf("got %v", verbs)
 		}
-		if got := contentOf(t, dir, "go.mod"); !strings.Contains(got, "go 1.26.0") || !strings.Contains(got, "// Ours.") || !strings.Contains(got, "k8s.io/api ") {
+		if got := contentOf(t, dir, "go.mod"); !strings.Contains(got, "go 1.26.0") || !strings.Contains(got, "// Ours.") ||
+			!strings.Contains(got, "k8s.io/api ") {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -198,7 +200,8 @@ func TestUpdateLetsTypesFollowTheChartOfTheProject(t *testing.T) {
 	if _, verbs := update(t, dir, plainly); !slices.Contains(verbs, "update api/v1alpha1/values.go") {
 		t.Errorf("got %v", verbs)
 	}
-	if got := contentOf(t, dir, "api/v1alpha1/values.go"); !strings.Contains(got, "// How fast it is.") || !strings.Contains(got, "Speed *int64") {
+	if got := contentOf(t, dir, "api/v1alpha1/values.go"); !strings.Contains(got, "// How fast it is.") ||
+		!strings.Contains(got, "Speed *int64") {
 		t.Errorf("got %s", got)
 	}
 	if got := contentOf(t, dir, "chart/definitions/apps.example.com_shops.yaml"); !strings.Contains(got, "speed:") {
@@ -235,8 +238,10 @@ func TestUpdateThatIsInterruptedSaysWhatIsLeftToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	_, err = scaffold.UpdateProject(t.Context(), scaffold.UpdateRequest{Dir: dir, Fairlead: fairlead, Report: func(string) {}})
-	if _, ok := errors.AsType[*scaffold.UnfinishedError](err); !ok || !strings.Contains(err.Error(), "go mod tidy && make generate") {
+	_, err = scaffold.UpdateProject(t.Context(),
+		scaffold.UpdateRequest{Dir: dir, Fairlead: fairlead, Report: func(string) {}})
+	if _, ok := errors.AsType[*scaffold.UnfinishedError](err); !ok ||
+		!strings.Contains(err.Error(), "go mod tidy && make generate") {
 		t.Errorf("got %v", err)
 	}
 	if got := contentOf(t, dir, "Makefile"); !strings.Contains(got, now) {

@@ -70,7 +70,8 @@ func TestAFullFolderIsToldInFewWords(t *testing.T) {
 func TestNothingIsWrittenWhereAToolFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	t.Setenv("PATH", t.TempDir())
-	if err := newProject(t, requestFor(t, dir)).Write(t.Context()); err == nil || !strings.Contains(err.Error(), "go is required") {
+	if err := newProject(t, requestFor(t, dir)).Write(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "go is required") {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(filepath.Dir(dir))); err != nil || len(entries) > 0 {
@@ -82,7 +83,8 @@ func TestFilesThatAreBesideThoseOfAChartAreTold(t *testing.T) {
 	dir := t.TempDir()
 	strangers := []string{"internal/generator/chart/LICENSE", "internal/generator/chart/templates/old.yaml"}
 	for _, stranger := range strangers {
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, filepath.Dir(stranger)), 0o755), os.WriteFile(filepath.Join(dir, stranger), nil, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, filepath.Dir(stranger)), 0o755),
+			os.WriteFile(filepath.Join(dir, stranger), nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,7 +135,8 @@ func TestAChartWhoseValueIsAFieldOfAnInterfaceIsRefused(t *testing.T) {
 	req.Options.Interfaces = []scaffold.Interface{scaffold.InterfaceIntervals}
 	req.Source = os.DirFS("testdata/chart")
 	_, err := scaffold.New(t.Context(), req)
-	if err == nil || !strings.Contains(err.Error(), `"timeout"`) || !strings.Contains(err.Error(), "--interfaces intervals") {
+	if err == nil || !strings.Contains(err.Error(), `"timeout"`) ||
+		!strings.Contains(err.Error(), "--interfaces intervals") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -144,11 +147,13 @@ func TestSettingsForTheReadyMadeOperatorAreThoseOfTheProjectsOwn(t *testing.T) {
 	req.Source = fstest.MapFS{
 		"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}\n")},
 		"templates/kept.yaml": {Data: []byte(
-			"{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan, fairlead.io/docs: here}}}\n")},
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan, " +
+				"fairlead.io/docs: here}}}\n")},
 	}
 	project := newProject(t, req)
 	text := fileOf(t, project, "internal/generator/chart/templates/kept.yaml")
-	if !strings.Contains(text, req.Options.OperatorName+"/delete-policy: orphan") || !strings.Contains(text, "fairlead.io/docs: here") {
+	if !strings.Contains(text, req.Options.OperatorName+"/delete-policy: orphan") ||
+		!strings.Contains(text, "fairlead.io/docs: here") {
 		t.Errorf("got %s", text)
 	}
 	if notes := strings.Join(project.Notes, "\n"); !strings.Contains(notes, "annotations of fairlead.io in") {

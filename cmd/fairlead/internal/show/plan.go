@@ -84,7 +84,8 @@ const unchanged = "unchanged"
 
 // effects are the kinds of writes, in the order in which they are counted.
 var effects = []component.Effect{
-	component.EffectCreate, component.EffectUpdate, component.EffectAdopt, component.EffectRecreate, component.EffectPurge, component.EffectPrune,
+	component.EffectCreate, component.EffectUpdate, component.EffectAdopt, component.EffectRecreate, component.EffectPurge,
+	component.EffectPrune,
 	component.EffectDelete, component.EffectRelease,
 }
 
@@ -98,8 +99,9 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 			APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(),
 			Delete: deletion, Revision: f.Revision, NewRevision: f.NewRevision, Suspended: f.Suspended,
 		},
-		Steps: make([]PlanStep, 0, len(f.Steps)), Waiting: []PlanWaiting{}, Blocked: []PlanBlocked{}, Finalizers: f.Finalizers,
-		Counts: map[string]int{unchanged: f.Unchanged},
+		Steps: make([]PlanStep, 0, len(f.Steps)), Waiting: []PlanWaiting{}, Blocked: []PlanBlocked{},
+		Finalizers: f.Finalizers,
+		Counts:     map[string]int{unchanged: f.Unchanged},
 	}
 	for _, s := range f.Steps {
 		step := PlanStep{
@@ -113,7 +115,8 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 		p.Counts[step.Action]++
 	}
 	for _, w := range f.Waiting {
-		p.Waiting = append(p.Waiting, PlanWaiting{Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message, Failed: w.Failed || w.Reason == component.NodeNotServed})
+		p.Waiting = append(p.Waiting, PlanWaiting{Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message,
+			Failed: w.Failed || w.Reason == component.NodeNotServed})
 	}
 	for _, b := range f.Blocked {
 		p.Blocked = append(p.Blocked, PlanBlocked{Type: b.Type, Count: b.Count, Names: b.Names, Error: b.Error})
@@ -157,7 +160,8 @@ func (p Plan) Print(o Output) error {
 
 func (p Plan) headline() string {
 	c := p.Component
-	name := fmt.Sprintf("%s %s", withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group), withNamespace(c.Namespace, c.Name))
+	name := fmt.Sprintf("%s %s", withGroup(c.Kind, schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).Group),
+		withNamespace(c.Namespace, c.Name))
 	switch {
 	case c.Delete:
 		name += ": its deletion"
@@ -176,15 +180,18 @@ func (p Plan) rows() [][]cell {
 	var rows [][]cell
 	for _, s := range p.Steps {
 		cells := append(row(fmt.Sprint(s.Turn), fmt.Sprint(s.Wave)), cell{text: s.Action, tone: toneOfAction[s.Action]})
-		rows = append(rows, append(cells, row(withGroup(s.Kind, s.Group), withNamespace(s.Namespace, s.Name), s.explanation())...))
+		rows = append(rows, append(cells, row(withGroup(s.Kind, s.Group), withNamespace(s.Namespace, s.Name),
+			s.explanation())...))
 	}
 	return rows
 }
 
 // toneOfAction has the colours of important actions.
 var toneOfAction = map[string]terminal.Tone{
-	actionOf(component.EffectCreate): terminal.Good, actionOf(component.EffectUpdate): terminal.Busy, actionOf(component.EffectAdopt): terminal.Busy,
-	actionOf(component.EffectRecreate): terminal.Bad, actionOf(component.EffectPrune): terminal.Bad, actionOf(component.EffectPurge): terminal.Bad,
+	actionOf(component.EffectCreate): terminal.Good, actionOf(component.EffectUpdate): terminal.Busy,
+	actionOf(component.EffectAdopt):    terminal.Busy,
+	actionOf(component.EffectRecreate): terminal.Bad, actionOf(component.EffectPrune): terminal.Bad,
+	actionOf(component.EffectPurge):  terminal.Bad,
 	actionOf(component.EffectDelete): terminal.Bad, actionOf(component.EffectRelease): terminal.Busy,
 }
 
@@ -237,7 +244,8 @@ func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
 			fmt.Fprintf(text, "\n%s\n", title)
 			title = ""
 		}
-		fmt.Fprintf(text, "  %s (wave %d): %s\n", terminal.Clean(w.Dependent), w.Wave, strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
+		fmt.Fprintf(text, "  %s (wave %d): %s\n", terminal.Clean(w.Dependent), w.Wave,
+			strings.TrimSuffix(w.Reason+": "+oneLine(w.Message), ": "))
 	}
 }
 
@@ -249,7 +257,8 @@ func (p Plan) summary() string {
 			counts = append(counts, fmt.Sprintf("%d to %s", n, actionOf(e)))
 		}
 	}
-	hindered := len(p.Blocked) > 0 || len(p.Finalizers) > 0 || slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
+	hindered := len(p.Blocked) > 0 || len(p.Finalizers) > 0 ||
+		slices.ContainsFunc(p.Waiting, func(w PlanWaiting) bool { return w.Failed })
 	switch {
 	case len(counts) > 0:
 	case hindered:

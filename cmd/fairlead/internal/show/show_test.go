@@ -75,10 +75,13 @@ func golden(file string, write func(out *bytes.Buffer) error) {
 }
 
 var _ = Describe("Tree", func() {
-	progressing := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web")
+	progressing := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady,
+		"waiting until ready: web")
 
-	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested, "contested: Namespace shop (theirs)")
-	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportContested, Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`}}
+	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested,
+		"contested: Namespace shop (theirs)")
+	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportContested,
+		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`}}
 
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
 		golden(file, func(out *bytes.Buffer) error { return tree.Print(show.Output{Writer: out, Format: format}) })
@@ -86,9 +89,11 @@ var _ = Describe("Tree", func() {
 		Entry("a table", "tree.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("JSON", "tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("a wide table", "tree-wide.txt", show.FormatWide, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("names, as kubectl does", "tree-names.txt", show.FormatName, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
+		Entry("names, as kubectl does", "tree-names.txt", show.FormatName,
+			show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("a dependent that is contested, which only the status tells", "tree-contested.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), contested, nodes())),
+		Entry("a dependent that is contested, which only the status tells", "tree-contested.txt", show.FormatTable,
+			show.NewTree(shop("shop", time.Hour), contested, nodes())),
 		Entry("a component that no operator saw", "tree-new.txt", show.FormatTable,
 			show.NewTree(shop("shop", 0), metav1alpha1.Status{}, nil)),
 		Entry("no dependents as an empty list, not as null", "tree-new.json", show.FormatJSON,
@@ -98,9 +103,11 @@ var _ = Describe("Tree", func() {
 
 var _ = Describe("List", func() {
 	items := []show.Component{
-		show.NewComponent(shop("api", 90*time.Minute), status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "5 dependents are ready")),
+		show.NewComponent(shop("api", 90*time.Minute),
+			status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "5 dependents are ready")),
 		show.NewComponent(shop("new", 3*time.Second), metav1alpha1.Status{}),
-		show.NewComponent(shop("shop", 50*time.Hour), status(metav1alpha1.StateStalled, metav1.ConditionFalse, "GenerateFailed", "line 1\nline 2")),
+		show.NewComponent(shop("shop", 50*time.Hour),
+			status(metav1alpha1.StateStalled, metav1.ConditionFalse, "GenerateFailed", "line 1\nline 2")),
 	}
 
 	DescribeTable("prints", func(file string, format show.Format) {
@@ -117,22 +124,27 @@ var _ = Describe("List", func() {
 })
 
 var _ = Describe("Status", func() {
-	full := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: Deployment.apps shop/web")
+	full := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady,
+		"waiting until ready: Deployment.apps shop/web")
 	full.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-3 * time.Minute))
 	full.Conditions = append([]metav1.Condition{{
-		Type: metav1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "DependentContested", Message: "theirs", LastTransitionTime: metav1.NewTime(now.Add(-time.Hour)),
+		Type: metav1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "DependentContested", Message: "theirs",
+		LastTransitionTime: metav1.NewTime(now.Add(-time.Hour)),
 	}}, full.Conditions...)
 	full.Reconciler, full.TargetNamespace, full.TargetName, full.Rendition = "fairlead.io", "shop", "shop", 1
 	full.InputDigest, full.AppliedDigest = "0123456789abcdef0123", "fedcba9876543210fedc"
 	full.ProgressingSince = new(metav1.NewTime(now.Add(-4 * time.Minute)))
-	full.Waiting = []metav1alpha1.DependentReport{{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress", Message: "Available: 0/2"}}
+	full.Waiting = []metav1alpha1.DependentReport{{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress",
+		Message: "Available: 0/2"}}
 	full.History = []metav1alpha1.RevisionRecord{
 		{Outcome: metav1alpha1.RevisionFailed, Source: "ConfigMap shop-2"},
 		{Revision: 2, Source: "ConfigMap shop-1", SourceDigest: "aabbccddeeff00112233"},
 	}
-	settings := show.Settings{Source: "ConfigMap shop-2", Timeout: new(10 * time.Minute), RetryInterval: new(time.Minute), Interval: new(10 * time.Hour)}
+	settings := show.Settings{Source: "ConfigMap shop-2", Timeout: new(10 * time.Minute), RetryInterval: new(time.Minute),
+		Interval: new(10 * time.Hour)}
 
-	blocked := status(metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances, "deletion is refused, because team/mine exists")
+	blocked := status(metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
+		"deletion is refused, because team/mine exists")
 	blocked.Reconciler = "fairlead.io"
 	deleted := shop("shop", time.Hour)
 	deleted.SetDeletionTimestamp(new(metav1.NewTime(now.Add(-time.Minute))))
@@ -141,22 +153,29 @@ var _ = Describe("Status", func() {
 	DescribeTable("prints", func(file string, format show.Format, s show.Status) {
 		golden(file, func(out *bytes.Buffer) error { return s.Print(show.Output{Writer: out, Format: format}, now) })
 	},
-		Entry("who is waited for, and why", "status.txt", show.FormatTable, show.NewStatus(shop("shop", time.Hour), full, settings)),
+		Entry("who is waited for, and why", "status.txt", show.FormatTable,
+			show.NewStatus(shop("shop", time.Hour), full, settings)),
 		Entry("more on demand", "status-wide.txt", show.FormatWide, show.NewStatus(shop("shop", time.Hour), full, settings)),
 		Entry("JSON", "status.json", show.FormatJSON, show.NewStatus(shop("shop", time.Hour), full, settings)),
 		Entry("what blocks a deletion", "status-blocked.txt", show.FormatTable, show.NewStatus(deleted, blocked, settings)),
-		Entry("a component that no operator saw", "status-new.txt", show.FormatTable, show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
-		Entry("empty lists, not null", "status-new.json", show.FormatJSON, show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
+		Entry("a component that no operator saw", "status-new.txt", show.FormatTable,
+			show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
+		Entry("empty lists, not null", "status-new.json", show.FormatJSON,
+			show.NewStatus(shop("shop", 0), metav1alpha1.Status{}, show.Settings{})),
 	)
 })
 
 var _ = Describe("History", func() {
 	known := status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "")
 	known.History = []metav1alpha1.RevisionRecord{
-		{Revision: 3, Generation: 4, Outcome: metav1alpha1.RevisionProgressing, Started: metav1.NewTime(now.Add(-time.Minute)), Digest: "0123", Source: "ConfigMap shop-2", SourceDigest: "4567"},
-		{Generation: 3, Outcome: metav1alpha1.RevisionFailed, Reason: "GenerateFailed", Started: metav1.NewTime(now.Add(-30 * time.Minute)), Digest: "89ab", Source: "ConfigMap shop-3"},
-		{Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", Started: metav1.NewTime(now.Add(-2 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-time.Hour)))},
-		{Revision: 1, Generation: 1, Outcome: metav1alpha1.RevisionReady, Started: metav1.NewTime(now.Add(-50 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-49 * time.Hour)))},
+		{Revision: 3, Generation: 4, Outcome: metav1alpha1.RevisionProgressing,
+			Started: metav1.NewTime(now.Add(-time.Minute)), Digest: "0123", Source: "ConfigMap shop-2", SourceDigest: "4567"},
+		{Generation: 3, Outcome: metav1alpha1.RevisionFailed, Reason: "GenerateFailed",
+			Started: metav1.NewTime(now.Add(-30 * time.Minute)), Digest: "89ab", Source: "ConfigMap shop-3"},
+		{Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout",
+			Started: metav1.NewTime(now.Add(-2 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-time.Hour)))},
+		{Revision: 1, Generation: 1, Outcome: metav1alpha1.RevisionReady, Started: metav1.NewTime(now.Add(-50 * time.Hour)),
+			Ended: new(metav1.NewTime(now.Add(-49 * time.Hour)))},
 	}
 
 	DescribeTable("prints", func(file string, format show.Format) {
@@ -183,7 +202,8 @@ var _ = Describe("Output", func() {
 		var out bytes.Buffer
 		list := show.NewList([]show.Component{show.NewComponent(shop("shop", time.Hour), hostile)})
 		Expect(list.Print(show.Output{Writer: &out, Palette: terminal.Coloured()}, now)).To(Succeed())
-		Expect(out.String()).To(And(ContainSubstring("\x1b[31mStalled\x1b[0m"), ContainSubstring("�[2Jgone"), Not(ContainSubstring("\x1b[2J"))))
+		Expect(out.String()).To(And(ContainSubstring("\x1b[31mStalled\x1b[0m"), ContainSubstring("�[2Jgone"),
+			Not(ContainSubstring("\x1b[2J"))))
 	})
 
 	It("keeps columns aligned whether coloured or not", func() {

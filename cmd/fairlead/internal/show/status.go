@@ -91,12 +91,14 @@ type Settings struct {
 func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, settings Settings) Status {
 	s := Status{
 		APIVersion: SchemaVersion, Kind: "Status", Component: NewComponent(obj, status),
-		DeletionTimestamp: obj.GetDeletionTimestamp(), ProgressingSince: status.ProgressingSince, Reconciler: status.Reconciler,
+		DeletionTimestamp: obj.GetDeletionTimestamp(), ProgressingSince: status.ProgressingSince,
+		Reconciler: status.Reconciler,
 		Target:     Target{Namespace: status.TargetNamespace, Name: status.TargetName, Cluster: status.TargetCluster},
 		Source:     settings.Source,
 		Conditions: conditionsOf(status), Waiting: []Waiting{}, Blockers: blockersOf(obj, status),
 		Applied: Applied{
-			Rendition: status.Rendition, InputDigest: status.InputDigest, AppliedDigest: status.AppliedDigest, LookupsDigest: status.LookupsDigest,
+			Rendition: status.Rendition, InputDigest: status.InputDigest, AppliedDigest: status.AppliedDigest,
+			LookupsDigest: status.LookupsDigest,
 		},
 	}
 	for _, r := range status.History {
@@ -108,7 +110,8 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 	for _, w := range status.Waiting {
 		s.Waiting = append(s.Waiting, Waiting{Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message})
 	}
-	if t := settings.Timeout; t != nil && *t > 0 && status.ProgressingSince != nil && status.State == metav1alpha1.StateProgressing {
+	if t := settings.Timeout; t != nil && *t > 0 && status.ProgressingSince != nil &&
+		status.State == metav1alpha1.StateProgressing {
 		s.TimesOut = new(metav1.NewTime(status.ProgressingSince.Add(*t)))
 	}
 	s.Next = next(status, settings, s.Component)
@@ -134,13 +137,15 @@ func since(status metav1alpha1.Status, deletion *metav1.Time) *metav1.Time {
 
 // IsReady reports whether the component is Ready for its current spec.
 func (s Status) IsReady() bool {
-	return s.Component.Ready == string(metav1.ConditionTrue) && s.Component.ObservedGeneration >= s.Component.Generation && s.DeletionTimestamp == nil
+	return s.Component.Ready == string(metav1.ConditionTrue) && s.Component.ObservedGeneration >= s.Component.Generation &&
+		s.DeletionTimestamp == nil
 }
 
 func conditionsOf(status metav1alpha1.Status) []Condition {
 	conditions := make([]Condition, 0, len(status.Conditions))
 	for _, c := range status.Conditions {
-		conditions = append(conditions, Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime})
+		conditions = append(conditions, Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason,
+			Message: c.Message, Since: c.LastTransitionTime})
 	}
 	slices.SortStableFunc(conditions, func(a, b Condition) int {
 		switch first := metav1alpha1.ConditionReady; {

@@ -13,7 +13,8 @@ import (
 
 // Lines returns the status as text. The lines contain no control characters except for colours.
 func (s Status) Lines(o Output, now time.Time) []string {
-	text := []string{o.Palette.In(terminal.Strong, oneLine(s.Component.kind()+" "+withNamespace(s.Component.Namespace, s.Component.Name)))}
+	text := []string{o.Palette.In(terminal.Strong,
+		oneLine(s.Component.kind()+" "+withNamespace(s.Component.Namespace, s.Component.Name)))}
 	text = append(text, columns(o.Palette, s.facts(o.Format == FormatWide, now))...)
 	if len(s.Conditions) > 0 {
 		rows := [][]cell{titled("CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE")}
@@ -98,7 +99,8 @@ func (s Status) revision(wide bool) string {
 	case a.AppliedDigest == "":
 		return text + ", not applied in full yet, inputs " + digest(a.InputDigest, wide)
 	}
-	return text + ", not applied in full yet, inputs " + digest(a.InputDigest, wide) + "; applied last: " + digest(a.AppliedDigest, wide)
+	return text + ", not applied in full yet, inputs " + digest(a.InputDigest, wide) + "; applied last: " +
+		digest(a.AppliedDigest, wide)
 }
 
 func (s Status) source(wide bool) string {
@@ -135,7 +137,8 @@ func next(status metav1alpha1.Status, settings Settings, c Component) string {
 		return "when the finalizers of other controllers are gone"
 	case ready == metav1alpha1.ReasonRetrying:
 		return "within a minute, with back-off, and " + change
-	case status.State == metav1alpha1.StateStalled, status.State == metav1alpha1.StateDeletionBlocked, status.State == metav1alpha1.StateDeleting:
+	case status.State == metav1alpha1.StateStalled, status.State == metav1alpha1.StateDeletionBlocked,
+		status.State == metav1alpha1.StateDeleting:
 		return every(settings.RetryInterval, "at the operator's retry interval") + ", and " + change
 	case status.State == metav1alpha1.StateReady:
 		return every(settings.Interval, "at the operator's interval") + ", and " + change

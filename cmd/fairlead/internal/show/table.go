@@ -61,7 +61,8 @@ func toneOf(state string) terminal.Tone {
 	switch state {
 	case string(metav1alpha1.StateReady), string(component.NodeCompleted):
 		return terminal.Good
-	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(component.NodeFailed), string(component.NodeMissing):
+	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(component.NodeFailed),
+		string(component.NodeMissing):
 		return terminal.Bad
 	case "":
 		return terminal.Plain

@@ -98,7 +98,8 @@ func (t Tree) Print(o Output) error {
 	}
 	var rows [][]cell
 	for _, d := range t.Dependents {
-		cells := append(row(fmt.Sprint(d.Wave), withGroup(d.Kind, d.Group), withNamespace(d.Namespace, d.Name)), state(d.State))
+		cells := append(row(fmt.Sprint(d.Wave), withGroup(d.Kind, d.Group), withNamespace(d.Namespace, d.Name)),
+			state(d.State))
 		if o.Format == FormatWide {
 			cells = append(cells, row(orDash(d.Version), orDash(d.UID))...)
 		}
@@ -113,7 +114,8 @@ func (t Tree) headline(p terminal.Palette) string {
 	if c.State == "" {
 		return line + "the operator has not reconciled it yet"
 	}
-	line += fmt.Sprintf("%s, %s dependents ready, revision %d", p.In(toneOf(c.State), oneLine(c.State)), c.Dependents.Summary, c.Revision)
+	line += fmt.Sprintf("%s, %s dependents ready, revision %d", p.In(toneOf(c.State), oneLine(c.State)),
+		c.Dependents.Summary, c.Revision)
 	if c.State != string(metav1alpha1.StateReady) && c.Message != "" {
 		line += "\n" + oneLine(c.Message)
 	}

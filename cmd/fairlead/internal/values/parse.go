@@ -30,7 +30,8 @@ func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 		return values, nil
 	}
 	if root.Kind != yamlnode.MappingNode {
-		return nil, &manifests.FileError{File: file, Line: root.Line, Err: errors.New("want a map of values, such as replicas: 2")}
+		return nil, &manifests.FileError{File: file, Line: root.Line,
+			Err: errors.New("want a map of values, such as replicas: 2")}
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -68,7 +69,8 @@ func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err 
 	}
 	switch err := documents.Decode(&second); {
 	case err == nil:
-		ignored = &manifests.FileError{File: file, Line: second.Line, Err: errors.New("a second document begins here; as in Helm, only the first document is read")}
+		ignored = &manifests.FileError{File: file, Line: second.Line,
+			Err: errors.New("a second document begins here; as in Helm, only the first document is read")}
 	case !errors.Is(err, io.EOF):
 		ignored = fmt.Errorf("%w; as in Helm, only the first document is read", located(file, err))
 	}
@@ -79,7 +81,8 @@ func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err 
 }
 
 // parserMessage splits a message of the YAML parsers, which contains the line only as text.
-var parserMessage = regexp.MustCompile(`(?s)^(?:error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
+var parserMessage = regexp.MustCompile(`(?s)^(?:error converting YAML to JSON: )?(?:yaml: )?` +
+	`(?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
 
 func located(file string, err error) error {
 	parts := parserMessage.FindStringSubmatch(err.Error())

@@ -50,7 +50,8 @@ func mergeText(ctx context.Context, file string, base, mine, newer []byte) ([]by
 			return nil, nil, err
 		}
 	}
-	command := exec.CommandContext(ctx, "git", "merge-file", "-p", "-q", "-L", "yours", "-L", "base", "-L", "template", "mine", "base", "newer")
+	command := exec.CommandContext(ctx, "git", "merge-file", "-p", "-q", "-L", "yours", "-L", "base", "-L", "template",
+		"mine", "base", "newer")
 	command.Dir = dir
 	var out, errOut bytes.Buffer
 	command.Stdout, command.Stderr = &out, &errOut

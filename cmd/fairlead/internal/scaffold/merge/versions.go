@@ -55,11 +55,14 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	case v.Newer == nil && same(v.Base, v.Mine):
 		return &Change{Verb: VerbDelete, File: path}, nil, nil
 	case v.Newer == nil:
-		return nil, []Conflict{{File: path, Why: "the template dropped it, but you changed it: delete it, or keep it as yours"}}, nil
+		return nil,
+			[]Conflict{{File: path, Why: "the template dropped it, but you changed it: delete it, or keep it as yours"}}, nil
 	case same(v.Base, v.Mine):
 		return &Change{Verb: VerbUpdate, File: path, Content: v.Newer}, nil, nil
 	case bytes.IndexByte(v.Mine, 0) >= 0:
-		return nil, []Conflict{{File: path, Why: "the template changed it, but here it is not a text: move it, or take the template's file"}}, nil
+		return nil,
+			[]Conflict{{File: path,
+				Why: "the template changed it, but here it is not a text: move it, or take the template's file"}}, nil
 	case path == "go.mod":
 		merged, err := mergeModule(v.Mine, v.Base, v.Newer)
 		return &Change{Verb: VerbMerge, File: path, Content: merged}, nil, err

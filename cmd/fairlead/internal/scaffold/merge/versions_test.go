@@ -27,20 +27,24 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 		verb Verb
 		want []byte
 	}{
-		"nothing changed":                                {Versions{former, former, former}, "", nil},
-		"the template changed it":                        {Versions{former, former, newer}, VerbUpdate, newer},
-		"both changed it":                                {Versions{former, mine, newer}, VerbMerge, both},
-		"both changed it alike":                          {Versions{former, newer, newer}, "", nil},
-		"it is new":                                      {Versions{nil, nil, newer}, VerbCreate, newer},
-		"the template has it no more":                    {Versions{former, former, nil}, VerbDelete, nil},
-		"it was emptied":                                 {Versions{former, []byte{}, former}, "", nil},
-		"other line ends, nothing changed":               {Versions{former, onWindows(former), former}, "", nil},
-		"other line ends everywhere, nothing changed":    {Versions{onWindows(former), onWindows(former), former}, "", nil},
-		"other line ends, the template changed it":       {Versions{former, onWindows(former), newer}, VerbUpdate, onWindows(newer)},
-		"other line ends, both changed it":               {Versions{former, onWindows(mine), newer}, VerbMerge, onWindows(both)},
-		"other line ends but one, the template changed":  {Versions{former, oddly(former), newer}, VerbUpdate, onWindows(newer)},
-		"other line ends but one, both changed it":       {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
-		"other line ends in one line only":               {Versions{former, lines("a", "mine\r"), newer}, VerbMerge, lines("newer", "mine\r")},
+		"nothing changed":                             {Versions{former, former, former}, "", nil},
+		"the template changed it":                     {Versions{former, former, newer}, VerbUpdate, newer},
+		"both changed it":                             {Versions{former, mine, newer}, VerbMerge, both},
+		"both changed it alike":                       {Versions{former, newer, newer}, "", nil},
+		"it is new":                                   {Versions{nil, nil, newer}, VerbCreate, newer},
+		"the template has it no more":                 {Versions{former, former, nil}, VerbDelete, nil},
+		"it was emptied":                              {Versions{former, []byte{}, former}, "", nil},
+		"other line ends, nothing changed":            {Versions{former, onWindows(former), former}, "", nil},
+		"other line ends everywhere, nothing changed": {Versions{onWindows(former), onWindows(former), former}, "", nil},
+		"other line ends, the template changed it": {Versions{former, onWindows(former), newer}, VerbUpdate,
+			onWindows(newer)},
+		"other line ends, both changed it": {Versions{former, onWindows(mine), newer}, VerbMerge,
+			onWindows(both)},
+		"other line ends but one, the template changed": {Versions{former, oddly(former), newer}, VerbUpdate,
+			onWindows(newer)},
+		"other line ends but one, both changed it": {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
+		"other line ends in one line only": {Versions{former, lines("a", "mine\r"), newer}, VerbMerge,
+			lines("newer", "mine\r")},
 		"other line ends, and the template has no more":  {Versions{former, onWindows(former), nil}, VerbDelete, nil},
 		"deleted, or renamed, here":                      {Versions{former, nil, newer}, "", nil},
 		"a file of an old template that is gone already": {Versions{former, nil, nil}, "", nil},
@@ -74,7 +78,8 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
-			if err != nil || change != nil || len(conflicts) != 1 || conflicts[0].Line != 0 || !strings.Contains(conflicts[0].Why, test.want) {
+			if err != nil || change != nil || len(conflicts) != 1 || conflicts[0].Line != 0 ||
+				!strings.Contains(conflicts[0].Why, test.want) {
 				t.Errorf("got %v, %v, %v", change, conflicts, err)
 			}
 		})
@@ -105,7 +110,8 @@ func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
 		t.Run(style, func(t *testing.T) {
 			// Outside of a repository git heeds no configuration.
 			repository := filepath.Join(t.TempDir(), ".git")
-			if output, err := exec.CommandContext(t.Context(), "git", "init", "-q", filepath.Dir(repository)).CombinedOutput(); err != nil {
+			if output, err := exec.CommandContext(t.Context(), "git", "init", "-q",
+				filepath.Dir(repository)).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, output)
 			}
 			t.Setenv("GIT_DIR", repository)
@@ -114,7 +120,8 @@ func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
 			t.Setenv("GIT_CONFIG_VALUE_0", style)
 			// The person's text has what looks like a marker between the two conflicts.
 			const between = "\nsame\nsame\nsame\nHeading\n=======\nsame\nsame\nsame\n"
-			_, conflicts, err := mergeText(t.Context(), "README.md", []byte("a\nb"+between+"z\n"), []byte("mine\nb"+between+"mine\n"), []byte("newer\nb"+between+"newer\n"))
+			_, conflicts, err := mergeText(t.Context(), "README.md", []byte("a\nb"+between+"z\n"),
+				[]byte("mine\nb"+between+"mine\n"), []byte("newer\nb"+between+"newer\n"))
 			if err != nil || len(conflicts) != 2 || conflicts[0].Line != 1 || conflicts[1].Line != 11 {
 				t.Errorf("got %v, %v", conflicts, err)
 			}

@@ -67,8 +67,9 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
 		plural, _, _ := unstructured.NestedString(object.Object, "spec", "names", "plural")
 		rules = append(rules, Rule{
-			Comment:    "Instances of " + plural + "." + group + ": while others have any, the definition is not deleted.",
-			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural}, Verbs: []string{"get", "list", "watch"}},
+			Comment: "Instances of " + plural + "." + group + ": while others have any, the definition is not deleted.",
+			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural},
+				Verbs: []string{"get", "list", "watch"}},
 		})
 	}
 	if len(rules) == 0 {
@@ -77,8 +78,9 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 	return append(rules, Rule{
 		Comment: "Definitions are deleted under a guard, an admission policy that refuses new instances.",
 		PolicyRule: rbacv1.PolicyRule{
-			APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
-			Verbs: []string{"create", "patch", "delete"},
+			APIGroups: []string{"admissionregistration.k8s.io"},
+			Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
+			Verbs:     []string{"create", "patch", "delete"},
 		},
 	})
 }
@@ -101,8 +103,9 @@ func rulesToGrant(objects []*unstructured.Unstructured) []Rule {
 		}
 		resource := strings.ToLower(kind) + "s"
 		rules = append(rules, Rule{
-			Comment:    "To bind " + kind + " " + name + ", which is no dependent.",
-			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{resource}, ResourceNames: []string{name}, Verbs: []string{"bind"}},
+			Comment: "To bind " + kind + " " + name + ", which is no dependent.",
+			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{resource},
+				ResourceNames: []string{name}, Verbs: []string{"bind"}},
 		})
 	}
 	return rules
@@ -113,7 +116,8 @@ func grantedBy(role *unstructured.Unstructured) []Rule {
 		Rules []rbacv1.PolicyRule `json:"rules"`
 	}
 	// The API server refuses a malformed role with a message.
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"rules": role.Object["rules"]}, &content); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"rules": role.Object["rules"]},
+		&content); err != nil {
 		return nil
 	}
 	rules := make([]Rule, 0, len(content.Rules))
@@ -135,14 +139,19 @@ func hasDeletionHooks(objects []*unstructured.Unstructured) bool {
 func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersionKind) []Rule {
 	var rules []Rule
 	add := func(why, resource string, verbs ...string) {
-		rules = append(rules, Rule{Comment: why, PolicyRule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}})
+		rules = append(rules, Rule{Comment: why, PolicyRule: rbacv1.PolicyRule{APIGroups: []string{""},
+			Resources: []string{resource}, Verbs: verbs}})
 	}
-	hasSecrets := slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return kind.Group == "" && kind.Kind == "Secret" })
+	hasSecrets := slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool {
+		return kind.Group == "" &&
+			kind.Kind == "Secret"
+	})
 	if recordsPhases && !hasSecrets {
 		add("What is applied when a component is deleted is recorded before.", "secrets", dependentVerbs...)
 	}
 	if f.KubeConfig && !hasSecrets {
-		add("Kubeconfigs that components name. A finalizer holds them while there are dependents.", "secrets", "get", "list", "watch", "patch")
+		add("Kubeconfigs that components name. A finalizer holds them while there are dependents.", "secrets", "get", "list",
+			"watch", "patch")
 	}
 	if f.ServiceAccount {
 		add("Components that name a service account: the operator acts as it.", "serviceaccounts", "impersonate")
@@ -175,7 +184,8 @@ func Format(rules []Rule) (string, error) {
 // isCovered reports whether another rule covers a rule. Of equal rules, the first is kept.
 func isCovered(rules []Rule, i int) bool {
 	for j := range rules {
-		if j != i && covers(rules[j].PolicyRule, rules[i].PolicyRule) && (j < i || !covers(rules[i].PolicyRule, rules[j].PolicyRule)) {
+		if j != i && covers(rules[j].PolicyRule, rules[i].PolicyRule) &&
+			(j < i || !covers(rules[i].PolicyRule, rules[j].PolicyRule)) {
 			return true
 		}
 	}
@@ -185,9 +195,11 @@ func isCovered(rules []Rule, i int) bool {
 // covers reports whether rule a grants everything that rule b grants.
 func covers(a, b rbacv1.PolicyRule) bool {
 	named := len(a.ResourceNames) == 0 || len(b.ResourceNames) > 0 && holds(a.ResourceNames, b.ResourceNames)
-	return named && holds(a.APIGroups, b.APIGroups) && holds(a.Resources, b.Resources) && holds(a.NonResourceURLs, b.NonResourceURLs) && holds(a.Verbs, b.Verbs)
+	return named && holds(a.APIGroups, b.APIGroups) && holds(a.Resources, b.Resources) &&
+		holds(a.NonResourceURLs, b.NonResourceURLs) && holds(a.Verbs, b.Verbs)
 }
 
 func holds(all, some []string) bool {
-	return slices.Contains(all, rbacv1.ResourceAll) || !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
+	return slices.Contains(all, rbacv1.ResourceAll) ||
+		!slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }

@@ -50,7 +50,8 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			documents: []string{
 				"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: own}, " +
 					"rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}",
-				"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b}, roleRef: {kind: ClusterRole, name: view}}",
+				"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b}, roleRef: {kind: " +
+					"ClusterRole, name: view}}",
 			},
 			want: []string{"# What Role own grants.", "- pods\n", "# To bind ClusterRole view", "- bind\n"},
 		},
@@ -88,7 +89,8 @@ func TestKindsAreReadFromTemplatesToo(t *testing.T) {
 	const template = "{{ if .Values.web }}\napiVersion: apps/v1\nkind: Deployment\n{{ end }}\n---\n" +
 		"apiVersion: {{ .Values.api }}\nkind: ConfigMap\n---\napiVersion: {{ .Values.api }}\nkind: Widget\n"
 	kinds, notes := rbac.Kinds("templates/web.yaml", []byte(template))
-	want := []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "ConfigMap"}}
+	want := []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Version: "v1", Kind: "ConfigMap"}}
 	if len(kinds) != 2 || kinds[0] != want[0] || kinds[1] != want[1] {
 		t.Errorf("got %v, want %v", kinds, want)
 	}

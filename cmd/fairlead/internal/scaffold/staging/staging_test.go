@@ -64,7 +64,8 @@ func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks
 	s := staged(t, map[string]string{"a": "old"}, map[string]string{"a": "new"})
 	from, to, former := s.places("a")
 	// What is in the way of the link stands for a file system that has none.
-	if err := errors.Join(os.Chmod(to, 0o750), os.MkdirAll(filepath.Dir(former), 0o755), os.WriteFile(former, nil, 0o600)); err != nil {
+	if err := errors.Join(os.Chmod(to, 0o750), os.MkdirAll(filepath.Dir(former), 0o755),
+		os.WriteFile(former, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if existed, err := keep(to, former, from); err != nil || !existed {
@@ -88,9 +89,11 @@ func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks
 
 func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
 	// Where a file belongs there is a folder, which is not the scaffolder's to remove.
-	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "gone": "old"}, map[string]string{"a": "new", "b": "new", "c": "new"})
+	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "gone": "old"},
+		map[string]string{"a": "new", "b": "new", "c": "new"})
 	err := s.Move([]string{"a", "b", "c"}, []string{"gone"})
-	if err == nil || !strings.Contains(err.Error(), "nothing was written") || !strings.Contains(err.Error(), "not a regular file") {
+	if err == nil || !strings.Contains(err.Error(), "nothing was written") ||
+		!strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
 	s.expect(t, "a", "old")

@@ -97,7 +97,8 @@ func docOf(f field, name string) []string {
 	if len(lines) == 0 {
 		lines = []string{name + " is the value " + f.key + " of the chart."}
 	}
-	if fallback := f.fallback; fallback != "" && fallback != `""` && fallback != "{}" && fallback != "[]" && len(fallback) <= maxFallback && f.of.shape != shapeStruct {
+	if fallback := f.fallback; fallback != "" && fallback != `""` && fallback != "{}" && fallback != "[]" &&
+		len(fallback) <= maxFallback && f.of.shape != shapeStruct {
 		last := len(lines) - 1
 		lines = append(append([]string{}, lines[:last]...), sentence(lines[last]), "The chart has "+fallback+".")
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 // formats are the formats that the API server validates.
-var formats = []string{"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid", "cidr", "mac"}
+var formats = []string{"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid", "cidr",
+	"mac"}
 
 // constrain adds markers for the constraints of the schema.
 func (d *deriver) constrain(t *valueType, s subject) {
@@ -108,7 +109,8 @@ func (d *deriver) constrainText(t *valueType, s subject) {
 // numberMarkers returns the markers for bounds of a number. Exclusive bounds are numbers in newer drafts, and booleans
 // that change the other bounds in older ones.
 func numberMarkers(s *schema) []string {
-	markers := slices.Concat(bound("Minimum", s.Minimum, s.ExclusiveMinimum), bound("Maximum", s.Maximum, s.ExclusiveMaximum))
+	markers := slices.Concat(bound("Minimum", s.Minimum, s.ExclusiveMinimum),
+		bound("Maximum", s.Maximum, s.ExclusiveMaximum))
 	return append(markers, optional("MultipleOf", s.MultipleOf)...)
 }
 
@@ -120,7 +122,8 @@ func bound(name string, inclusive *json.Number, exclusive json.RawMessage) []str
 			markers = append(markers, "kubebuilder:validation:Exclusive"+name+"=true")
 		}
 	case "integer", "number":
-		markers = []string{"kubebuilder:validation:" + name + "=" + string(exclusive), "kubebuilder:validation:Exclusive" + name + "=true"}
+		markers = []string{"kubebuilder:validation:" + name + "=" + string(exclusive), "kubebuilder:validation:Exclusive" +
+			name + "=true"}
 	}
 	return markers
 }

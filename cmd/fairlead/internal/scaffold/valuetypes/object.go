@@ -39,7 +39,8 @@ func (d *deriver) object(s subject) *valueType {
 
 // mapBySchema returns the map type of a schema, nil if the schema describes no map.
 func (d *deriver) mapBySchema(s subject) *valueType {
-	if s.schema == nil || len(s.schema.Properties) > 0 || s.schema.AdditionalProperties == nil || s.schema.AdditionalProperties.schema == nil {
+	if s.schema == nil || len(s.schema.Properties) > 0 || s.schema.AdditionalProperties == nil ||
+		s.schema.AdditionalProperties.schema == nil {
 		return nil
 	}
 	element := s.below(anyElement)
@@ -180,7 +181,8 @@ func merged(elements []*yaml.Node) *yaml.Node {
 		switch {
 		case result == nil:
 			result = element
-		case element == nil || result.Kind != element.Kind || result.Kind == yaml.ScalarNode && result.ShortTag() != element.ShortTag():
+		case element == nil || result.Kind != element.Kind || result.Kind == yaml.ScalarNode &&
+			result.ShortTag() != element.ShortTag():
 			return &yaml.Node{Kind: yaml.ScalarNode, Tag: mixedTag}
 		case result.Kind == yaml.MappingNode:
 			result = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: joined(result, element)}

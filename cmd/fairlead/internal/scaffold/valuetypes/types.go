@@ -39,7 +39,8 @@ func Derive(kind string, chart Chart) (Types, error) {
 	if err != nil {
 		return Types{}, err
 	}
-	d := &deriver{root: root, usage: usageOf(chart.Templates), foreign: foreign(chart.SubCharts), documented: descriptionsIn(string(chart.Values))}
+	d := &deriver{root: root, usage: usageOf(chart.Templates), foreign: foreign(chart.SubCharts),
+		documented: descriptionsIn(string(chart.Values))}
 	d.notes = d.usage.notes
 	t := d.all(subject{node: node, schema: root.resolve(root)})
 	p := printer{imports: map[string]bool{}, taken: map[string]bool{}}
@@ -47,7 +48,8 @@ func Derive(kind string, chart Chart) (Types, error) {
 		p.taken[kind+suffix] = true
 	}
 	result := Types{
-		Code:   p.source(kind+valuesSuffix, t, kind+valuesSuffix+" are the values of the chart. What is not set is what the chart's values.yaml says."),
+		Code: p.source(kind+valuesSuffix, t,
+			kind+valuesSuffix+" are the values of the chart. What is not set is what the chart's values.yaml says."),
 		Sample: map[string]any{}, Notes: d.notes,
 	}
 	for _, f := range t.fields {

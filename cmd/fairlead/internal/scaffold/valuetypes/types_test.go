@@ -119,9 +119,11 @@ func TestWhatCannotBeReadIsSaidWithItsFile(t *testing.T) {
 }
 
 func FuzzDerive(f *testing.F) {
-	f.Add("a: 1\n# b\nb: {c: [1]}\n", `{"properties": {"a": {"type": "integer", "minimum": 1}}}`, "{{ range .Values.b.c }}{{ . }}{{ end }}")
+	f.Add("a: 1\n# b\nb: {c: [1]}\n", `{"properties": {"a": {"type": "integer", "minimum": 1}}}`,
+		"{{ range .Values.b.c }}{{ . }}{{ end }}")
 	f.Add("a: &x {b: *x}\n", `{"$ref": "#"}`, "{{ with .Values }}{{ toYaml . }}{{ end }}")
-	f.Add("\"`\": x\n# +k8s\n'a\"b': 1\n", `{"properties": {"x": {"enum": ["\n", null]}}}`, "{{ $x := index .Values \"a\" }}{{ $x.y }}")
+	f.Add("\"`\": x\n# +k8s\n'a\"b': 1\n", `{"properties": {"x": {"enum": ["\n", null]}}}`,
+		"{{ $x := index .Values \"a\" }}{{ $x.y }}")
 	f.Add("a: &a [1, 2]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: {<<: {x: 1}}\n", "", "{{ range .Values.c }}{{ . }}{{ end }}")
 	f.Fuzz(func(t *testing.T, values, schema, template string) {
 		types, err := valuetypes.Derive("Shop", valuetypes.Chart{

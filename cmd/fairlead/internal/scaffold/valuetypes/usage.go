@@ -29,7 +29,8 @@ func usageOf(templates map[string]string) usage {
 		tree.Mode = parse.SkipFuncCheck
 		trees := map[string]*parse.Tree{}
 		if _, err := tree.Parse(templates[name], "", "", trees); err != nil {
-			u.notes = append(u.notes, fmt.Sprintf("%s cannot be parsed, so the values that it passes on are unknown: %v", name, err))
+			u.notes = append(u.notes, fmt.Sprintf("%s cannot be parsed, so the values that it passes on are unknown: %v", name,
+				err))
 			continue
 		}
 		for _, defined := range slices.Sorted(maps.Keys(trees)) {

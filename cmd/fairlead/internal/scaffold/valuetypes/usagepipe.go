@@ -4,8 +4,10 @@ import "text/template/parse"
 
 // conditions are functions that test a value and return nothing of it.
 var conditions = map[string]bool{
-	"and": true, "or": true, "not": true, "empty": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
-	"kindIs": true, "kindOf": true, "typeIs": true, "typeOf": true, "len": true, "hasKey": true, "has": true, "fail": true, "keys": true,
+	"and": true, "or": true, "not": true, "empty": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true,
+	"ge":     true,
+	"kindIs": true, "kindOf": true, "typeIs": true, "typeOf": true, "len": true, "hasKey": true, "has": true, "fail": true,
+	"keys": true,
 }
 
 // passing are functions that return one of their arguments.
