@@ -78,9 +78,10 @@ func TestChartTakesNamesThatYAMLTakesForSomethingElse(t *testing.T) {
 	objects := renderChartAs(t, "1", "y", map[string]any{
 		"nameOverride": "0", "fullnameOverride": "1", "serviceAccount": map[string]any{"name": "on"},
 		"priorityClassName": "off",
-		"observe":           "namespaces", "observeNamespaces": []any{"n", "2"}, "podDisruptionBudget": map[string]any{"enabled": true},
-		"replicas":      2,
-		"networkPolicy": map[string]any{"enabled": true},
+		"observe":           "namespaces", "observeNamespaces": []any{"n", "2"},
+		"podDisruptionBudget": map[string]any{"enabled": true},
+		"replicas":            2,
+		"networkPolicy":       map[string]any{"enabled": true},
 		"metrics": map[string]any{
 			"certificateSecret": "3", "readers": []any{map[string]any{"name": "4", "namespace": "no"}},
 			"serviceMonitor": map[string]any{"enabled": true}, "prometheusRule": map[string]any{"enabled": true},

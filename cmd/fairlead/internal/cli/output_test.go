@@ -22,7 +22,7 @@ func documented(t *testing.T) map[string][]show.Format {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, found := strings.Cut(string(page), "| `-o` | what is printed | with |\n")
+	_, text, found := strings.Cut(string(page), "| `-o` | output | commands |\n")
 	if !found {
 		t.Fatal("the page has no table of formats")
 	}
@@ -59,8 +59,8 @@ func TestFormatsAreThoseOfTheDocumentation(t *testing.T) {
 			continue
 		}
 		offered, _ := complete(command, nil, "")
-		if all := strings.Join(offered, " "); all != strings.NewReplacer(",", "", " or",
-			"").Replace(strings.TrimSuffix(flag.Usage, "; a table by default")) {
+		names := strings.NewReplacer(",", "", " or", "").Replace(strings.TrimSuffix(flag.Usage, "; a table by default"))
+		if all := strings.Join(offered, " "); all != names {
 			t.Errorf("%s: completed by %s, documented as %s", command.Name(), all, flag.Usage)
 		}
 	}

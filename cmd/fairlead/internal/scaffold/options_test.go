@@ -36,7 +36,8 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 			o.Group = strings.Repeat("a.", 124) +
 				"com"
 		}, "name of the definition"},
-		"an operator name with an underscore": {func(o *scaffold.Options) { o.OperatorName = "shop_operator.example.com" }, "--operator-name"},
+		"an operator name with an underscore": {func(o *scaffold.Options) { o.OperatorName = "shop_operator.example.com" },
+			"--operator-name"},
 		"an operator name that begins with a digit": {func(o *scaffold.Options) { o.OperatorName = "1shop.example.com" },
 			"before the first dot"},
 		"an operator name that leaves no room": {func(o *scaffold.Options) {
@@ -49,7 +50,8 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 		"a module path of the standard library": {func(o *scaffold.Options) { o.Module = "std/shop" }, "--module"},
 		"a module path with major version one": {func(o *scaffold.Options) { o.Module = "example.com/shop/v1" },
 			"major version"},
-		"the module path of Fairlead": {func(o *scaffold.Options) { o.Module = "github.com/fairlead-io/fairlead/x" }, "module of Fairlead"},
+		"the module path of Fairlead": {func(o *scaffold.Options) { o.Module = "github.com/fairlead-io/fairlead/x" },
+			"module of Fairlead"},
 		"an image with a tag": {func(o *scaffold.Options) { o.Image = "registry.example.com/shop:1" },
 			"--image"},
 		"an image with capitals": {func(o *scaffold.Options) { o.Image = "registry.example.com/Shop" },
@@ -57,7 +59,8 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 		"an unknown generator": {func(o *scaffold.Options) { o.Generator = "jsonnet" },
 			"Helm, Kustomize, GoTemplate, Go"},
 		"an unknown interface": {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"colour"} }, "--interfaces"},
-		"an interface twice":   {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"suspend", "suspend"} }, "twice"},
+		"an interface twice": {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"suspend", "suspend"} },
+			"twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := shop()

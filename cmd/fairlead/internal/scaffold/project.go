@@ -169,6 +169,7 @@ func (e *ExistsError) Error() string {
 	if more := len(e.Files) - maxNamed; more > 0 {
 		named, rest = e.Files[:maxNamed], fmt.Sprintf(" and %d more files of the project", more)
 	}
-	return fmt.Sprintf("nothing was written: %s already has %s%s; --force overwrites these files, and --dry-run lists them",
+	return fmt.Sprintf("nothing was written: %s already has %s%s; "+
+		"--force overwrites these files, and --dry-run lists them",
 		e.Dir, strings.Join(named, ", "), rest)
 }
