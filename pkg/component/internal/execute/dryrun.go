@@ -65,7 +65,7 @@ func (w *writer) dryRunMigration(ctx context.Context, a plan.Action) plan.Result
 }
 
 // dryRunMigrated updates an object with the manifest, without those of our fields that the manifest does not have. The
-// fields that predecessors hand over count as ours.
+// fields that previous managers hand over count as ours.
 func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {

@@ -63,7 +63,8 @@ func (w *writer) rewriteManagedFields(
 
 // recordUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
 // every field of the manifest. The API server adds only fields that change, and leaves equal values to their first
-// manager; a later change by others would then not show in our entry. Predecessors lose the fields of the manifest.
+// manager; a later change by others would then not show in our entry. Previous managers lose the fields of the
+// manifest.
 //
 // Which lists have items with an identity shows in the entries of all managers together: each value that is set has a
 // manager.
@@ -89,8 +90,8 @@ func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler 
 }
 
 // handOverFields returns a rewrite that lists under one Apply entry of ours the fields of our regular updates, and
-// those that predecessors hand over. A field under another entry could not be removed by a later manifest that drops
-// it.
+// those that previous managers hand over. A field under another entry could not be removed by a later manifest that
+// drops it.
 func handOverFields(a plan.Action, reconciler string) rewrite {
 	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 		ours, rest, err := splitEntries(entries, reconciler, a)
@@ -133,7 +134,8 @@ func splitEntries(
 	return ours, rest, nil
 }
 
-// removeFields removes fields from the entries of predecessors that hand over our fields. Empty entries are dropped.
+// removeFields removes fields from the entries of previous managers that hand over our fields. Empty entries are
+// dropped.
 func removeFields(
 	entries []metav1.ManagedFieldsEntry, a plan.Action, fields *fieldpath.Set,
 ) ([]metav1.ManagedFieldsEntry, error) {
