@@ -105,9 +105,9 @@ func TestFieldsAreHandedOverToOneApplyEntry(t *testing.T) {
 				Object: parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: x}}`),
 			}
 			a := plan.Action{
-				Object:       &manifests.Object{Body: manifest},
+				Object:           &manifests.Object{Body: manifest},
 				PreviousManagers: plan.PreviousManagers,
-				TakeAllFields:     c.takeOver,
+				TakeAllFields:    c.takeOver,
 			}
 			got, err := handOverFields(a, reconciler)(c.entries)
 			if err != nil {
