@@ -18,7 +18,7 @@ var observing = []mutation{
 		"A dependent that somebody else changes",
 	},
 	{
-		"unknown is absent", "observe/observer.go",
+		"unknown is absent", "observe/watch_index.go",
 		`return &plan.Observed{Presence: plan.Unknown, Reason: w.reason, Message: w.message}`, `return &plan.Observed{Presence: plan.Absent}`,
 		"A type that may not be watched",
 	},

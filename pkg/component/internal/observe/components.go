@@ -99,7 +99,7 @@ func (o *Observer) Release(ownerID string) {
 	o.remove(ownerID, c)
 	for key, h := range o.handovers {
 		if h.owner == ownerID {
-			o.scheduleHandover(h, key)
+			h.scheduleAll(o, key)
 		}
 	}
 	o.definitions.update()

@@ -68,8 +68,8 @@ func TestDefinitionEventsRetryUnservedTypes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newObserver(t)
-			dependents := o.newDependentWatch(WatchedResource{Type: widgets}, "", func() {})
-			instances := o.newInstanceWatch(widgets, func() {})
+			dependents := newDependentWatch(o, WatchedResource{Type: widgets}, "", func() {})
+			instances := newInstanceWatch(o, widgets, func() {})
 			for _, w := range []*watchState{&dependents.watchState, &instances.watchState} {
 				w.users["us"] = true
 				w.setReason(c.reason, "")

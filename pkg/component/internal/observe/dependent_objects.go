@@ -67,19 +67,20 @@ func (w *dependentWatch) reduce(obj any) *observedObject {
 	case *observedObject:
 		return x
 	case *unstructured.Unstructured:
-		object := &observedObject{Observed: inspect.Object(x, w.observer.reconciler), key: w.keyOf(x)}
+		object := &observedObject{Observed: inspect.Object(x, w.observer.reconciler), key: w.resource.keyOf(x)}
 		if w.withBodies {
 			object.body = x
 		}
 		return object
 	case metav1.Object:
-		return &observedObject{Observed: inspect.Metadata(x, w.observer.reconciler), key: w.keyOf(x)}
+		return &observedObject{Observed: inspect.Metadata(x, w.observer.reconciler), key: w.resource.keyOf(x)}
 	}
 	return nil
 }
 
-func (w *dependentWatch) keyOf(o metav1.Object) manifests.Key {
-	gk := w.resource.Type
+// keyOf returns the key of an object of the resource.
+func (r WatchedResource) keyOf(o metav1.Object) manifests.Key {
+	gk := r.Type
 	return manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 

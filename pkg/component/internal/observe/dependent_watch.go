@@ -26,7 +26,7 @@ type dependentWatch struct {
 // startDependentWatch starts a watch as a reader. The caller holds the lock.
 func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version string) *dependentWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
-	w := o.newDependentWatch(r, version, cancel)
+	w := newDependentWatch(o, r, version, cancel)
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
@@ -39,9 +39,11 @@ func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version
 	return w
 }
 
-func (o *Observer) newDependentWatch(r WatchedResource, version string, cancel context.CancelFunc) *dependentWatch {
+func newDependentWatch(
+	o *Observer, r WatchedResource, version string, cancel context.CancelFunc,
+) *dependentWatch {
 	w := &dependentWatch{
-		watchState: o.newWatchState(cancel, "its type is listed for the first time"),
+		watchState: newWatchState(o, cancel, "its type is listed for the first time"),
 		resource:   r, version: version, withBodies: o.withBodies[r.Type], objects: newDependentObjects(),
 	}
 	w.readable = func() bool { return o.sources.readable(r.Type, w.preferredVersion()) }

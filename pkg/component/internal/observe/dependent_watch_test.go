@@ -317,7 +317,7 @@ func TestWatchesStopWithTheirLastUser(t *testing.T) {
 	o := s.observer
 	var ended []string
 	s.cancel = func() { ended = append(ended, "dependents") }
-	o.instances[instanceWatchKey{gk: widgets}] = o.newInstanceWatch(
+	o.instances[instanceWatchKey{gk: widgets}] = newInstanceWatch(o,
 		widgets,
 		func() { ended = append(ended, "instances") },
 	)

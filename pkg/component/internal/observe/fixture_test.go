@@ -33,7 +33,7 @@ func newObserver(t *testing.T) *Observer {
 
 // addWatch adds a watch on dependents without a reflector, whose first list was answered. It has no users.
 func addWatch(o *Observer, reader Reader, r WatchedResource, cancel context.CancelFunc) *dependentWatch {
-	w := o.newDependentWatch(r, "", cancel)
+	w := newDependentWatch(o, r, "", cancel)
 	w.progress, w.reason, w.message = progress{listed: true, watching: true}, plan.WaitNone, ""
 	o.dependents.add(reader, r, w)
 	return w

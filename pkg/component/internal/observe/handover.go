@@ -56,8 +56,8 @@ func (h *handover) schedule(w *dependentWatch, key manifests.Key) {
 	})
 }
 
-// scheduleHandover starts the delay for the users of all watches that contain an object. The caller holds the lock.
-func (o *Observer) scheduleHandover(h *handover, key manifests.Key) {
+// scheduleAll starts the delay for the users of all watches that contain an object. The caller holds the lock.
+func (h *handover) scheduleAll(o *Observer, key manifests.Key) {
 	for _, w := range o.dependents.containing(key) {
 		h.schedule(w, key)
 	}
@@ -119,7 +119,7 @@ func (o *Observer) ReportOwned(ownerID string, owned func(manifests.Key) bool) {
 		}
 		relinquished := !owned(key)
 		if relinquished && !h.relinquished {
-			o.scheduleHandover(h, key)
+			h.scheduleAll(o, key)
 		}
 		h.relinquished = relinquished
 	}

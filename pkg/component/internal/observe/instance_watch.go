@@ -62,7 +62,7 @@ func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 // startInstanceWatch starts a watch as a reader. The caller holds the lock.
 func (o *Observer) startInstanceWatch(reader Reader, gk schema.GroupKind) *instanceWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
-	w := o.newInstanceWatch(gk, cancel)
+	w := newInstanceWatch(o, gk, cancel)
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
 			return o.sources.listWatch(reader, WatchedResource{Type: gk}, "", "", true)
@@ -73,9 +73,9 @@ func (o *Observer) startInstanceWatch(reader Reader, gk schema.GroupKind) *insta
 	return w
 }
 
-func (o *Observer) newInstanceWatch(gk schema.GroupKind, cancel context.CancelFunc) *instanceWatch {
+func newInstanceWatch(o *Observer, gk schema.GroupKind, cancel context.CancelFunc) *instanceWatch {
 	return &instanceWatch{
-		watchState: o.newWatchState(cancel, "its instances are listed for the first time"),
+		watchState: newWatchState(o, cancel, "its instances are listed for the first time"),
 		gk:         gk, objects: map[types.UID]manifests.Key{},
 	}
 }

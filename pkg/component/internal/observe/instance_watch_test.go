@@ -63,7 +63,7 @@ func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newObserver(t)
-			s := o.newInstanceWatch(widgets, func() {})
+			s := newInstanceWatch(o, widgets, func() {})
 			s.users["us"] = true
 			o.instances[instanceWatchKey{gk: widgets}] = s
 			enqueued := 0

@@ -90,25 +90,9 @@ func (o *Observer) Snapshot(reader Reader, keys []manifests.Key) plan.Snapshot {
 	defer o.mu.Unlock()
 	absent := &plan.Observed{Presence: plan.Absent}
 	for _, key := range keys {
-		snapshot[key] = o.live(reader, key, absent)
+		snapshot[key] = o.dependents.state(reader, key, absent)
 	}
 	return snapshot
-}
-
-// live returns the state of an object, and absent where the watch does not show it. A stored state is replaced, never
-// changed, so it may be read without the lock. The caller holds the lock.
-func (o *Observer) live(reader Reader, key manifests.Key, absent *plan.Observed) *plan.Observed {
-	w := o.dependents.watch(reader, o.dependents.resourceOf(key))
-	switch {
-	case w == nil:
-		return new(plan.NotObserved())
-	case w.reason != plan.WaitNone:
-		return &plan.Observed{Presence: plan.Unknown, Reason: w.reason, Message: w.message}
-	}
-	if stored, ok := w.objects.observed[key]; ok {
-		return stored
-	}
-	return absent
 }
 
 // Body returns a copy of an object whose type is stored with bodies, in the version that Snapshot returns to the

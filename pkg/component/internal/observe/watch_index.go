@@ -3,6 +3,7 @@ package observe
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -52,4 +53,20 @@ func (i watchIndex) remove(reader Reader, r WatchedResource) {
 	if delete(i.watches[r], reader.Name); len(i.watches[r]) == 0 {
 		delete(i.watches, r)
 	}
+}
+
+// state returns the state of an object, and absent where the watch does not show it. A stored state is replaced, never
+// changed, so it may be read without the lock. The caller holds the lock.
+func (i watchIndex) state(reader Reader, key manifests.Key, absent *plan.Observed) *plan.Observed {
+	w := i.watch(reader, i.resourceOf(key))
+	switch {
+	case w == nil:
+		return new(plan.NotObserved())
+	case w.reason != plan.WaitNone:
+		return &plan.Observed{Presence: plan.Unknown, Reason: w.reason, Message: w.message}
+	}
+	if stored, ok := w.objects.observed[key]; ok {
+		return stored
+	}
+	return absent
 }

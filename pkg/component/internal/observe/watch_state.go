@@ -25,7 +25,7 @@ type watchState struct {
 	readable func() bool
 }
 
-func (o *Observer) newWatchState(cancel context.CancelFunc, message string) watchState {
+func newWatchState(o *Observer, cancel context.CancelFunc, message string) watchState {
 	return watchState{
 		observer: o, cancel: cancel, retrySignal: make(chan struct{}, 1), users: map[string]bool{},
 		reason: plan.WaitObserving, message: message,

@@ -53,13 +53,14 @@ func (o *Observer) BeginWrite(key manifests.Key) (done func(answer *plan.Observe
 		o.writes[key] = w
 	}
 	w.inFlight++
-	return func(answer *plan.Observed) { o.endWrite(key, w, answer) }
+	return func(answer *plan.Observed) { w.end(o, key, answer) }
 }
 
-func (o *Observer) endWrite(key manifests.Key, w *write, answer *plan.Observed) {
+// end stores the answer to a write. After the last write to the object, it enqueues the owners of the pending events.
+func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.storeAnswer(key, w, answer)
+	w.storeAnswer(o, key, answer)
 	w.inFlight--
 	if w.inFlight > 0 {
 		return
@@ -74,7 +75,7 @@ func (o *Observer) endWrite(key manifests.Key, w *write, answer *plan.Observed) 
 
 // storeAnswer stores the answer to a write in the watches of all readers that contain the object, so that no watch
 // takes the write for news. The caller holds the lock.
-func (o *Observer) storeAnswer(key manifests.Key, w *write, answer *plan.Observed) {
+func (w *write) storeAnswer(o *Observer, key manifests.Key, answer *plan.Observed) {
 	watches := o.dependents.containing(key)
 	if answer == nil || len(watches) == 0 {
 		return
