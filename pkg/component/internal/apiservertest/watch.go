@@ -1,0 +1,99 @@
+package apiservertest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// stream writes the events of a watch.
+type stream struct {
+	writer   http.ResponseWriter
+	encoder  *json.Encoder
+	reduced  bool
+	selected labels.Selector
+	at       address
+}
+
+// watch sends events until the client leaves.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, at address) {
+	w.Header().Set("Content-Type", "application/json")
+	out := stream{w, json.NewEncoder(w), onlyMetadata(r), selector(r), at}
+	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if r.URL.Query().Get("sendInitialEvents") == "true" {
+		since = s.sendInitial(out)
+	}
+	out.flush()
+	for {
+		s.mu.Lock()
+		events, changed := s.events, s.changed
+		s.mu.Unlock()
+		for _, e := range events {
+			if e.version > since {
+				since = e.version
+				out.send(e)
+			}
+		}
+		out.flush()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// sendInitial sends all objects, and the bookmark that ends them. It returns their version.
+func (s *Server) sendInitial(out stream) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, obj := range s.matching(out.at, out.selected) {
+		out.encode(watch.Added, obj)
+	}
+	bookmark := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": out.at.GroupVersion().String(), "kind": s.resources[out.at.GroupVersionResource].Kind,
+	}}
+	bookmark.SetResourceVersion(strconv.Itoa(s.version))
+	bookmark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	out.encode(watch.Bookmark, bookmark)
+	return s.version
+}
+
+// send sends a change, as the watch sees it through its selector.
+func (o stream) send(e event) {
+	if e.resource != o.at.GroupVersionResource {
+		return
+	}
+	before, after := o.sees(e.before), o.sees(e.after)
+	switch {
+	case before && after:
+		o.encode(watch.Modified, e.after)
+	case after:
+		o.encode(watch.Added, e.after)
+	case before:
+		gone := e.before.DeepCopy()
+		gone.SetResourceVersion(strconv.Itoa(e.version))
+		o.encode(watch.Deleted, gone)
+	}
+}
+
+func (o stream) sees(obj *unstructured.Unstructured) bool {
+	return obj != nil && (o.at.namespace == "" || o.at.namespace == obj.GetNamespace()) &&
+		(o.at.name == "" || o.at.name == obj.GetName()) && o.selected.Matches(labels.Set(obj.GetLabels()))
+}
+
+func (o stream) encode(kind watch.EventType, obj *unstructured.Unstructured) {
+	// The client may have left; then the request ends.
+	_ = o.encoder.Encode(map[string]any{"type": kind, "object": shown(obj, o.reduced)})
+}
+
+func (o stream) flush() {
+	if f, ok := o.writer.(http.Flusher); ok {
+		f.Flush()
+	}
+}
