@@ -1,0 +1,81 @@
+package reconcile
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// knownOwners implements Owners with fixed answers.
+type knownOwners struct{ owner manifests.Owner }
+
+func (o knownOwners) Of(context.Context, components.Object) (manifests.Owner, error) { return o.owner, nil }
+func (o knownOwners) VerifyCluster(context.Context, types.NamespacedName) error      { return nil }
+func (o knownOwners) Known(types.NamespacedName) manifests.Owner                     { return o.owner }
+
+// withinLimit fails a test if a function waits for something.
+func withinLimit(t *testing.T, what string, do func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal(what + " waits")
+	}
+}
+
+// Other clusters are closed under a lock, which may be held while a connection is made.
+func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
+	gone, other := types.NamespacedName{Name: "gone"}, types.NamespacedName{Name: "other"}
+	var serving sync.Mutex
+	var stopped, released []string
+	r := Runner{
+		Pass: Pass{
+			Ports:   Ports{Owners: knownOwners{manifests.Owner{Name: "gone"}}},
+			Metrics: telemetry.NewPassMetrics("forget.example.com", tracing.Tracer{}, false),
+		},
+		Memories:  &Memories{},
+		Forgotten: func(name types.NamespacedName) { released = append(released, name.Name) },
+		StopServing: func(owner manifests.Owner) {
+			serving.Lock()
+			defer serving.Unlock()
+			stopped = append(stopped, owner.Name)
+		},
+	}
+	r.Memories.Of(gone).prepared = "u1"
+	kept := r.Memories.Of(other)
+
+	serving.Lock()
+	forgotten := make(chan struct{})
+	go func() {
+		defer close(forgotten)
+		r.forget(gone)
+	}()
+	withinLimit(t, "another component", func() {
+		for r.Memories.Known(gone) != nil {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	withinLimit(t, "the memory of another component", func() {
+		if r.Memories.Of(other) != kept {
+			t.Error("another component is forgotten, too")
+		}
+	})
+	serving.Unlock()
+	<-forgotten
+	if len(stopped) != 1 || stopped[0] != "gone" || len(released) != 1 || released[0] != "gone" {
+		t.Errorf("stopped serving %v, released %v", stopped, released)
+	}
+}

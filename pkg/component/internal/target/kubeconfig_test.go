@@ -1,0 +1,105 @@
+package target
+
+import (
+	"strings"
+	"testing"
+)
+
+// kubeconfig returns a kubeconfig with the given fields of its cluster and its user.
+func kubeconfig(cluster, user string) string {
+	return `{"apiVersion":"v1","kind":"Config","current-context":"there",
+"contexts":[{"name":"there","context":{"cluster":"c","user":"u"}}],
+"clusters":[{"name":"c","cluster":{` + cluster + `}}],
+"users":[{"name":"u","user":{` + user + `}}]}`
+}
+
+func TestParseKubeconfig(t *testing.T) {
+	const server, token = `"server":"https://api.example.com:6443"`, `"token":"t0ken-s3cret"`
+	for _, c := range []struct{ name, kubeconfig, err string }{
+		{"a token", kubeconfig(server, token), ""},
+		{"a password", kubeconfig(server, `"username":"u","password":"p"`), ""},
+		{"no credentials", kubeconfig(server, ""), ""},
+		{"a server without TLS", kubeconfig(`"server":"http://api.example.com"`, token), ""},
+		{"certificates in the kubeconfig", kubeconfig(server+`,"certificate-authority-data":"eA=="`, token), ""},
+		{"no YAML", "t0ken-s3cret: [", "it is no kubeconfig"},
+		{"a field of the wrong type", kubeconfig(`"server":["t0ken-s3cret"]`, token), "it is no kubeconfig"},
+		{"nothing", "", "it has no current-context; set one"},
+		{
+			"no current context", strings.Replace(kubeconfig(server, token), "current-context", "former-context", 1),
+			"it has no current-context; set one",
+		},
+		{
+			"a current context that is missing", strings.Replace(kubeconfig(server, token), `"there"`, `"elsewhere"`, 1),
+			"the context that current-context names, or its cluster or user, is not in it",
+		},
+		{
+			"a user that is missing", strings.Replace(kubeconfig(server, token), `"user":"u"`, `"user":"v"`, 1),
+			"the context that current-context names, or its cluster or user, is not in it",
+		},
+		{"no server", kubeconfig("", token), "the server of its cluster is no URL that begins with https://"},
+		{
+			"a server that is no URL", kubeconfig(`"server":"t0ken-s3cret:%zz"`, token),
+			"the server of its cluster is no URL that begins with https://",
+		},
+		{
+			"a server of another scheme", kubeconfig(`"server":"unix:///run/api.sock"`, token),
+			"the server of its cluster is no URL that begins with https://",
+		},
+		{
+			"a password in the server", kubeconfig(`"server":"https://u:t0ken-s3cret@api.example.com"`, token),
+			"the server of its cluster holds a password; move it to the user",
+		},
+		{
+			"a certificate authority on disk", kubeconfig(server+`,"certificate-authority":"/etc/ca"`, token),
+			"certificate-authority names a file, and the operator's files are not for components; use certificate-authority-data",
+		},
+		{
+			"a program", kubeconfig(server, `"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"sh"}`),
+			"exec would run a program in the operator; use a token, or a client certificate",
+		},
+		{
+			"an authentication provider", kubeconfig(server, `"auth-provider":{"name":"oidc"}`),
+			"auth-provider would run a program in the operator; use a token, or a client certificate",
+		},
+		{
+			"a token on disk", kubeconfig(server, `"tokenFile":"/etc/token"`),
+			"tokenFile names a file, and the operator's files are not for components; use token",
+		},
+		{
+			"a token on disk beside a token", kubeconfig(server, token+`,"tokenFile":"/etc/token"`),
+			"tokenFile names a file, and the operator's files are not for components; use token",
+		},
+		{
+			"a client certificate on disk", kubeconfig(server, `"client-certificate":"/etc/crt"`),
+			"client-certificate names a file, and the operator's files are not for components; use client-certificate-data",
+		},
+		{
+			"a client key on disk", kubeconfig(server, `"client-key":"/etc/key"`),
+			"client-key names a file, and the operator's files are not for components; use client-key-data",
+		},
+		{
+			"credentials that contradict each other", kubeconfig(server, token+`,"username":"u","password":"p"`),
+			"its cluster or user is incomplete or contradicts itself",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config, err := ParseKubeconfig([]byte(c.kubeconfig))
+			switch {
+			case c.err == "" && err != nil:
+				t.Fatal(err)
+			case c.err == "" && !strings.Contains(config.Host, "api.example.com"):
+				t.Errorf("got %s", config.Host)
+			case c.err != "" && (err == nil || err.Error() != c.err):
+				t.Errorf("got %v, want %q", err, c.err)
+			}
+		})
+	}
+}
+
+func TestParseKubeconfigIgnoresWhatTheCurrentContextDoesNotUse(t *testing.T) {
+	text := strings.Replace(kubeconfig(`"server":"https://api.example.com"`, `"token":"t"`), `"users":[`,
+		`"users":[{"name":"other","user":{"tokenFile":"/etc/token"}},`, 1)
+	if _, err := ParseKubeconfig([]byte(text)); err != nil {
+		t.Error(err)
+	}
+}
