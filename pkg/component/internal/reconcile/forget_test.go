@@ -17,9 +17,11 @@ import (
 // knownOwners implements Owners with fixed answers.
 type knownOwners struct{ owner manifests.Owner }
 
-func (o knownOwners) Of(context.Context, components.Object) (manifests.Owner, error) { return o.owner, nil }
-func (o knownOwners) VerifyCluster(context.Context, types.NamespacedName) error      { return nil }
-func (o knownOwners) Known(types.NamespacedName) manifests.Owner                     { return o.owner }
+func (o knownOwners) Of(context.Context, components.Object) (manifests.Owner, error) {
+	return o.owner, nil
+}
+func (o knownOwners) VerifyCluster(context.Context, types.NamespacedName) error { return nil }
+func (o knownOwners) Known(types.NamespacedName) manifests.Owner                { return o.owner }
 
 // withinLimit fails a test if a function waits for something.
 func withinLimit(t *testing.T, what string, do func()) {

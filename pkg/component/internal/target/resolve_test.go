@@ -75,7 +75,9 @@ func (c *clusters) putKubeconfig(key, content string) {
 	})
 }
 
-func (c *clusters) kubeconfig() string { return kubeconfig(`"server":"`+c.remote.Config().Host+`"`, "") }
+func (c *clusters) kubeconfig() string {
+	return kubeconfig(`"server":"`+c.remote.Config().Host+`"`, "")
+}
 
 // acquire acquires the target once the watch on the Secret shows its newest version.
 func (c *clusters) acquire(t *testing.T) (Target, error) {
