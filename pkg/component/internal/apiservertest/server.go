@@ -204,6 +204,10 @@ func (s *Server) resourceOf(gvk schema.GroupVersionKind) schema.GroupVersionReso
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if answer, found := s.discover(path); found {
+		if answer == nil {
+			http.Error(w, "the server is currently unable to handle the request", http.StatusServiceUnavailable)
+			return
+		}
 		reply(w, answer, nil)
 		return
 	}
@@ -223,10 +227,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case !known:
-		err = &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-			Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
-		}}
+		// An API server answers unknown paths without a Status.
+		http.NotFound(w, r)
+		return
 	case got.Watch:
 		s.watch(w, r, at)
 		return
@@ -279,8 +282,11 @@ func (s *Server) discover(path []string) (answer any, found bool) {
 	return nil, false
 }
 
-// list returns the resources of a group and version. found is false if it is not served, or broken.
+// list returns the resources of a group and version. found is false if it is not served; answer is nil if it is broken.
 func (s *Server) list(gv schema.GroupVersion) (answer any, found bool) {
+	if s.broken[gv] {
+		return nil, true
+	}
 	list := metav1.APIResourceList{GroupVersion: gv.String()}
 	for gvr, resource := range s.resources {
 		if gvr.GroupVersion() == gv {
@@ -288,7 +294,7 @@ func (s *Server) list(gv schema.GroupVersion) (answer any, found bool) {
 		}
 	}
 	slices.SortFunc(list.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
-	return list, len(list.APIResources) > 0 && !s.broken[gv]
+	return list, len(list.APIResources) > 0
 }
 
 func (s *Server) groups() metav1.APIGroupList {

@@ -1,0 +1,116 @@
+package protect
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var namespace = metav1alpha1.InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop", UID: "namespace"}
+
+// checkNamespace checks the contents of the namespace shop, whose deletion is planned.
+func checkNamespace(t *testing.T, p *Protector, f plan.Facts) plan.Contents {
+	t.Helper()
+	decided := plan.Plan{Inventory: f.Inventory, Actions: []plan.Action{{Verb: plan.VerbDelete, Key: plan.KeyOf(namespace)}}}
+	if !p.Check(t.Context(), f, decided, map[manifests.Key]bool{}) {
+		t.Error("nothing was listed")
+	}
+	return f.Contents["shop"]
+}
+
+func TestContentsOfANamespace(t *testing.T) {
+	server, p := newProtector(t)
+	server.Put("v1", "ConfigMap", "shop", "kube-root-ca.crt", nil)
+	server.Put("v1", "Event", "shop", "started", nil)
+	server.Put("v1", "ConfigMap", "default", "elsewhere", nil)
+	settings := server.Put("v1", "ConfigMap", "shop", "settings", nil)
+	entry := metav1alpha1.InventoryEntry{
+		Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings", UID: settings.GetUID(),
+	}
+	if diff := cmp.Diff(plan.Contents{Names: nil}, checkNamespace(t, p, deleting(namespace, entry))); diff != "" {
+		t.Error(diff)
+	}
+	server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
+	server.Put("v1", "Secret", "shop", "theirs", nil)
+	want := plan.Contents{Count: 2, Names: []string{"Secret shop/theirs", "Widget.example.com shop/theirs"}}
+	if diff := cmp.Diff(want, checkNamespace(t, p, deleting(namespace, entry))); diff != "" {
+		t.Error(diff)
+	}
+	t.Run("a dependent that is orphaned by its policy counts", func(t *testing.T) {
+		kept := entry
+		kept.DeletePolicy = metav1alpha1.DeleteOrphan
+		if got := checkNamespace(t, p, deleting(namespace, kept)); got.Count != 3 {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("a dependent that is desired counts", func(t *testing.T) {
+		f := deleting(namespace, entry)
+		f.Desired = []manifests.Object{{Key: plan.KeyOf(entry)}}
+		if got := checkNamespace(t, p, f); got.Count != 3 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestContentsThatCannotBeListed(t *testing.T) {
+	widgetResource := schema.GroupResource{Group: "example.com", Resource: "widgets"}
+	for _, c := range []struct {
+		name   string
+		change func(*apiservertest.Server)
+		class  plan.FailureClass
+		want   []string
+	}{
+		{
+			"a forbidden list needs an administrator", func(s *apiservertest.Server) {
+				s.Refuse(func(r apiservertest.Request) error {
+					if strings.HasSuffix(r.Path, "/namespaces/shop/widgets") {
+						return apierrors.NewForbidden(widgetResource, "", errors.New("no right"))
+					}
+					return nil
+				})
+			}, plan.Terminal, []string{
+				"it is not known what would go with it: ", "widgets.example.com", "allow to list all types in it, or delete it yourself",
+			},
+		},
+		{
+			"a failed list is tried again", func(s *apiservertest.Server) {
+				s.Refuse(func(r apiservertest.Request) error {
+					if strings.HasSuffix(r.Path, "/namespaces/shop/widgets") {
+						return apierrors.NewInternalError(errors.New("broken"))
+					}
+					return nil
+				})
+			}, plan.Transient, []string{"it is not known what would go with it: ", "broken"},
+		},
+		{
+			"discovery that fails is tried again", func(s *apiservertest.Server) { s.Break("example.com/v1") },
+			plan.Transient, []string{"it is not known what would go with it: ", "example.com/v1"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server, p := newProtector(t)
+			c.change(server)
+			got := checkNamespace(t, p, deleting(namespace))
+			if got.Failure == nil || got.Failure.Class != c.class || got.Count != 0 {
+				t.Fatalf("got %+v", got)
+			}
+			for _, text := range c.want {
+				if !strings.Contains(got.Failure.Message, text) {
+					t.Errorf("got %q, want %q", got.Failure.Message, text)
+				}
+			}
+			if c.class == plan.Transient && strings.Contains(got.Failure.Message, "allow to list") {
+				t.Errorf("got %q", got.Failure.Message)
+			}
+		})
+	}
+}

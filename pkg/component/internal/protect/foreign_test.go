@@ -1,0 +1,298 @@
+package protect
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestForeign(t *testing.T) {
+	key := func(name string) manifests.Key {
+		return manifests.Key{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: name}
+	}
+	facts := plan.Facts{
+		Owner: "us", Component: key("itself"),
+		Inventory: plan.NewInventory([]metav1alpha1.InventoryEntry{
+			{Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "ours", UID: "u1"},
+			{Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "crashed"},
+		}),
+		Live: plan.Snapshot{},
+	}
+	for _, name := range []string{"itself", "ours", "crashed", "copy"} {
+		facts.Live[key(name)] = &plan.Observed{Presence: plan.Present, Owner: "us", UID: "u2"}
+	}
+	for _, c := range []struct {
+		name     string
+		instance inspect.Instance
+		want     int
+	}{
+		{"a recorded instance is ours", inspect.Instance{Key: key("ours"), UID: "u1"}, 0},
+		{"another object of a recorded name is foreign", inspect.Instance{Key: key("ours"), UID: "u9"}, 1},
+		{"an instance that is not recorded is foreign", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
+		{"an instance whose UID was not recorded because of a crash is ours", inspect.Instance{Key: key("crashed"), UID: "u2"}, 0},
+		{"the component itself is not foreign", inspect.Instance{Key: key("itself"), UID: "u4"}, 0},
+		{
+			"an instance that was created again, and whose new UID was not recorded because of a crash, is ours",
+			inspect.Instance{Key: key("ours"), UID: "u2"}, 0,
+		},
+		{"an instance with our owner mark under another name is foreign", inspect.Instance{Key: key("copy"), UID: "u2"}, 1},
+		{"an instance that another client created under a recorded name is foreign", inspect.Instance{Key: key("crashed"), UID: "u3"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := foreign(facts, []inspect.Instance{c.instance}); got.Count != c.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	t.Run("in another cluster no instance is the component itself", func(t *testing.T) {
+		there := facts
+		there.Elsewhere = true
+		if got := foreign(there, []inspect.Instance{{Key: key("itself"), UID: "u4"}}); got.Count != 1 {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("ten are named, in order, and all are counted", func(t *testing.T) {
+		var many []inspect.Instance
+		for _, name := range "lkjihgfedcba" {
+			many = append(many, inspect.Instance{Key: key(string(name))})
+		}
+		got := foreign(facts, many)
+		if got.Count != 12 || len(got.Names) != 10 || got.Names[0] != "Widget.example.com shop/a" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestUnchecked(t *testing.T) {
+	entry := func(kind, name string, types ...string) metav1alpha1.InventoryEntry {
+		return metav1alpha1.InventoryEntry{Version: "v1", Kind: kind, Name: name, Types: types}
+	}
+	widgets, gizmos := entry("Definition", "widgets", "Widget.example.com"), entry("Definition", "gizmos", "Gizmo.example.com")
+	settings, namespace := entry("ConfigMap", "settings"), entry("Namespace", "shop")
+	p := plan.Plan{Inventory: plan.NewInventory([]metav1alpha1.InventoryEntry{widgets, gizmos, settings, namespace})}
+	checked := map[manifests.Key]bool{}
+	for _, c := range []struct {
+		name    string
+		verb    plan.Verb
+		entries []metav1alpha1.InventoryEntry
+		want    []metav1alpha1.InventoryEntry
+	}{
+		{"a definition that is read is not checked", plan.VerbRead, []metav1alpha1.InventoryEntry{widgets}, nil},
+		{"an object that holds no others is not checked", plan.VerbDelete, []metav1alpha1.InventoryEntry{settings}, nil},
+		{
+			"the first definition is checked", plan.VerbDelete,
+			[]metav1alpha1.InventoryEntry{widgets, settings}, []metav1alpha1.InventoryEntry{widgets},
+		},
+		{
+			"a later definition is checked, too, and the first is not checked again", plan.VerbDelete,
+			[]metav1alpha1.InventoryEntry{widgets, gizmos}, []metav1alpha1.InventoryEntry{gizmos},
+		},
+		{"no definition is checked twice", plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil},
+		{"a namespace is checked", plan.VerbDelete, []metav1alpha1.InventoryEntry{namespace}, []metav1alpha1.InventoryEntry{namespace}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p.Actions = nil
+			for _, e := range c.entries {
+				p.Actions = append(p.Actions, plan.Action{Verb: c.verb, Key: plan.KeyOf(e)})
+			}
+			if diff := cmp.Diff(c.want, unchecked(p, checked), cmpopts.IgnoreUnexported(metav1alpha1.InventoryEntry{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWatchedForeignInstances(t *testing.T) {
+	server, p := newProtector(t)
+	ours := server.Put("example.com/v1", "Widget", "shop", "ours", nil)
+	server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
+	instance := metav1alpha1.InventoryEntry{
+		Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "ours", UID: ours.GetUID(),
+	}
+	f := deleting(widgets(), instance)
+	managed := p.Types(t.Context(), plan.Victims(f.Inventory, nil), nil)
+	if diff := cmp.Diff([]schema.GroupKind{widgetKind}, managed.Kinds()); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.WatchedForeign(t.Context(), f, managed)[widgetType]; got.Err == nil {
+		t.Errorf("before the instances are watched: %+v", got)
+	}
+	watchInstances(t, p, widgetKind)
+	server.Requests()
+	want := plan.ForeignInstances{Count: 1, Names: []string{"Widget.example.com shop/theirs"}}
+	if diff := cmp.Diff(want, p.WatchedForeign(t.Context(), f, managed)[widgetType]); diff != "" {
+		t.Error(diff)
+	}
+	if got := server.Requests(); len(got) != 0 {
+		t.Errorf("the watch has the instances, and yet: %v", got)
+	}
+
+	t.Run("a dependent that stays counts, because it would be deleted with its definition", func(t *testing.T) {
+		instance.DeletePolicy = metav1alpha1.DeleteOrphan
+		if got := p.WatchedForeign(t.Context(), deleting(widgets(), instance), managed)[widgetType]; got.Count != 2 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestTypesThatAreNotServed(t *testing.T) {
+	gizmo := schema.GroupKind{Group: "example.com", Kind: "Gizmo"}
+	entry := metav1alpha1.InventoryEntry{
+		Group: definitions.Group, Version: "v1", Kind: definitions.Kind, Name: "gizmos.example.com",
+		Types: []string{"Gizmo.example.com"},
+	}
+	established := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}}
+	for _, c := range []struct {
+		name   string
+		change func(*apiservertest.Server)
+		want   string
+	}{
+		{"without a definition there are no instances", func(*apiservertest.Server) {}, ""},
+		{
+			"a definition that was served may have instances in storage", func(s *apiservertest.Server) {
+				s.Put("apiextensions.k8s.io/v1", definitions.Kind, "", "gizmos.example.com", established)
+			},
+			"its instances cannot be listed: gizmos.example.com was served before, and may have instances",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server, p := newProtector(t)
+			c.change(server)
+			watchInstances(t, p, gizmo)
+			f := deleting(entry)
+			got := p.WatchedForeign(t.Context(), f, p.Types(t.Context(), plan.Victims(f.Inventory, nil), nil))
+			found := got[manifests.ManagedType{GroupKind: gizmo}]
+			if found.Count != 0 || (found.Err != nil) != (c.want != "") || found.Err != nil && !strings.HasPrefix(found.Err.Error(), c.want) {
+				t.Errorf("got %+v", found)
+			}
+		})
+	}
+}
+
+func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
+	server, p := newProtector(t)
+	f := deleting(widgets())
+	decided := plan.Plan{
+		Inventory: f.Inventory, Actions: []plan.Action{{Verb: plan.VerbDelete, Key: plan.KeyOf(widgets())}},
+	}
+	f.Foreign[widgetType] = plan.ForeignInstances{}
+	server.Put("example.com/v1", "Widget", "shop", "late", nil)
+	checked := map[manifests.Key]bool{}
+	if !p.Check(t.Context(), f, decided, checked) {
+		t.Error("nothing was listed")
+	}
+	want := plan.ForeignInstances{Count: 1, Names: []string{"Widget.example.com shop/late"}}
+	if diff := cmp.Diff(want, f.Foreign[widgetType]); diff != "" {
+		t.Error(diff)
+	}
+	server.Requests()
+	if p.Check(t.Context(), f, decided, checked) || len(server.Requests()) > 0 {
+		t.Error("it was listed twice")
+	}
+
+	clear(checked)
+	server.Refuse(func(r apiservertest.Request) error {
+		return apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "widgets"}, "", errors.New("no right"))
+	})
+	if p.Check(t.Context(), f, decided, checked); f.Foreign[widgetType].Err == nil {
+		t.Error("a list that failed was taken for an empty one")
+	}
+}
+
+func TestTypesOfAggregatedAPIs(t *testing.T) {
+	server, p := newProtector(t)
+	server.Serve("metrics.example.com/v1", "samples", "Sample", true)
+	server.Serve("metrics.example.com/v1", "rates", "Rate", true, "get", "list")
+	server.Serve("metrics.example.com/v2", "samples", "Sample", true)
+	server.Serve("metrics.example.com/v2", "series", "Series", false)
+	all := manifests.ManagedType{GroupKind: schema.GroupKind{Group: "metrics.example.com", Kind: "*"}}
+	sample := schema.GroupKind{Group: "metrics.example.com", Kind: "Sample"}
+	series := schema.GroupKind{Group: "metrics.example.com", Kind: "Series"}
+
+	types := p.Types(t.Context(), []metav1alpha1.InventoryEntry{
+		apiService("v1", "metrics.example.com"), apiService("v2", "metrics.example.com"), widgets(),
+	}, nil)
+	if len(types) != 2 || types[0].ManagedType != all || types[0].failure != "" || types[1].ManagedType != widgetType {
+		t.Errorf("got %+v", types)
+	}
+	if diff := cmp.Diff([]schema.GroupKind{sample, series, widgetKind}, types.Kinds()); diff != "" {
+		t.Error(diff)
+	}
+
+	server.Break("metrics.example.com/v2")
+	types = p.Types(t.Context(), []metav1alpha1.InventoryEntry{
+		apiService("v1", "metrics.example.com"), apiService("v2", "metrics.example.com"),
+	}, nil)
+	const failure = "APIService v2.metrics.example.com does not answer"
+	if len(types) != 1 || !strings.HasPrefix(types[0].failure, failure) {
+		t.Errorf("got %+v", types)
+	}
+	watchInstances(t, p, sample)
+	got := p.WatchedForeign(t.Context(), deleting(), types)[all]
+	if got.Err == nil || !strings.HasPrefix(got.Err.Error(), failure) {
+		t.Errorf("a version that does not answer was ignored: %+v", got)
+	}
+}
+
+func TestFailuresNameTheKindOfAnAggregatedAPI(t *testing.T) {
+	_, p := newProtector(t)
+	other := schema.GroupKind{Group: "example.com", Kind: "Gizmo"}
+	m := managedType{ManagedType: widgetType, kinds: []schema.GroupKind{widgetKind, other}}
+	got := p.foreignOf(deleting(), m, func(gk schema.GroupKind) ([]inspect.Instance, error) {
+		return []inspect.Instance{{UID: types.UID("u")}}, errors.New("no " + gk.Kind)
+	})
+	if got.Err == nil || got.Err.Error() != "no Widget; Gizmo.example.com: no Gizmo" || got.Count != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAdditionalTypes(t *testing.T) {
+	server, p := newProtector(t)
+	server.Serve("other.example.com/v1", "gizmos", "Gizmo", true)
+	server.Serve("other.example.com/v1", "reviews", "Review", true, "create")
+	parse := func(text string) manifests.ManagedType {
+		parsed, err := manifests.ParseManagedType(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parsed
+	}
+	all, absent := parse("*.other.example.com"), parse("Absent.example.com")
+	gizmo := schema.GroupKind{Group: "other.example.com", Kind: "Gizmo"}
+	types := p.Types(t.Context(), nil, []manifests.ManagedType{all, absent, widgetType})
+	if diff := cmp.Diff([]schema.GroupKind{gizmo, widgetKind}, types.Kinds()); diff != "" {
+		t.Error(diff)
+	}
+	if len(types) != 3 || types[0].failure != "" || types[0].definition != "" || len(types[1].kinds) != 0 {
+		t.Errorf("got %+v", types)
+	}
+	server.Requests()
+	if got := p.Types(t.Context(), nil, nil); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+
+	server.Break("other.example.com/v1")
+	types = p.Types(t.Context(), nil, []manifests.ManagedType{all, widgetType})
+	if types[0].failure == "" || types[1].failure != "" {
+		t.Errorf("the failure concerns only the types of its group: %+v", types)
+	}
+	t.Run("an instance of an additional type counts unless it is a dependent", func(t *testing.T) {
+		server.Put("example.com/v1", "Widget", "shop", "a", nil)
+		watchInstances(t, p, widgetKind)
+		if got := p.WatchedForeign(t.Context(), deleting(), types[1:])[widgetType]; got.Count != 1 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
