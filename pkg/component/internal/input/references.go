@@ -87,10 +87,13 @@ func (r *Reader) watch(name types.NamespacedName, declared []metav1alpha1.Refere
 			found = append(found, ref)
 		}
 	}
+	if err := missingReferences(missing); err != nil {
+		return nil, err
+	}
 	if observing {
 		return nil, condition.ErrObserving
 	}
-	return found, missingReferences(missing)
+	return found, nil
 }
 
 // missingReferences returns the error of references that do not exist, nil without any.
