@@ -237,7 +237,7 @@ func (p *Pass) render(
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
 			"it is rendered again; what was applied stays, and what is gone gets other values: "+set.Lost))
 	}
-	if results, called := set.Results(); err == nil && called {
+	if results, called := set.Results(); called {
 		c.SetStatus(status.WithGeneratorResults(*c.GetStatus(), results, c.GetGeneration(), p.Clock.Now()))
 	}
 	return set, err

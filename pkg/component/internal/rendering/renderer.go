@@ -76,14 +76,15 @@ func (r Request) looker() lookup.Owner {
 }
 
 // Render returns the set of the inputs: the kept one, the recorded one, or a new rendering. The error is
-// condition.ErrObserving while a source is being fetched.
+// condition.ErrObserving while a source is being fetched. A set that is refused is returned beside the error, with the
+// results of its generator.
 func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	set, err := r.render(ctx, req)
 	if err != nil {
 		return Set{Lost: set.Lost}, err
 	}
 	if err := r.checkPartialDiscovery(req, set); err != nil {
-		return Set{Lost: set.Lost}, err
+		return set, err
 	}
 	return set, checkEmpty(req.AllowEmpty, len(set.Desired()), len(req.Inventory))
 }
