@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -80,7 +79,7 @@ func (p Preview[T]) run(
 	}
 	pass, simulator, err := p.open(ctx, copied)
 	if err != nil {
-		return Forecast{}, refused(err)
+		return Forecast{}, err
 	}
 	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
 	last := copied.GetStatus().Revision
@@ -118,12 +117,18 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := client.New(config, client.Options{Scheme: p.Scheme})
+	local, err := r.connect(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	reader, err := client.New(config, client.Options{
+		Scheme: p.Scheme, HTTPClient: local.HTTP(), Mapper: local.Discovery.Mapper(),
+	})
 	if err != nil {
 		return nil, nil, err
 	}
 	store, owners, _ := r.newStore(reader, reader, func(manifests.Owner) {})
-	built, err := r.build(ctx, config, p.Scheme, store, owners, fetcher)
+	built, err := r.build(ctx, local, p.Scheme, store, owners, fetcher)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,9 +146,7 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 			Owners: preview.Owners{Owners: owners}, Inputs: inputs, Inventory: preview.Inventory{ComponentRecord: built.recorded},
 			Rendering: built.rendering, Applier: simulator, Targets: preview.Targets{
 				Local: built.local, DefaultServiceAccount: r.options.DefaultServiceAccount, Inputs: inputs, Clock: clock.RealClock{},
-				Connect: func(ctx context.Context, config *rest.Config) (*target.Connection, error) {
-					return r.options.engine().connect(ctx, r.name, config)
-				},
+				Connect: r.connect,
 			},
 		},
 		Reconciler: r.name, Author: author[T]{options: r.options}, Metrics: built.metrics, Clock: clock.RealClock{},
@@ -159,7 +162,7 @@ func (p Preview[T]) fetch(ctx context.Context, component T) (Fetcher, error) {
 	}
 	files, err := p.Options.Fetcher.Fetch(ctx, *holder.Source())
 	if err != nil {
-		return nil, condition.FromAuthor(fmt.Errorf("fetch the source: %w", err), metav1alpha1.ReasonFetchFailed, true)
+		return nil, refused(condition.FromAuthor(fmt.Errorf("fetch the source: %w", err), metav1alpha1.ReasonFetchFailed, true))
 	}
 	return preview.Source{Files: files}, nil
 }

@@ -71,7 +71,11 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 		if err := passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
 			return err
 		}
-		p, err := r.build(ctx, mgr.GetConfig(), mgr.GetScheme(), store, owners, r.options.Fetcher)
+		local, err := r.connect(ctx, mgr.GetConfig())
+		if err != nil {
+			return err
+		}
+		p, err := r.build(ctx, local, mgr.GetScheme(), store, owners, r.options.Fetcher)
 		if err != nil {
 			return err
 		}

@@ -50,17 +50,18 @@ func (r *Reconciler[T]) newStore(
 	return components.NewStore(options, owners, passes), owners, passes
 }
 
-// build connects to the cluster of the components, and builds the rooms. Watches live as long as ctx.
+// connect connects to the cluster of the components. Watches live as long as ctx.
+func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*target.Connection, error) {
+	return r.options.engine().connect(ctx, r.name, config)
+}
+
+// build builds the rooms for the components in a cluster.
 func (r *Reconciler[T]) build(
-	ctx context.Context, config *rest.Config, scheme *runtime.Scheme, store *components.Store, owners *components.Owners,
+	ctx context.Context, local *target.Connection, scheme *runtime.Scheme, store *components.Store, owners *components.Owners,
 	fetcher Fetcher,
 ) (parts, error) {
-	options, now := r.options.engine(), clock.RealClock{}
-	local, err := options.connect(ctx, r.name, config)
-	if err != nil {
-		return parts{}, err
-	}
-	made, err := options.newApplier(r.name)
+	now := clock.RealClock{}
+	made, err := r.options.engine().newApplier(r.name)
 	if err != nil {
 		return parts{}, err
 	}
@@ -101,7 +102,6 @@ func (r *Reconciler[T]) newRunner(
 	ctx context.Context, p parts, store *components.Store, owners *components.Owners, passes *components.Passes,
 	config *rest.Config,
 ) *reconcile.Runner {
-	options := r.options.engine()
 	targets := &target.Resolver{
 		Local: p.local, References: p.inputs.References, DefaultServiceAccount: r.options.DefaultServiceAccount,
 		Clock: clock.RealClock{}, Wake: r.triggers.wake,
@@ -111,7 +111,7 @@ func (r *Reconciler[T]) newRunner(
 				return nil, err
 			}
 			remote.UserAgent = config.UserAgent
-			return options.connect(ctx, r.name, remote)
+			return r.connect(ctx, remote)
 		}),
 	}
 	return &reconcile.Runner{
