@@ -23,7 +23,7 @@ type author[T Component] struct {
 
 // Declare implements reconcile.Author.
 func (a author[T]) Declare(obj components.Object) reconcile.Declared {
-	d := reconcile.Declared{Namespace: obj.GetNamespace(), Target: declaredTarget(obj), Intervals: a.intervals(obj)}
+	d := reconcile.Declared{Namespace: obj.GetNamespace(), Target: declaredTarget(obj)}
 	if p, ok := obj.(Placer); ok {
 		d.Namespace, _ = p.Placement()
 	}
@@ -39,8 +39,8 @@ func (a author[T]) Declare(obj components.Object) reconcile.Declared {
 	return d
 }
 
-// intervals returns the intervals of a component: its own, or those of the options.
-func (a author[T]) intervals(obj components.Object) schedule.Intervals {
+// Intervals implements reconcile.Author: the intervals are those of the component, or those of the options.
+func (a author[T]) Intervals(obj components.Object) schedule.Intervals {
 	in := schedule.Intervals{Resync: a.options.ResyncInterval, Retry: a.options.RetryInterval, Timeout: a.options.Timeout}
 	if c, ok := obj.(Resyncer); ok {
 		in.Resync = c.ResyncInterval()
@@ -69,16 +69,21 @@ func declaredTarget(obj any) target.Declaration {
 	return d
 }
 
+// Validate implements reconcile.Author.
+func (a author[T]) Validate(obj components.Object) error {
+	if v, ok := obj.(Validator); ok {
+		if err := v.Validate(); err != nil {
+			return condition.InvalidSpec(err)
+		}
+	}
+	return nil
+}
+
 // Inputs implements reconcile.Author.
 func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 	component, err := typed[T](obj)
 	if err != nil {
 		return input.Declaration{}, err
-	}
-	if v, ok := obj.(Validator); ok {
-		if err := v.Validate(); err != nil {
-			return input.Declaration{}, condition.InvalidSpec(err)
-		}
 	}
 	d := input.Declaration{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if p, ok := obj.(Placer); ok {
@@ -141,6 +146,3 @@ func (a author[T]) Hook(point reconcile.Point) reconcile.Hook {
 		return hook(ctx, component, dependents)
 	}
 }
-
-// withoutHooks returns the author's code without hooks, for a preview.
-func (a author[T]) withoutHooks() author[T] { return author[T]{options: a.options} }

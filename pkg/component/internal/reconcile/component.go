@@ -41,14 +41,18 @@ type Declared struct {
 	AllowEmpty bool
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
-	Intervals    schedule.Intervals
 }
 
 // Author is the code of an operator's author, as far as a pass calls it.
 type Author interface {
-	// Declare reads what a component declares. It is called again after hooks, which may change the component.
+	// Declare reads what a component declares. It is called after the hook PostRead, which may fill in defaults, and again
+	// after PreReconcile.
 	Declare(obj components.Object) Declared
-	// Inputs validates a component, and reads what it declares about its inputs. Errors are condition errors.
+	// Intervals returns the intervals of a component. It is called at the end of a pass.
+	Intervals(obj components.Object) schedule.Intervals
+	// Validate checks the spec of a component. Errors are condition errors.
+	Validate(obj components.Object) error
+	// Inputs reads what a component declares about its inputs. Errors are condition errors.
 	Inputs(obj components.Object) (input.Declaration, error)
 	// Hook returns the hook of a point, nil without one.
 	Hook(point Point) Hook

@@ -96,7 +96,10 @@ func (d dependents) Get(ctx context.Context, key manifests.Key) (*unstructured.U
 	if !recorded {
 		return nil, applier.NotDependent(key)
 	}
-	_, t, err := d.pass.acquire(ctx, d.component)
+	// The hook may be the first of the pass, or may have changed the component.
+	current := *d.component
+	current.Declared = d.pass.Author.Declare(current.Object)
+	_, t, err := d.pass.acquire(ctx, &current)
 	if errors.Is(err, condition.ErrObserving) {
 		return nil, fmt.Errorf("read %s: the kubeconfig was not read yet", key)
 	}

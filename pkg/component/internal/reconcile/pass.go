@@ -45,9 +45,8 @@ type Pass struct {
 // Apply brings the dependents of a component closer to the set that its generator renders. Nothing is written before step 7
 // but what protects the record, and no dependent before step 8.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
-	// 1. The inputs that the component declares.
-	declared, err := p.Author.Inputs(c.Object)
-	if err != nil {
+	// 1. The spec can be used at all.
+	if err := p.Author.Validate(c.Object); err != nil {
 		return outcome.Outcome{}, err
 	}
 	// 2. Its owner id, and the cluster and identity of its dependents.
@@ -56,7 +55,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return pending(err)
 	}
 	// 3. Parameters, references and source: values, and one digest.
-	in, err := p.readInputs(ctx, c, declared, t)
+	in, err := p.readInputs(ctx, c, t)
 	if err != nil {
 		return pending(err)
 	}
@@ -187,10 +186,12 @@ func (p *Pass) acquire(ctx context.Context, c *Component) (manifests.Owner, targ
 	return owner, t, err
 }
 
-func (p *Pass) readInputs(
-	ctx context.Context, c *Component, declared input.Declaration, t target.Target,
-) (in input.Inputs, err error) {
+func (p *Pass) readInputs(ctx context.Context, c *Component, t target.Target) (in input.Inputs, err error) {
 	defer p.Metrics.Time(metrics.StepInputs)()
+	declared, err := p.Author.Inputs(c.Object)
+	if err != nil {
+		return input.Inputs{}, err
+	}
 	in, c.Memory.Contents, err = p.Inputs.Read(ctx, c.Name(), declared, t, c.Memory.Contents)
 	return in, err
 }

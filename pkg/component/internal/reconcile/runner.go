@@ -85,7 +85,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	ctx, span := r.Metrics.Span(ctx, r.Kind, name, obj.GetGeneration())
 	defer span.End()
 
-	c := &Component{Object: obj, Memory: memory, Declared: r.Author.Declare(obj)}
+	c := &Component{Object: obj, Memory: memory}
 	loaded := obj.GetStatus().DeepCopy()
 	o, err := r.run(ctx, c)
 	r.Records.RememberOwned(c)
@@ -166,7 +166,7 @@ func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 // observing ends a pass that did nothing, because a watch has not delivered yet. inTime is false after the timeout.
 func (r *Runner) observing(ctx context.Context, c *Component) (after time.Duration, inTime bool) {
 	s, memory := c.GetStatus(), &c.Memory.Schedule
-	if after, inTime = memory.Observe(s.ProgressingSince, c.Intervals.Timeout, r.Clock.Now()); inTime {
+	if after, inTime = memory.Observe(s.ProgressingSince, r.Author.Intervals(c.Object).Timeout, r.Clock.Now()); inTime {
 		r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
 		return after, true
 	}
@@ -181,6 +181,7 @@ func (r *Runner) observing(ctx context.Context, c *Component) (after time.Durati
 func (r *Runner) report(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome, failure error,
 ) (time.Duration, error) {
+	in := r.Author.Intervals(c.Object)
 	unrecorded := r.keepInventory(ctx, c, loaded, o)
 	if condition.Interrupted(unrecorded) {
 		return 0, unrecorded
@@ -191,7 +192,7 @@ func (r *Runner) report(
 	f, now := condition.Of(failure), r.Clock.Now()
 	next, v := status.Next(*c.GetStatus(), status.Report{
 		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Failure: f, KeepCounts: unrecorded != nil,
-		Timeout: c.Intervals.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,
+		Timeout: in.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,
 	})
 	c.SetStatus(next)
 	if before := r.Store.Persisted(c.Object, loaded); !equality.Semantic.DeepEqual(before, &next) {
@@ -206,10 +207,10 @@ func (r *Runner) report(
 	after := c.Memory.Schedule.Next(schedule.Pass{
 		Outcome: o, Failure: f, State: v.State, Reason: v.Reason, ProgressingSince: c.GetStatus().ProgressingSince,
 		Request: r.requestOf(c), Now: r.Clock.Now(),
-	}, c.Intervals)
+	}, in)
 	if err := r.Records.DeleteStale(ctx, c); err != nil {
-		log.FromContext(ctx).Info("Secrets are left over, and deleted later", "cause", err.Error())
-		after = schedule.Earlier(after, c.Intervals.Retry)
+		log.FromContext(ctx).Info("stale Secrets are deleted later", "cause", err.Error())
+		after = schedule.Earlier(after, in.Retry)
 	}
 	return after, nil
 }
