@@ -1,4 +1,4 @@
-package component
+package input
 
 import (
 	"context"
@@ -17,18 +17,18 @@ func (versionedGenerator) Generate(context.Context, generator.Request) ([]client
 	return nil, nil
 }
 
-func TestAGeneratorWithoutAVersionHasThatOfTheProgram(t *testing.T) {
+func TestAGeneratorWithoutAVersionHasTheVersionOfTheProgram(t *testing.T) {
 	program := programIdentity()
 	if program == "" {
 		t.Fatal("the program has no identity")
 	}
 	none := generator.GeneratorFunc(versionedGenerator("").Generate)
 	for want, g := range map[string]generator.Generator{"1": versionedGenerator("1"), program: versionedGenerator("")} {
-		if got := generatorVersion(g); got != want {
+		if got := GeneratorVersion(g); got != want {
 			t.Errorf("%T %q: want %s, got %s", g, g, want, got)
 		}
 	}
-	if got := generatorVersion(none); got != program {
+	if got := GeneratorVersion(none); got != program {
 		t.Errorf("want %s, got %s", program, got)
 	}
 }

@@ -1,0 +1,325 @@
+package input
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// reading is a Reader with the API server that it reads from.
+type reading struct {
+	*Reader
+	server *apiservertest.Server
+	target target.Target
+	woken  atomic.Int32
+}
+
+func newReading(t *testing.T) *reading {
+	t.Helper()
+	server := apiservertest.New(t)
+	connection, err := target.Connect(t.Context(), server.Config(), target.Options{Reconciler: "shops.example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reading{server: server, target: target.Target{Client: connection.Own(), Local: connection.Own()}}
+	r.Reader = &Reader{
+		References:       observe.NewReferences(t.Context(), connection.Own().Metadata, "shops.example.com"),
+		GeneratorVersion: "1", Wake: func(types.NamespacedName) { r.woken.Add(1) },
+	}
+	return r
+}
+
+// read reads the inputs as soon as the watches have delivered.
+func (r *reading) read(t *testing.T, d Declaration, known Contents) (Inputs, Contents, error) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		in, contents, err := r.Read(t.Context(), web, d, r.target, known)
+		if !errors.Is(err, condition.ErrObserving) {
+			return in, contents, err
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the watches do not deliver")
+		}
+	}
+}
+
+// readOf reads the inputs, which must succeed.
+func (r *reading) readOf(t *testing.T, d Declaration, known Contents) (Inputs, Contents) {
+	t.Helper()
+	in, contents, err := r.read(t, d, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, contents
+}
+
+func (r *reading) put(kind, name string, data map[string]any) {
+	r.server.Put("v1", kind, "shop", name, map[string]any{"data": data})
+}
+
+var (
+	toSettings = metav1alpha1.Reference{Kind: metav1alpha1.ConfigMapReference, Name: "settings"}
+	toPassword = metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: "password"}
+)
+
+func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
+	r := newReading(t)
+	r.server.Put("v1", "ConfigMap", "shop", "settings", map[string]any{
+		"data": map[string]any{"a": "1"}, "binaryData": map[string]any{"b": "Mg=="},
+	})
+	r.put("Secret", "password", map[string]any{"p": "c2VjcmV0"})
+	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
+	first, known := r.readOf(t, d, nil)
+	if len(first.References) != 2 || len(known) != 2 || first.Digest == "" {
+		t.Fatalf("got %+v", first)
+	}
+	contents, err := Load(t.Context(), r.target, first.References)
+	settings := generator.Reference{Kind: metav1alpha1.ConfigMapReference, Namespace: "shop", Name: "settings"}
+	password := generator.Reference{Kind: metav1alpha1.SecretReference, Namespace: "shop", Name: "password"}
+	if err != nil || string(contents[settings]["a"]) != "1" || string(contents[settings]["b"]) != "2" ||
+		string(contents[password]["p"]) != "secret" {
+		t.Errorf("got %v, %v", contents, err)
+	}
+
+	gets := func() (n int) {
+		for _, request := range r.server.Requests() {
+			if !request.Watch && strings.Count(request.Path, "/") == 6 {
+				n++
+			}
+		}
+		return n
+	}
+	gets()
+	again, known := r.readOf(t, d, known)
+	if again.Digest != first.Digest || gets() != 0 || again.References[0].Data() != nil {
+		t.Error("known contents are read again")
+	}
+	if _, err := Load(t.Context(), r.target, again.References); err != nil || gets() != 2 {
+		t.Errorf("the data of known contents is not read for a rendering: %v", err)
+	}
+
+	before := r.woken.Load()
+	r.put("ConfigMap", "settings", map[string]any{"a": "2"})
+	for r.woken.Load() == before {
+		time.Sleep(5 * time.Millisecond)
+	}
+	changed, known := r.readOf(t, d, known)
+	if changed.Digest == first.Digest || gets() != 1 {
+		t.Error("the digest does not follow the ConfigMap, or more than the ConfigMap is read")
+	}
+	if changed.References[0].ContentDigest() == first.References[0].ContentDigest() {
+		t.Error("the digest of the content is the same")
+	}
+
+	d.References[1].Credential = true
+	withCredential, _ := r.readOf(t, d, known)
+	r.put("Secret", "password", map[string]any{"p": "bmV3"})
+	renewed, _ := r.readOf(t, d, nil)
+	if withCredential.Digest == changed.Digest || withCredential.Digest != renewed.Digest {
+		t.Error("the content of a credential is an input")
+	}
+}
+
+func TestAReferenceThatDoesNotExist(t *testing.T) {
+	optional := toPassword
+	optional.Optional = true
+	for _, c := range []struct {
+		name       string
+		references []metav1alpha1.Reference
+		message    string
+	}{
+		{"is an error", []metav1alpha1.Reference{toSettings}, "ConfigMap shop/settings does not exist; create it, or mark"},
+		{
+			"is named with all others", []metav1alpha1.Reference{toSettings, toPassword},
+			"ConfigMap shop/settings does not exist; Secret shop/password does not exist; create it",
+		},
+		{"is left out if it is optional", []metav1alpha1.Reference{optional}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in, _, err := newReading(t).read(t, Declaration{References: c.references}, nil)
+			failure := condition.Of(err)
+			if c.message == "" {
+				if failure != nil || len(in.References) != 0 || in.Digest == "" {
+					t.Errorf("got %+v, %v", in, failure)
+				}
+				return
+			}
+			if failure == nil || failure.Reason != metav1alpha1.ReasonReferenceNotFound || !failure.Terminal ||
+				!strings.HasPrefix(failure.Message, c.message) {
+				t.Errorf("got %v", failure)
+			}
+		})
+	}
+}
+
+func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
+	r := newReading(t)
+	if _, _, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, nil); err == nil {
+		t.Fatal("the ConfigMap exists")
+	}
+	release := make(chan struct{})
+	r.server.Refuse(func(got apiservertest.Request) error {
+		if strings.Contains(got.Path, "/secrets") {
+			<-release
+		}
+		return nil
+	})
+	defer close(release)
+	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
+	if _, _, err := r.Read(t.Context(), web, d, r.target, nil); condition.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
+	forbidden := apierrors.NewForbidden(corev1.Resource("configmaps"), "settings", errors.New("no role"))
+	isGet := func(got apiservertest.Request) bool { return strings.HasSuffix(got.Path, "/settings") }
+	isList := func(got apiservertest.Request) bool { return strings.HasSuffix(got.Path, "/configmaps") }
+	for _, c := range []struct {
+		name     string
+		fails    func(apiservertest.Request) bool
+		answer   error
+		reason   string
+		terminal bool
+	}{
+		{"a list that is forbidden stalls", isList, forbidden, metav1alpha1.ReasonForbidden, true},
+		{"a read that is forbidden stalls", isGet, forbidden, metav1alpha1.ReasonForbidden, true},
+		{"a read that fails is retried", isGet, apierrors.NewInternalError(errors.New("oh")), metav1alpha1.ReasonRetrying, false},
+		{
+			"an object that was deleted in between does not exist", isGet,
+			apierrors.NewNotFound(corev1.Resource("configmaps"), "settings"), metav1alpha1.ReasonReferenceNotFound, true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReading(t)
+			r.put("ConfigMap", "settings", map[string]any{"a": "1"})
+			r.server.Refuse(func(got apiservertest.Request) error {
+				if c.fails(got) {
+					return c.answer
+				}
+				return nil
+			})
+			known := Contents{observe.Reference{Name: "former"}: {}}
+			_, kept, err := r.read(t, Declaration{References: []metav1alpha1.Reference{toSettings}}, known)
+			failure := condition.Of(err)
+			if failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal {
+				t.Errorf("got %v", failure)
+			}
+			if !maps.Equal(kept, known) {
+				t.Error("the known contents are lost")
+			}
+		})
+	}
+}
+
+func TestDeclaredInputsAreChecked(t *testing.T) {
+	source := &metav1alpha1.SourceReference{URL: "https://example.com/a.tgz", SHA256: strings.Repeat("a", 64)}
+	for _, c := range []struct {
+		name        string
+		declaration Declaration
+		canFetch    bool
+		message     string
+	}{
+		{"without a fetcher no source can be used", Declaration{Source: source}, false, "this operator fetches no sources"},
+		{"a source needs a digest", Declaration{Source: &metav1alpha1.SourceReference{URL: source.URL}}, true, "source: "},
+		{"a source can be used", Declaration{Source: source}, true, ""},
+		{
+			"the errors of all patterns are joined",
+			Declaration{ManagedTypes: []metav1alpha1.TypePattern{{Kind: "A"}, {Group: "*"}}}, true, "\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := (&Reader{CanFetch: c.canFetch}).Declared(c.declaration)
+			failure := condition.Of(err)
+			if c.message == "" {
+				if failure != nil {
+					t.Error(failure)
+				}
+				return
+			}
+			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec || !failure.Terminal ||
+				!strings.Contains(failure.Message, c.message) {
+				t.Errorf("got %v", failure)
+			}
+		})
+	}
+}
+
+func TestManagedTypesAreSortedAndUnique(t *testing.T) {
+	managed, err := ManagedTypes([]metav1alpha1.TypePattern{
+		{Group: "b.example.com", Kind: "B"}, {Group: "a.example.com", Kind: "A"}, {Group: "b.example.com", Kind: "B"},
+	})
+	if texts := strings.Join(TypeTexts(managed), " "); err != nil || texts != "A.a.example.com B.b.example.com" {
+		t.Errorf("got %q, %v", texts, err)
+	}
+}
+
+func TestEachInputChangesTheDigest(t *testing.T) {
+	base := func() Declaration {
+		return Declaration{
+			Namespace: "shop", Name: "web", Parameters: map[string]any{"a": 1}, Rendered: map[string]any{"b": 1},
+			Source:       &metav1alpha1.SourceReference{URL: "https://example.com/a.tgz", SHA256: strings.Repeat("a", 64)},
+			ManagedTypes: []metav1alpha1.TypePattern{{Group: "a.example.com", Kind: "A"}},
+		}
+	}
+	digest := func(version string, change func(*Declaration)) string {
+		t.Helper()
+		d, r := base(), &Reader{CanFetch: true, GeneratorVersion: version}
+		change(&d)
+		in, _, err := r.Read(t.Context(), web, d, target.Target{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in.Digest
+	}
+	same := digest("1", func(*Declaration) {})
+	if digest("1", func(d *Declaration) { d.SourceName = "a chart"; d.Source.URL += "?" }) != same {
+		t.Error("the location of a source is an input")
+	}
+	if digest("2", func(*Declaration) {}) == same {
+		t.Error("the generator is no input")
+	}
+	for name, change := range map[string]func(*Declaration){
+		"namespace":     func(d *Declaration) { d.Namespace = "other" },
+		"name":          func(d *Declaration) { d.Name = "other" },
+		"parameters":    func(d *Declaration) { d.Parameters["a"] = 2 },
+		"spec":          func(d *Declaration) { d.Rendered = nil },
+		"source":        func(d *Declaration) { d.Source.SHA256 = strings.Repeat("b", 64) },
+		"managed types": func(d *Declaration) { d.ManagedTypes = nil },
+	} {
+		if digest("1", change) == same {
+			t.Errorf("%s: no input", name)
+		}
+	}
+	if _, _, err := (&Reader{}).Read(t.Context(), web, Declaration{Rendered: func() {}}, target.Target{}, nil); err == nil {
+		t.Error("an input that is no plain data has a digest")
+	}
+}
+
+func TestInputsStandForTheRevisionOfAnEqualDigest(t *testing.T) {
+	in := Inputs{Digest: "a"}
+	if !in.StandIn(&metav1alpha1.Status{InputDigest: "a"}) || in.StandIn(&metav1alpha1.Status{InputDigest: "b"}) {
+		t.Error("the digest does not decide")
+	}
+	if in.SourceDigest() != "" {
+		t.Error("there is a source")
+	}
+	in.Source = chart.DeepCopy()
+	if in.SourceDigest() != chart.SHA256 {
+		t.Error("the digest of the source is another one")
+	}
+}
