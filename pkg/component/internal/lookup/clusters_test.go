@@ -1,0 +1,387 @@
+package lookup
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+)
+
+var (
+	configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+	missing    = apierrors.NewNotFound(corev1.Resource("configmaps"), "settings")
+)
+
+func TestARecorderReadsEachObjectOnce(t *testing.T) {
+	c := newClusters(t)
+	c.put("settings", "1")
+	r := NewRecorder(c.target)
+	target, local := r.Lookup(false, false), r.Lookup(true, false)
+	c.gets()
+	for range 2 {
+		got, err := target.Get(t.Context(), configMap, "shop", "settings")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value := got.Object["data"].(map[string]any)["value"]; value != "1" {
+			t.Errorf("got %v", value)
+		}
+		// A generator may change what it gets.
+		got.Object["data"] = nil
+	}
+	if got := c.gets(); got != 1 {
+		t.Errorf("%d requests for two look-ups", got)
+	}
+	if _, err := local.Get(t.Context(), configMap, "shop", "settings"); err != nil || c.gets() != 1 {
+		t.Errorf("the cluster of the component counts as the target: %v", err)
+	}
+	results, err := r.Results(us)
+	if err != nil || len(results) != 2 || results[0].key.local == results[1].key.local {
+		t.Errorf("got %+v, %v", results, err)
+	}
+}
+
+func TestARecorderRecordsAbsentObjectsAndTypes(t *testing.T) {
+	c := newClusters(t)
+	r := NewRecorder(c.target)
+	l := r.Lookup(false, false)
+	if _, err := l.Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsNotFound(err) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := l.List(t.Context(), gadget, ""); !meta.IsNoMatchError(err) {
+		t.Errorf("got %v", err)
+	}
+	results, err := r.Results(us)
+	if err != nil || len(results) != 2 {
+		t.Fatalf("got %+v, %v", results, err)
+	}
+	if results[0].state != metav1alpha1.LookupMissing || results[1].state != metav1alpha1.LookupUnserved {
+		t.Errorf("got %s and %s", results[0].state, results[1].state)
+	}
+	if _, served := results[1].reference(); served {
+		t.Error("a type that is not served can be watched")
+	}
+}
+
+func TestARecorderRecordsNoFailures(t *testing.T) {
+	c := newClusters(t)
+	c.put("settings", "1")
+	refused := true
+	c.Refuse(func(r apiservertest.Request) error {
+		if refused && strings.HasSuffix(r.Path, "/settings") {
+			return apierrors.NewForbidden(corev1.Resource("configmaps"), "settings", errors.New("no role"))
+		}
+		return nil
+	})
+	r := NewRecorder(c.target)
+	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsForbidden(err) {
+		t.Fatalf("got %v", err)
+	}
+	if results, _ := r.Results(us); len(results) != 0 {
+		t.Error("the failure is recorded")
+	}
+	refused = false
+	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); err != nil {
+		t.Errorf("the failure is repeated: %v", err)
+	}
+}
+
+func TestTheNamespaceOfAClusterScopedTypeIsIgnored(t *testing.T) {
+	c := newClusters(t)
+	r := NewRecorder(c.target)
+	for _, in := range []string{"", "other"} {
+		if _, err := r.Lookup(false, false).Get(t.Context(), namespace, in, "shop"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results, err := r.Results(us)
+	if err != nil || len(results) != 1 || results[0].key.namespace != "" {
+		t.Errorf("got %+v, %v", results, err)
+	}
+}
+
+func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
+	c := newClusters(t)
+	c.put("plain", "1")
+	c.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"ready": true}})
+	r := NewRecorder(c.target)
+	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "plain"); err != nil || r.HasStatus() {
+		t.Errorf("there is a status: %v", err)
+	}
+	list, err := r.Lookup(false, true).List(t.Context(), widget, "shop")
+	if err != nil || len(list.Items) != 1 || list.Items[0].Object["status"] != nil {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	if !r.HasStatus() {
+		t.Error("the status in the list is overlooked")
+	}
+	if list, err = r.Lookup(false, false).List(t.Context(), widget, "shop"); err != nil || list.Items[0].Object["status"] == nil {
+		t.Errorf("the status is lost: %+v, %v", list, err)
+	}
+	single := NewRecorder(c.target)
+	if _, err := single.Lookup(false, false).Get(t.Context(), widget, "shop", "w"); err != nil || !single.HasStatus() {
+		t.Errorf("the status of the object is overlooked: %v", err)
+	}
+}
+
+// look makes look-ups, and follows them.
+func (c *clusters) look(t *testing.T, names ...string) Lookups {
+	t.Helper()
+	r := NewRecorder(c.target)
+	for _, name := range names {
+		if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", name); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Lookup(true, false).List(t.Context(), widget, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	served, err := Capabilities(t.Context(), c.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Lookups{Served: served.Summary}
+	if l.Results, err = r.Results(us); err != nil {
+		t.Fatal(err)
+	}
+	Follow(c.target, us, l, c.wake)
+	c.synced(t)
+	return l
+}
+
+// synced waits until the watches have delivered.
+func (c *clusters) synced(t *testing.T) {
+	t.Helper()
+	eventually(t, func() bool {
+		_, configs, _ := c.target.Client.Lookups.Version(c.target.Client.Reader,
+			observe.Reference{Resource: configMaps, Namespace: "shop", Name: "settings"})
+		return configs
+	})
+}
+
+func TestFollowedLookupsWakeAndAreReadAgain(t *testing.T) {
+	c := newClusters(t)
+	c.put("settings", "1")
+	l := c.look(t, "settings", "absent")
+	c.gets()
+	same, equal, err := l.Refresh(t.Context(), c.target, us)
+	if err != nil || !equal || c.gets() != 0 {
+		t.Errorf("unchanged look-ups are read again, or differ: %v", err)
+	}
+
+	c.put("settings", "2")
+	eventually(t, func() bool { return c.wakes.Load() > 0 })
+	if _, equal, err = same.Refresh(t.Context(), c.target, us); err != nil || equal {
+		t.Errorf("another value is equal: %v", err)
+	}
+
+	// A write that does not change the content is read once.
+	c.put("settings", "1")
+	now := c.look(t, "settings", "absent")
+	before := c.wakes.Load()
+	c.Put("v1", "ConfigMap", "shop", "settings", map[string]any{"metadata": map[string]any{"managedFields": []any{}}})
+	eventually(t, func() bool { return c.wakes.Load() > before })
+	refreshed, equal, err := now.Refresh(t.Context(), c.target, us)
+	if err != nil || !equal {
+		t.Errorf("equal: %t, %v", equal, err)
+	}
+	if refreshed.Results[1].version == now.Results[1].version && refreshed.Results[0].version == now.Results[0].version {
+		t.Error("the versions are those before")
+	}
+}
+
+func TestAnObjectThatAppearsEndsAMissingLookup(t *testing.T) {
+	c := newClusters(t)
+	l := c.look(t, "settings")
+	c.put("settings", "1")
+	eventually(t, func() bool { return c.wakes.Load() > 0 })
+	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
+		t.Errorf("equal: %t, %v", equal, err)
+	}
+}
+
+func TestOwnDependentsDoNotWake(t *testing.T) {
+	c := newClusters(t)
+	l := c.look(t, "settings")
+	c.putOwn("settings", "1")
+	// The event of another ConfigMap comes after that of the dependent.
+	other := observe.Reference{Resource: configMaps, Namespace: "shop", Name: "other"}
+	c.put("other", "1")
+	eventually(t, func() bool {
+		version, _, _ := c.target.Client.Lookups.Version(c.target.Client.Reader, other)
+		return version != ""
+	})
+	if c.wakes.Load() != 0 {
+		t.Error("the creation of a dependent wakes its component")
+	}
+	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || !equal {
+		t.Errorf("equal: %t, %v", equal, err)
+	}
+}
+
+func TestRefreshFindsOtherCapabilities(t *testing.T) {
+	c := newClusters(t)
+	l := c.look(t, "settings")
+	l.Served.Digest = "others"
+	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
+		t.Errorf("equal: %t, %v", equal, err)
+	}
+}
+
+func TestRecordedLookupsAreReadAgainAfterARestart(t *testing.T) {
+	c := newClusters(t)
+	c.put("settings", "1")
+	l := c.look(t, "settings", "absent")
+	status := recorded(t, l)
+	recalled, equal, err := Recall(t.Context(), c.target, us, status)
+	if err != nil || !equal || len(recalled.Results) != len(l.Results) {
+		t.Errorf("got %+v, equal: %t, %v", recalled, equal, err)
+	}
+	c.put("settings", "2")
+	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {
+		t.Errorf("another value is equal: %v", err)
+	}
+	status.Lookups = append(status.Lookups, "no look-up")
+	if _, equal, err = Recall(t.Context(), c.target, us, status); err != nil || equal {
+		t.Errorf("a line that cannot be parsed is equal: %v", err)
+	}
+}
+
+func TestALookupThatFailsAtARestartIsAnError(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		answer   error
+		reason   string
+		terminal bool
+	}{
+		{
+			"because it is forbidden", apierrors.NewForbidden(corev1.Resource("configmaps"), "settings", errors.New("no role")),
+			metav1alpha1.ReasonForbidden, true,
+		},
+		{"because the API server fails", apierrors.NewInternalError(errors.New("oh")), metav1alpha1.ReasonRetrying, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newClusters(t)
+			s.put("settings", "1")
+			status := recorded(t, s.look(t, "settings"))
+			s.Refuse(func(r apiservertest.Request) error {
+				if strings.HasSuffix(r.Path, "/settings") {
+					return c.answer
+				}
+				return nil
+			})
+			_, equal, err := Recall(t.Context(), s.target, us, status)
+			failure := condition.Of(err)
+			if equal || failure == nil || failure.Reason != c.reason || failure.Terminal != c.terminal ||
+				!strings.Contains(failure.Message, "look up /v1/ConfigMap/shop/settings") {
+				t.Errorf("got %v", failure)
+			}
+		})
+	}
+}
+
+func TestTypesThatCannotBeWatchedAreNamedAndReadAgain(t *testing.T) {
+	c := newClusters(t)
+	c.put("settings", "1")
+	c.Refuse(func(r apiservertest.Request) error {
+		if strings.HasSuffix(r.Path, "/configmaps") {
+			return apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("no role"))
+		}
+		return nil
+	})
+	r := NewRecorder(c.target)
+	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); err != nil {
+		t.Fatal(err)
+	}
+	served, err := Capabilities(t.Context(), c.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Lookups{Served: served.Summary}
+	if l.Results, err = r.Results(us); err != nil {
+		t.Fatal(err)
+	}
+	Follow(c.target, us, l, c.wake)
+	eventually(t, func() bool { return len(Unwatched(c.target, us)) > 0 })
+	if unwatched := Unwatched(c.target, us); len(unwatched) != 1 || unwatched[0].Type != "looked-up configmaps" {
+		t.Errorf("got %+v", unwatched)
+	}
+	c.put("settings", "2")
+	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
+		t.Errorf("an object that is not watched is not read again: %v", err)
+	}
+	Unfollow(c.target.Local.Connection, us)
+	c.target.Client.Release(owner)
+	if unwatched := Unwatched(c.target, us); len(unwatched) != 0 {
+		t.Errorf("got %+v after the end", unwatched)
+	}
+}
+
+func TestCapabilitiesThatCannotBeReadAreRetried(t *testing.T) {
+	connection, err := target.Connect(t.Context(), &rest.Config{Host: "http://127.0.0.1:1"}, target.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unreachable := target.Target{Client: connection.Own(), Local: connection.Own()}
+	_, err = Capabilities(t.Context(), unreachable)
+	if failure := condition.Of(err); failure == nil || failure.Reason != metav1alpha1.ReasonRetrying || failure.Terminal {
+		t.Errorf("got %v", failure)
+	}
+	if _, _, err := (Lookups{}).Refresh(t.Context(), unreachable, us); err == nil {
+		t.Error("look-ups are refreshed without the capabilities")
+	}
+	if _, _, err := Recall(t.Context(), unreachable, us, &metav1alpha1.Status{}); err == nil {
+		t.Error("look-ups are recalled without the capabilities")
+	}
+}
+
+func TestAFailedLookupExplainsTheErrorOfAGenerator(t *testing.T) {
+	overloaded := apierrors.NewTooManyRequests("later", 7)
+	failed := errors.New("template: lookup failed")
+	for _, c := range []struct {
+		name      string
+		answer    error
+		generated error
+		retried   bool
+		after     time.Duration
+	}{
+		{"an overloaded API server", overloaded, failed, true, 7 * time.Second},
+		{"an object that does not exist", missing, failed, false, 0},
+		{"a terminal error of the generator", overloaded, reconcile.TerminalError(failed), false, 0},
+		{"a generator that succeeds", overloaded, nil, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newClusters(t)
+			s.Refuse(func(r apiservertest.Request) error {
+				if strings.Contains(r.Path, "/configmaps") {
+					return c.answer
+				}
+				return nil
+			})
+			var failures Failures
+			l := failures.Record(NewRecorder(s.target).Lookup(false, false))
+			_, _ = l.Get(t.Context(), configMap, "shop", "settings")
+			_, _ = l.List(t.Context(), configMap, "shop")
+			err := failures.Explain(c.generated)
+			var retry *condition.Retry
+			if errors.As(err, &retry) != c.retried || retry != nil && retry.After != c.after {
+				t.Errorf("got %v", err)
+			}
+			if !c.retried && !errors.Is(err, c.generated) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
