@@ -58,7 +58,7 @@ func TestForeign(t *testing.T) {
 	}
 	t.Run("in another cluster no instance is the component itself", func(t *testing.T) {
 		there := facts
-		there.Elsewhere = true
+		there.RemoteTarget = true
 		if got := foreign(there, []inspect.Instance{{Key: key("itself"), UID: "u4"}}); got.Count != 1 {
 			t.Errorf("got %+v", got)
 		}
