@@ -35,7 +35,7 @@ func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) er
 	creates := slices.ContainsFunc(decided.Actions, isCreate)
 	switch {
 	case g.record && r.Record != nil:
-		if err := r.Record(ctx, SortedEntries(decided.Inventory)); err != nil {
+		if err := r.Record(ctx, decided.Inventory.Sorted()); err != nil {
 			return fmt.Errorf("record the inventory: %w", err)
 		}
 		g.record, g.passed = false, true

@@ -2,8 +2,6 @@ package applier
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -105,13 +103,4 @@ func planPolicies(p metav1alpha1.Policies) plan.Policies {
 		Reconcile: p.Reconcile, Update: p.Update, Adoption: p.Adoption, Delete: p.Delete,
 		MissingNamespaces: p.MissingNamespaces, Reapply: p.Reapply,
 	}
-}
-
-// SortedEntries returns the entries of an inventory in the order of their keys.
-func SortedEntries(inventory plan.Inventory) []metav1alpha1.InventoryEntry {
-	list := make([]metav1alpha1.InventoryEntry, 0, len(inventory))
-	for _, key := range slices.SortedFunc(maps.Keys(inventory), manifests.Key.Compare) {
-		list = append(list, inventory[key])
-	}
-	return list
 }

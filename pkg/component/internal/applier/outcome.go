@@ -22,7 +22,10 @@ func ChangeOf(a plan.Action) outcome.Change {
 
 // OutcomeOf returns the outcome of a pass whose last plan has no actions left.
 func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
-	o := outcome.Outcome{Phase: p.Phase, Skipped: p.Skipped, Inventory: SortedEntries(p.Inventory), Applied: p.Applied, Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue}
+	o := outcome.Outcome{
+		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Applied: p.Applied,
+		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue,
+	}
 	for _, w := range p.Waiting {
 		o.Waiting = append(o.Waiting, outcome.Waiting{
 			DependentReport: metav1alpha1.DependentReport{

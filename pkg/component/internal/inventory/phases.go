@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -31,7 +32,7 @@ func (p Phases) Record(
 ) error {
 	st, memory := obj.GetStatus(), p.memory(obj)
 	former := st.PhaseRecord
-	id, err := PhasesID(objects)
+	id, err := plan.PhaseDigest(objects)
 	if err != nil {
 		return err
 	}
@@ -181,18 +182,6 @@ func (p Phases) deleteUnnamed(ctx context.Context, m *records.Memory, owner mani
 
 func (p Phases) memory(obj client.Object) *records.Memory {
 	return &p.store.Memories.Of(client.ObjectKeyFromObject(obj)).Records
-}
-
-// PhasesID returns the id of the record of the objects of phases, empty without objects.
-func PhasesID(objects []manifests.Object) (string, error) {
-	if len(objects) == 0 {
-		return "", nil
-	}
-	parts := make([]string, 0, len(objects))
-	for _, o := range objects {
-		parts = append(parts, o.Key.String()+" "+o.Digest)
-	}
-	return manifests.Digest(parts)
 }
 
 // unmarked returns the manifests of objects without the labels and annotations of the reconciler.

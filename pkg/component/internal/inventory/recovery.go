@@ -95,7 +95,7 @@ func (s *Store) read(
 	for _, e := range recorded {
 		inventory[plan.KeyOf(e)] = e
 	}
-	return sorted(inventory), report, nil
+	return inventory.Sorted(), report, nil
 }
 
 // namespacesOf returns the namespaces that the dependents of a component may be in, as far as it is known.
@@ -166,7 +166,7 @@ func (s *Store) restore(
 	if len(st.ManagedTypes) == 0 {
 		st.ManagedTypes = managed
 	}
-	entries, recorded := sorted(recovered), components.RefOf(st)
+	entries, recorded := recovered.Sorted(), components.RefOf(st)
 	if err := s.enterRecovered(ctx, obj, entries, len(secrets) > 0); err != nil {
 		return nil, err
 	}

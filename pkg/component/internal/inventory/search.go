@@ -2,10 +2,7 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,9 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
-
-// parallelLists bounds the concurrent requests of a search.
-const parallelLists = 8
 
 // Searcher finds the dependents of an owner without a record of them.
 type Searcher interface {
@@ -53,18 +47,9 @@ func (s LabelSearch) Search(
 	if err != nil {
 		return nil, err
 	}
-	found, errs := make([]Report, len(resources)), make([]error, len(resources))
-	slots := make(chan struct{}, parallelLists)
-	var wg sync.WaitGroup
-	for i, r := range resources {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			found[i], errs[i] = s.searchType(ctx, owner, r, fallback, namespaces)
-		})
-	}
-	wg.Wait()
-	return slices.Concat(found...), errors.Join(errs...)
+	return discovery.ForEach(resources, func(r discovery.Resource) ([]listing, error) {
+		return s.searchType(ctx, owner, r, fallback, namespaces)
+	})
 }
 
 // searchType finds the dependents of a type. A type that does not support lists has none.

@@ -14,7 +14,6 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -290,36 +289,4 @@ func (s *Store) DeleteAll(ctx context.Context, obj components.Object, owner mani
 		return fmt.Errorf("delete the Secrets of the inventory: %w", err)
 	}
 	return nil
-}
-
-// NewestRevision returns the newest revision of the entries. A record may outlive the status that it belongs to, and
-// then it has revisions that the status does not know. New inputs must get a newer revision, because the objects of
-// these revisions would otherwise pass for theirs.
-func NewestRevision(entries []metav1alpha1.InventoryEntry) int64 {
-	var newest int64
-	for _, e := range entries {
-		newest = max(newest, e.Revision)
-	}
-	return newest
-}
-
-// NewestRendition returns the newest rendition of a revision among the entries.
-func NewestRendition(entries []metav1alpha1.InventoryEntry, revision int64) int64 {
-	var newest int64
-	for _, e := range entries {
-		if e.Revision == revision {
-			newest = max(newest, e.Rendition)
-		}
-	}
-	return newest
-}
-
-// sorted returns the entries of an inventory in the order of their keys.
-func sorted(entries plan.Inventory) []metav1alpha1.InventoryEntry {
-	list := make([]metav1alpha1.InventoryEntry, 0, len(entries))
-	for _, e := range entries {
-		list = append(list, e)
-	}
-	slices.SortFunc(list, func(a, b metav1alpha1.InventoryEntry) int { return plan.KeyOf(a).Compare(plan.KeyOf(b)) })
-	return list
 }

@@ -217,13 +217,3 @@ func TestAStatusThatNamesOtherSecretsIsNoticed(t *testing.T) {
 		t.Error("a process that knows none notices others")
 	}
 }
-
-func TestTheNewestRevisionAndRendition(t *testing.T) {
-	inventory := []metav1alpha1.InventoryEntry{{Revision: 2, Rendition: 1}, {Revision: 3}, {Revision: 2, Rendition: 4}}
-	if got := NewestRevision(inventory); got != 3 {
-		t.Errorf("got revision %d", got)
-	}
-	if got := NewestRendition(inventory, 2); got != 4 {
-		t.Errorf("got rendition %d", got)
-	}
-}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,15 @@ func NewInventory(entries []metav1alpha1.InventoryEntry) Inventory {
 		inv[KeyOf(e)] = e
 	}
 	return inv
+}
+
+// Sorted returns the entries in the order of their keys, so that equal inventories are recorded equally.
+func (inv Inventory) Sorted() []metav1alpha1.InventoryEntry {
+	list := make([]metav1alpha1.InventoryEntry, 0, len(inv))
+	for _, key := range slices.SortedFunc(maps.Keys(inv), manifests.Key.Compare) {
+		list = append(list, inv[key])
+	}
+	return list
 }
 
 // Removals returns the recorded dependents that are not desired.

@@ -122,7 +122,7 @@ func TestWatchedForeignInstances(t *testing.T) {
 		Group: "example.com", Version: "v1", Kind: "Widget", Namespace: "shop", Name: "ours", UID: ours.GetUID(),
 	}
 	f := deleting(widgets(), instance)
-	managed := p.Types(t.Context(), plan.Victims(f.Inventory, nil), nil)
+	managed := p.Types(t.Context(), plan.Removals(f.Inventory, nil), nil)
 	if diff := cmp.Diff([]schema.GroupKind{widgetKind}, managed.Kinds()); diff != "" {
 		t.Error(diff)
 	}
@@ -172,7 +172,7 @@ func TestTypesThatAreNotServed(t *testing.T) {
 			c.change(server)
 			watchInstances(t, p, gizmo)
 			f := deleting(entry)
-			got := p.WatchedForeign(t.Context(), f, p.Types(t.Context(), plan.Victims(f.Inventory, nil), nil))
+			got := p.WatchedForeign(t.Context(), f, p.Types(t.Context(), plan.Removals(f.Inventory, nil), nil))
 			found := got[manifests.ManagedType{GroupKind: gizmo}]
 			if found.Count != 0 || (found.Err != nil) != (c.want != "") || found.Err != nil && !strings.HasPrefix(found.Err.Error(), c.want) {
 				t.Errorf("got %+v", found)

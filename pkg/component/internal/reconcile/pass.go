@@ -219,7 +219,7 @@ func (p *Pass) load(ctx context.Context, c *Component, owner manifests.Owner, t 
 				all[key] = entry
 			}
 		}
-		recorded.Entries = applier.SortedEntries(all)
+		recorded.Entries = all.Sorted()
 	}
 	return recorded, nil
 }

@@ -38,7 +38,7 @@ func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory
 	owner := r.Owners.Known(name)
 	if late := memory.unconfirmed; len(late.entries) > 0 {
 		o, err := r.Applier.Delete(ctx, late.client, applier.Request{
-			Owner: owner, Inventory: applier.SortedEntries(late.entries), Now: r.Clock.Now(), Wake: func() { r.Wake(name) },
+			Owner: owner, Inventory: late.entries.Sorted(), Now: r.Clock.Now(), Wake: func() { r.Wake(name) },
 		})
 		switch {
 		case err == nil && o.Observing:
