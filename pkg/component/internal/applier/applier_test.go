@@ -1,0 +1,456 @@
+package applier
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
+
+func TestNothingIsCreatedBeforeItIsRecorded(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("first", "0"), configMap("second", "1"))
+	o := c.apply()
+	c.expect("before", "record first+second", "PATCH first", "PATCH second")
+	if !o.Done() || !o.Applied || o.Ready != 2 || o.Desired != 2 {
+		t.Errorf("got %+v", o)
+	}
+	expectVerbs(t, o, "Create first", "Create second")
+	if got := namesOf(SortedEntries(o.Created)); got != "first+second" {
+		t.Errorf("created: %s", got)
+	}
+
+	o = c.apply()
+	c.expect()
+	if !o.Done() || len(o.Changes) != 0 || len(o.Created) != 0 {
+		t.Errorf("a pass in sync: %+v", o)
+	}
+}
+
+func TestRecordedObjectIsCreatedAgainAfterTheComponentIsConfirmed(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("a", "0"))
+	c.apply()
+	c.took()
+	c.server.Delete("v1", "ConfigMap", "shop", "a")
+	c.eventuallySeen(keyOf("a"), "")
+	o := c.apply()
+	c.expect("before", "confirm", "PATCH a")
+	if got := namesOf(SortedEntries(o.Created)); got != "a" {
+		t.Errorf("created: %s", got)
+	}
+}
+
+func TestUpdatesAreNotConfirmed(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("a", "0"))
+	c.apply()
+	c.took()
+	changed := configMap("a", "0")
+	changed.Object["data"] = map[string]any{"a": "2"}
+	c.request.Revision = 2
+	c.desire(changed)
+	o := c.apply()
+	c.expect("before", "PATCH a")
+	expectVerbs(t, o, "Apply a")
+	if len(o.Created) != 0 {
+		t.Errorf("created: %v", o.Created)
+	}
+}
+
+func TestNothingIsWrittenAfterACallbackFails(t *testing.T) {
+	failure := errors.New("it fails")
+	for _, c := range []struct {
+		name   string
+		change func(*Request)
+		want   string
+	}{
+		{"Before", func(r *Request) { r.Before = func(context.Context) error { return failure } }, ""},
+		{
+			"Record", func(r *Request) {
+				r.Record = func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }
+			}, "before",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cs := newCluster(t)
+			cs.desire(configMap("a", "0"))
+			c.change(&cs.request)
+			o, err := cs.run(cs.applier.Apply)
+			if !errors.Is(err, failure) || o.Inventory != nil || len(o.Created)+len(o.Changes) != 0 {
+				t.Errorf("got %+v, %v", o, err)
+			}
+			if got := cs.took(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// end ends the pass during its first write, whose answer still counts.
+		end  func(superseded chan struct{}, cancel context.CancelFunc)
+		want error
+	}{
+		{"the component has changed", func(s chan struct{}, _ context.CancelFunc) { close(s) }, condition.ErrSuperseded},
+		{"the process ends", func(_ chan struct{}, cancel context.CancelFunc) { cancel() }, context.Canceled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cs := newCluster(t)
+			superseded := make(chan struct{})
+			cs.request.Superseded = superseded
+			// The watches must be in sync first, so that the only pass is the one that ends.
+			cs.desire(configMap("first", "0"), configMap("second", "1"))
+			cs.eventually(func() bool {
+				_, ok := cs.applier.Watch(t.Context(), cs.client, cs.request)
+				return ok
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			cs.refuse(func(r apiservertest.Request) error {
+				if r.Method == "PATCH" {
+					c.end(superseded, cancel)
+				}
+				return nil
+			})
+			o, err := cs.applier.Apply(ctx, cs.client, cs.request)
+			if !errors.Is(err, c.want) || o.Inventory != nil {
+				t.Errorf("got %+v, %v", o, err)
+			}
+			cs.expect("before", "record first+second", "PATCH first")
+			if got := namesOf(SortedEntries(o.Created)); got != "first" {
+				t.Errorf("a create that was sent is not confirmed: %s", got)
+			}
+		})
+	}
+}
+
+func TestFirstListIsAwaited(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("a", "0"))
+	c.request.Inventory = []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "former"}}
+	o, err := c.applier.Apply(t.Context(), c.client, c.request)
+	if err != nil || !o.Observing || o.Done() || namesOf(o.Inventory) != "former" {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if o := c.applier.Plan(t.Context(), c.client, c.request); o.Observing && namesOf(o.Inventory) != "former" {
+		t.Errorf("got %+v", o)
+	}
+	c.awaitWake()
+	c.expect()
+}
+
+func TestPlanReturnsTheFirstChangesAndWritesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("first", "0"), configMap("second", "1"))
+	c.eventually(func() bool { return !c.applier.Plan(t.Context(), c.client, c.request).Observing })
+	o := c.applier.Plan(t.Context(), c.client, c.request)
+	expectVerbs(t, o, "Create first")
+	c.expect()
+}
+
+func TestDependentsThatAreNotDesiredArePruned(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("a", "0"), configMap("b", "0"))
+	c.apply()
+	c.took()
+	c.desire(configMap("a", "0"))
+	o := c.apply()
+	c.expect("before", "DELETE b")
+	if namesOf(o.Inventory) != "a" || o.Changes[0].Reason != string(plan.ReasonPruned) {
+		t.Errorf("got %+v", o)
+	}
+	if c.server.Object("v1", "ConfigMap", "shop", "b") != nil {
+		t.Error("b exists")
+	}
+}
+
+func TestDeleteIgnoresTheDesiredObjects(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("a", "0"))
+	c.apply()
+	c.took()
+	o := c.delete()
+	c.expect("before", "DELETE a")
+	if !o.Done() || len(o.Inventory) != 0 || o.Changes[0].Reason != string(plan.ReasonDeleted) {
+		t.Errorf("got %+v", o)
+	}
+	if got := c.request.ForDelete(); got.Desired != nil || !got.deleting || got.removalReason() != plan.ReasonDeleted {
+		t.Errorf("got %+v", got)
+	}
+	if c.applier.DefaultDeletePolicy() != metav1alpha1.DeleteDelete {
+		t.Error("another default")
+	}
+}
+
+func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
+	c := newCluster(t)
+	c.request.RepairNonce = "x"
+	c.desire(configMap("a", "0"))
+	c.apply()
+	c.server.Delete("v1", "ConfigMap", "shop", "a")
+	c.eventuallySeen(keyOf("a"), "")
+	if o := c.apply(); len(o.Changes) != 1 || o.Changes[0].Reason != string(plan.ReasonMissing) {
+		t.Fatalf("got %+v", o)
+	}
+	kept := c.applier.memory.repairsOf(component.ID(), "x")
+	if repair := kept[keyOf("a")]; len(repair.Losses) != 1 || !repair.Last.Equal(start) {
+		t.Errorf("got %+v", kept)
+	}
+	if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+
+	t.Run("repairs that are reverted again and again are delayed", func(t *testing.T) {
+		var contested bool
+		for range 10 {
+			c.server.Delete("v1", "ConfigMap", "shop", "a")
+			c.eventuallySeen(keyOf("a"), "")
+			if o := c.apply(); len(o.Contested) > 0 && len(o.Changes) == 0 {
+				contested = o.NextDue.After(start)
+				break
+			}
+		}
+		if !contested {
+			t.Error("each repair was made at once")
+		}
+		c.request.RepairNonce = "y"
+		expectVerbs(t, c.apply(), "Create a")
+	})
+	t.Run("forgetting an owner forgets its repairs", func(t *testing.T) {
+		c.applier.Forget(component)
+		if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// definition returns the manifest of a CustomResourceDefinition that is established.
+func definition() *unstructured.Unstructured {
+	return object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.example.com", map[string]any{
+		"spec": map[string]any{
+			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
+		},
+	})
+}
+
+// establish sets the conditions that an API server sets.
+func (c *cluster) establish() {
+	c.t.Helper()
+	stored := c.server.Put("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com", map[string]any{
+		"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "Established", "status": "True"}, map[string]any{"type": "NamesAccepted", "status": "True"},
+		}},
+	})
+	c.eventuallySeen(manifests.Key{
+		Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com",
+	}, stored.GetResourceVersion())
+}
+
+func TestForeignInstancesBlockADeletion(t *testing.T) {
+	c := newCluster(t)
+	c.desire(definition(), configMap("a", "0"))
+	c.apply()
+	c.establish()
+	c.apply()
+	c.took()
+	c.server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
+	o := c.delete()
+	c.expect()
+	if len(o.Blocked) != 1 || o.Blocked[0].Type != "Widget.example.com" || o.Blocked[0].Count != 1 || len(o.Inventory) != 2 {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestAdditionalManagedTypesBlockADeletionWithDependents(t *testing.T) {
+	c := newCluster(t)
+	widgets, err := manifests.ParseManagedType("Widget.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.request.Managed = []manifests.ManagedType{widgets}
+	c.desire(configMap("a", "0"))
+	c.server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
+	if o := c.apply(); !o.Done() {
+		t.Errorf("an apply does not look at additional types: %+v", o)
+	}
+	if o := c.delete(); len(o.Blocked) != 1 || len(o.Inventory) != 1 {
+		t.Errorf("got %+v", o)
+	}
+	c.request.Inventory = nil
+	if o := c.delete(); !o.Done() {
+		t.Errorf("a deletion without dependents is blocked: %+v", o)
+	}
+}
+
+func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
+	c := newCluster(t)
+	c.desire(definition())
+	c.apply()
+	c.establish()
+	c.apply()
+	c.took()
+	refused := false
+	c.refuse(func(r apiservertest.Request) error {
+		if r.DryRun && refused {
+			return apierrors.NewForbidden(namespaces.GroupResource(), "probe", errors.New(
+				"ValidatingAdmissionPolicy '"+guardName(reconciler, component.ID())+"' denied request"))
+		}
+		return nil
+	})
+	guard := guardName(reconciler, component.ID())
+
+	o := c.delete()
+	c.expect("before", "record widgets.example.com", "PATCH "+guard, "PATCH "+guard, "POST customresourcedefinitions")
+	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitUnguarded) || !o.NextDue.After(start) {
+		t.Errorf("got %+v", o)
+	}
+	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.SetUp.Equal(start) || !known.Held.IsZero() {
+		t.Errorf("got %+v", known)
+	}
+
+	refused = true
+	c.request.Now = start.Add(time.Second)
+	if o = c.delete(); o.Done() {
+		t.Errorf("the guard has not settled: %+v", o)
+	}
+	c.expect("before", "POST customresourcedefinitions")
+	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.Held.Equal(c.request.Now) {
+		t.Errorf("got %+v", known)
+	}
+
+	c.request.Now = c.request.Now.Add(time.Second)
+	if o = c.delete(); !o.Done() || len(o.Inventory) != 0 {
+		t.Errorf("got %+v", o)
+	}
+	if log := c.took(); !strings.HasPrefix(log, "before, DELETE widgets.example.com") {
+		t.Errorf("got %s", log)
+	}
+	if c.server.Object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com") != nil {
+		t.Error("the definition exists")
+	}
+}
+
+func TestContentsOfANamespaceAreListedRightBeforeItsDeletion(t *testing.T) {
+	c := newCluster(t)
+	c.desire(object("v1", "Namespace", "own", nil))
+	c.apply()
+	c.took()
+	c.server.Put("v1", "Secret", "own", "theirs", nil)
+	o := c.delete()
+	c.expect()
+	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) || !strings.Contains(o.Waiting[0].Message, "Secret own/theirs") {
+		t.Errorf("got %+v", o)
+	}
+	c.server.Delete("v1", "Secret", "own", "theirs")
+	o = c.delete()
+	c.expect("before", "DELETE own")
+	if !o.Done() {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestTypesThatCannotBeWatchedAreReported(t *testing.T) {
+	c := newCluster(t)
+	c.refuse(func(r apiservertest.Request) error {
+		if r.Method == "GET" && strings.HasSuffix(r.Path, "/configmaps") {
+			return apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("no right"))
+		}
+		return nil
+	})
+	c.desire(configMap("a", "0"))
+	o := c.apply()
+	if len(o.Unwatched) != 1 || o.Unwatched[0].Type != "ConfigMap" || !strings.Contains(o.Unwatched[0].Message, "no right") {
+		t.Errorf("got %+v", o)
+	}
+	if !o.Applied || c.server.Object("v1", "ConfigMap", "shop", "a") == nil {
+		t.Errorf("it is not applied: %+v", o)
+	}
+}
+
+func TestWatchesThatAPassDoesNotNeedEnd(t *testing.T) {
+	c := newCluster(t)
+	c.desire(configMap("a", "0"), object("v1", "Secret", "b", nil))
+	c.apply()
+	secret := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "b"}
+	presence := func() plan.Presence {
+		return c.client.Observer.Snapshot(c.client.Reader, []manifests.Key{secret}).Of(secret).Presence
+	}
+	c.eventually(func() bool { return presence() == plan.Present })
+	c.desire(configMap("a", "0"))
+	c.apply()
+	if got := presence(); got != plan.Unknown {
+		t.Errorf("Secrets are still watched: %s", got)
+	}
+}
+
+func TestPoliciesOfTheRequestReplaceThoseOfTheApplier(t *testing.T) {
+	c := newCluster(t)
+	c.server.Put("v1", "ConfigMap", "shop", "a", nil)
+	c.request.Policies.Adoption = metav1alpha1.AdoptNever
+	c.desire(configMap("a", "0"))
+	if o := c.apply(); len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitOwnershipConflict) {
+		t.Errorf("got %+v", o)
+	}
+	c.request.Policies = metav1alpha1.Policies{}
+	expectVerbs(t, c.apply(), "Adopt a")
+}
+
+func TestSortedEntries(t *testing.T) {
+	entries := []metav1alpha1.InventoryEntry{
+		{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "a"}, {Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
+		{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "b"},
+	}
+	sorted := SortedEntries(plan.NewInventory(entries))
+	slices.Reverse(entries)
+	if again := SortedEntries(plan.NewInventory(entries)); namesOf(sorted) != "b+c+a" || namesOf(again) != "b+c+a" {
+		t.Errorf("got %s, %s", namesOf(sorted), namesOf(again))
+	}
+	if got := SortedEntries(nil); got == nil || len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestReadDependent(t *testing.T) {
+	c := newCluster(t)
+	c.server.Put("v1", "ConfigMap", "shop", "a", map[string]any{"data": map[string]any{"a": "1"}})
+	widget := manifests.Key{Kind: "Namespace", Name: "shop"}
+	for _, r := range []struct {
+		key     manifests.Key
+		version string
+	}{{keyOf("a"), "v1"}, {keyOf("a"), "v1beta1"}, {widget, "v1"}} {
+		obj, err := ReadDependent(t.Context(), c.client, r.key, r.version)
+		if err != nil || obj.GetName() != r.key.Name {
+			t.Errorf("%s: got %v, %v", r.key, obj, err)
+		}
+	}
+	if _, err := ReadDependent(t.Context(), c.client, keyOf("b"), "v1"); !apierrors.IsNotFound(err) {
+		t.Errorf("got %v", err)
+	}
+	unknown := manifests.Key{Group: "example.com", Kind: "Gizmo", Namespace: "shop", Name: "a"}
+	if _, err := ReadDependent(t.Context(), c.client, unknown, "v1"); err == nil {
+		t.Error("read an object whose type is not served")
+	}
+	var status apierrors.APIStatus
+	if err := NotDependent(keyOf("a")); !apierrors.IsNotFound(err) || !errors.As(err, &status) ||
+		status.Status().Reason != metav1.StatusReasonNotFound || !strings.Contains(err.Error(), "shop/a") {
+		t.Errorf("got %v", err)
+	}
+}

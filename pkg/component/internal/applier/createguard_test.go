@@ -1,0 +1,124 @@
+package applier
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// planned is a plan that a createGuard permits or refuses.
+type planned struct {
+	verbs  string
+	record bool
+	// want are the callbacks that are called before the actions.
+	want string
+}
+
+func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		plans []planned
+	}{
+		{"reads need nothing", []planned{{"Read", false, ""}, {"Read", false, ""}}},
+		{"the first write calls Before, later ones do not", []planned{{"Apply", false, "before"}, {"Apply", false, ""}}},
+		{"reads do not use up the call of Before", []planned{{"Read", false, ""}, {"Delete", false, "before"}}},
+		{"a guard is a write", []planned{{"Guard", false, "before"}}},
+		{"an inventory is recorded after Before", []planned{{"Create", true, "before, record"}}},
+		{"an inventory is recorded before reads, too", []planned{{"Read", true, "record"}}},
+		{"an inventory that changes again is recorded again", []planned{{"Create", true, "before, record"}, {"Create", true, "record"}}},
+		{"the first create without a record is confirmed", []planned{{"Create", false, "before, confirm"}, {"Create", false, ""}}},
+		{"a record confirms later creates", []planned{{"Create", true, "before, record"}, {"Create", false, ""}}},
+		{"other writes are not confirmed", []planned{{"Apply Delete Orphan", false, "before"}, {"Create", false, "confirm"}}},
+		{"one create among other writes is confirmed", []planned{{"Apply Create", false, "before, confirm"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log []string
+			request := Request{
+				Before:  func(context.Context) error { log = append(log, "before"); return nil },
+				Confirm: func(context.Context) error { log = append(log, "confirm"); return nil },
+				Record: func(context.Context, []metav1alpha1.InventoryEntry) error {
+					log = append(log, "record")
+					return nil
+				},
+			}
+			var guard createGuard
+			for i, p := range c.plans {
+				log = nil
+				guard.record = guard.record || p.record
+				if err := guard.pass(t.Context(), request, planOf(p.verbs)); err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(log, ", "); got != p.want {
+					t.Errorf("plan %d: called %q, want %q", i+1, got, p.want)
+				}
+			}
+		})
+	}
+}
+
+func planOf(verbs string) plan.Plan {
+	var p plan.Plan
+	for _, verb := range strings.Fields(verbs) {
+		p.Actions = append(p.Actions, plan.Action{Verb: plan.Verb(verb), Key: keyOf(strings.ToLower(verb))})
+	}
+	return p
+}
+
+func TestCreateGuardRefusesActions(t *testing.T) {
+	failure := errors.New("it fails")
+	fails := func(context.Context) error { return failure }
+	for _, c := range []struct {
+		name    string
+		record  bool
+		request Request
+		want    string
+	}{
+		{"Before", false, Request{Before: fails}, "it fails"},
+		{"Confirm", false, Request{Confirm: fails}, "confirm the component: it fails"},
+		{
+			"Record", true,
+			Request{Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }},
+			"record the inventory: it fails",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			guard := createGuard{record: c.record}
+			err := guard.pass(t.Context(), c.request, planOf("Create"))
+			if !errors.Is(err, failure) || err.Error() != c.want {
+				t.Errorf("got %v", err)
+			}
+			if len(guard.created) != 0 || guard.passed || guard.record != c.record {
+				t.Errorf("the create counts as sent: %+v", guard)
+			}
+		})
+	}
+	t.Run("callbacks may be missing", func(t *testing.T) {
+		guard := createGuard{record: true}
+		if err := guard.pass(t.Context(), Request{}, planOf("Create")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCreateGuardReturnsTheEntriesOfCreatedObjects(t *testing.T) {
+	entry := func(name string) metav1alpha1.InventoryEntry {
+		return metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name}
+	}
+	var guard createGuard
+	guard.add([]plan.Action{
+		{Verb: plan.VerbCreate, Key: keyOf("created")}, {Verb: plan.VerbApply, Key: keyOf("applied")},
+		{Verb: plan.VerbCreateNamespace, Key: keyOf("implicit")},
+	})
+	guard.add([]plan.Action{{Verb: plan.VerbCreate, Key: keyOf("later")}, {Verb: plan.VerbCreate, Key: keyOf("forgotten")}})
+	got := SortedEntries(guard.entries(plan.NewInventory([]metav1alpha1.InventoryEntry{
+		entry("created"), entry("applied"), entry("later"), entry("implicit"),
+	})))
+	if names := strings.Split(namesOf(got), "+"); !slices.Equal(names, []string{"created", "later"}) {
+		t.Errorf("got %v", names)
+	}
+}

@@ -1,0 +1,60 @@
+package applier
+
+import (
+	"testing"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestRepairsAreRememberedByOwnerAndNonce(t *testing.T) {
+	var m memory
+	key := manifests.Key{Kind: "ConfigMap", Name: "a"}
+	repairs := map[manifests.Key]plan.Repairs{key: {Digest: "d"}}
+	m.keepRepairs("first", "x", repairs)
+	delete(repairs, key)
+	if got := m.repairsOf("first", "x"); len(got) != 1 {
+		t.Errorf("got %v, want what was kept", got)
+	}
+	delete(m.repairsOf("first", "x"), key)
+	if got := m.repairsOf("first", "x"); len(got) != 1 {
+		t.Errorf("a caller changed the memory: %v", got)
+	}
+	if got := m.repairsOf("first", "y"); len(got) != 0 {
+		t.Errorf("got %v although the repair nonce has changed", got)
+	}
+	if got := m.repairsOf("second", "x"); len(got) != 0 {
+		t.Errorf("got %v of another owner", got)
+	}
+	if m.forget("first"); len(m.owners) != 0 {
+		t.Errorf("%v is left of an owner that is gone", m.owners)
+	}
+	m.keepRepairs("first", "x", nil)
+	if len(m.owners) != 0 {
+		t.Errorf("%v is left of an owner without repairs", m.owners)
+	}
+}
+
+func TestGuardIsRememberedBesideRepairs(t *testing.T) {
+	var m memory
+	unknown := plan.Guard{Name: "guard-first." + reconciler}
+	if got := m.guardOf("first", reconciler); got.Name != unknown.Name || got.Definitions != nil {
+		t.Errorf("got %+v", got)
+	}
+	m.keepGuard("first", plan.Guard{Name: "g", Definitions: []string{"d"}})
+	m.keepRepairs("first", "x", map[manifests.Key]plan.Repairs{{Name: "a"}: {}})
+	m.keepRepairs("first", "x", nil)
+	if got := m.guardOf("first", reconciler); got.Name != "g" || len(got.Definitions) != 1 {
+		t.Errorf("the guard was dropped with the repairs: %+v", got)
+	}
+	if got := m.guardOf("second", reconciler); got.Definitions != nil {
+		t.Errorf("got %+v of another owner", got)
+	}
+	m.keepGuard("first", plan.Guard{Name: "g", Unavailable: true})
+	if got := m.guardOf("first", reconciler); got.Unavailable || got.Name != unknown.Name {
+		t.Errorf("a guard that could not be set up is not tried again: %+v", got)
+	}
+	if m.forget("first"); len(m.owners) != 0 {
+		t.Errorf("%v is left of an owner that is gone", m.owners)
+	}
+}
