@@ -1,0 +1,67 @@
+package outcome
+
+import (
+	"slices"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+func report(name string) metav1alpha1.DependentReport {
+	return metav1alpha1.DependentReport{Dependent: "ConfigMap shop/" + name}
+}
+
+func TestDone(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outcome Outcome
+		want    bool
+	}{
+		{"nothing is left to do", Outcome{Applied: true}, true},
+		{"a repair conflict alone is nothing to wait for", Outcome{Contested: []metav1alpha1.DependentReport{report("a")}}, true},
+		{"the first list is under way", Outcome{Observing: true}, false},
+		{"a dependent is waited for", Outcome{Waiting: []Waiting{{}}}, false},
+		{"foreign instances block the deletion", Outcome{Blocked: []Blocked{{}}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.outcome.Done(); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestFailures(t *testing.T) {
+	waiting, failed := Waiting{DependentReport: report("waiting")}, Waiting{DependentReport: report("failed"), Failed: true}
+	terminal := Waiting{DependentReport: report("terminal"), Failed: true, Terminal: true}
+	all, hopeless := Outcome{Waiting: []Waiting{waiting, failed, terminal}}.Failures()
+	if !slices.Equal(all, []Waiting{failed, terminal}) || !slices.Equal(hopeless, []Waiting{terminal}) {
+		t.Errorf("failed %v, terminal %v", all, hopeless)
+	}
+	if all, hopeless = (Outcome{Waiting: []Waiting{waiting}}).Failures(); len(all)+len(hopeless) != 0 {
+		t.Errorf("failed %v, terminal %v", all, hopeless)
+	}
+}
+
+func TestReportsNameEachDependentOnce(t *testing.T) {
+	waiting := report("both")
+	waiting.Reason = "NotReady"
+	contested := report("both")
+	contested.Reason = "Contested"
+	got := Outcome{
+		Waiting:   []Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
+		Contested: []metav1alpha1.DependentReport{contested, report("contested")},
+	}.Reports()
+	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := (Outcome{}).Reports(); got == nil || len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestUnlisted(t *testing.T) {
+	if (Blocked{Count: 1}).Unlisted() || !(Blocked{Error: "refused"}).Unlisted() {
+		t.Error("a type is unlisted if and only if it has an error")
+	}
+}
