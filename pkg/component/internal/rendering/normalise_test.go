@@ -1,4 +1,4 @@
-package component
+package rendering
 
 import (
 	"errors"
@@ -8,12 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
-
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-func TestNormaliseSaysWhetherToTryAgain(t *testing.T) {
+func TestNormaliseReturnsARetriedErrorOnlyForDiscovery(t *testing.T) {
 	manifest := func(name string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name},
@@ -26,12 +25,15 @@ func TestNormaliseSaysWhetherToTryAgain(t *testing.T) {
 		reason   string
 		terminal bool
 	}{
-		{"a bad manifest does not go away by itself", manifest(""), nil, metav1alpha1.ReasonInvalidManifests, true},
-		{"an API server that does not answer does", manifest("a"), errors.New("no answer in time"), metav1alpha1.ReasonRetrying, false},
-		{"a manifest that is fine is no problem", manifest("a"), nil, "", false},
+		{"a manifest without a name is a terminal error", manifest(""), nil, metav1alpha1.ReasonInvalidManifests, true},
+		{
+			"a scope that the API server does not answer is retried", manifest("a"), errors.New("no answer in time"),
+			metav1alpha1.ReasonRetrying, false,
+		},
+		{"a correct manifest is no error", manifest("a"), nil, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := normalise([]*unstructured.Unstructured{c.manifest}, manifests.NormaliseOptions{
+			_, err := Normalise([]*unstructured.Unstructured{c.manifest}, manifests.NormaliseOptions{
 				Reconciler: "a.example.com", Namespace: "shop",
 				ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, c.answer },
 			})

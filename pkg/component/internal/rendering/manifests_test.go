@@ -1,4 +1,4 @@
-package component
+package rendering
 
 import (
 	"fmt"
@@ -22,7 +22,8 @@ func normalisedSet(t testing.TB, n int) []manifests.Object {
 			data[fmt.Sprintf("setting-%d", v)] = fmt.Sprintf("the value number %d of %d", v, i)
 		}
 		set = append(set, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("settings-%d", i)}, "data": data,
+			"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+			"metadata": map[string]any{"name": fmt.Sprintf("settings-%d", i)},
 		}})
 	}
 	objects, err := manifests.Normalise(set, manifests.NormaliseOptions{
@@ -35,7 +36,7 @@ func normalisedSet(t testing.TB, n int) []manifests.Object {
 	return objects
 }
 
-func TestPackedObjectsAreWholeAgain(t *testing.T) {
+func TestAPackedObjectUnpacksToTheSameObject(t *testing.T) {
 	objects := normalisedSet(t, 50)
 	light, err := packObjects(objects)
 	if err != nil {
@@ -56,7 +57,7 @@ func TestPackedObjectsAreWholeAgain(t *testing.T) {
 	}
 }
 
-// BenchmarkPackedObjects tells how much memory a packed object takes: manifest, key, settings and digest.
+// BenchmarkPackedObjects measures the memory of a packed object: manifest, key, settings and digest.
 func BenchmarkPackedObjects(b *testing.B) {
 	const n = 2000
 	var before, after runtime.MemStats

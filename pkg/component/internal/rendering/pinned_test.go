@@ -1,0 +1,189 @@
+package rendering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+)
+
+// random makes a generator whose value in the ConfigMap a differs in each call. The ConfigMap b has the looked-up value.
+func (s *scene) random() {
+	n := 0
+	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		n++
+		value, err := lookUp(ctx, req.Target)
+		return []client.Object{settings("a", fmt.Sprintf("random-%d", n)), settings("b", value)}, client.IgnoreNotFound(err)
+	}
+}
+
+func TestRandomValuesArePinnedUntilTheInputsChange(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	if value, calls := s.apply(); value != "random-1" || calls != 2 {
+		t.Fatalf("got %q by %d calls", value, calls)
+	}
+	first := s.component.status.RenderedSet
+	if first == "" {
+		t.Fatal("there is no record")
+	}
+	set, _, err := s.render()
+	if err != nil || !strings.Contains(set.Note, "ConfigMap a") && !strings.Contains(set.Note, "data.value") {
+		t.Errorf("the note names no field: %q, %v", set.Note, err)
+	}
+	s.restart()
+	if value, calls := s.apply(); value != "random-1" || calls != 0 {
+		t.Errorf("after a restart: %q by %d calls", value, calls)
+	}
+	s.request.Inputs.Digest = "others"
+	if value, _ := s.apply(); value != "random-3" || s.component.status.RenderedSet == first {
+		t.Errorf("other inputs: %q", value)
+	}
+}
+
+func TestAPinnedRenderingFollowsItsLookups(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restarted: %t", restarted), func(t *testing.T) {
+			s := newScene(t)
+			woken := make(chan struct{}, 100)
+			s.options.Wake = func(types.NamespacedName) { woken <- struct{}{} }
+			s.restart()
+			s.random()
+			s.apply()
+			first := s.component.status.RenderedSet
+			s.put("1")
+			s.clock.SetTime(s.clock.Now().Add(time.Minute))
+			if restarted {
+				s.restart()
+			} else {
+				<-woken
+			}
+			if value, calls := s.apply(); value != "random-1" || calls != 2 {
+				t.Errorf("got %q by %d calls", value, calls)
+			}
+			if s.component.status.RenderedSet == first {
+				t.Error("the merged rendering has the former record")
+			}
+		})
+	}
+}
+
+func TestNewRandomValuesAfterALookupAreNotFollowed(t *testing.T) {
+	s := newScene(t)
+	n := 0
+	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		n++
+		value, err := lookUp(ctx, req.Target)
+		objects := []client.Object{settings("a", fmt.Sprintf("random-%d", n))}
+		if value != "" {
+			objects = append(objects, settings("b", fmt.Sprintf("random-%d", n)))
+		}
+		return objects, client.IgnoreNotFound(err)
+	}
+	s.apply()
+	first := s.component.status.RenderedSet
+	s.put("1")
+	s.restart()
+	set, _, err := s.render()
+	if err != nil || len(set.Objects) != 1 || s.valueOf(set) != "random-1" || set.ID != first {
+		t.Errorf("got %d objects, %v", len(set.Objects), err)
+	}
+	if !strings.HasSuffix(set.Note, notFollowed) {
+		t.Errorf("the note is %q", set.Note)
+	}
+}
+
+func TestALostRecordIsRenderedAgainAndReported(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	s.apply()
+	clear(s.secrets.Secrets)
+	s.restart()
+	set, _, err := s.render()
+	if err != nil || !set.ValuesLost || set.Lost == "" || s.valueOf(set) == "random-1" {
+		t.Errorf("values lost: %t, %q, %v", set.ValuesLost, set.Lost, err)
+	}
+	if again, _, err := s.render(); err != nil || again.Lost != "" || !again.ValuesLost {
+		t.Errorf("it is reported again: %q, %v", again.Lost, err)
+	}
+	s.restart()
+	s.generate = func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New("oh") }
+	if set, _, err := s.render(); err == nil || set.Lost == "" {
+		t.Errorf("it is not reported beside an error: %q, %v", set.Lost, err)
+	}
+}
+
+func TestARecordOfOtherInputsCountsAsLost(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	s.apply()
+	s.restart()
+	// The deletion of the record has failed, and the status names it beside the new inputs.
+	s.request.Inputs.Digest, s.component.status.InputDigest = "others", "others"
+	set, _, err := s.render()
+	if err != nil || !set.ValuesLost || set.Lost != "" || s.valueOf(set) == "random-1" {
+		t.Errorf("values lost: %t, %q, %v", set.ValuesLost, set.Lost, err)
+	}
+}
+
+func TestARecordThatCannotBeReadIsAnError(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	s.apply()
+	s.restart()
+	s.secrets.Refuse = func(string, string) error {
+		cause := errors.New(`User "operator" cannot get resource "secrets" in API group "" in the namespace "shop"`)
+		return apierrors.NewForbidden(corev1.Resource("secrets"), "", cause)
+	}
+	_, calls, err := s.render()
+	expect(t, err, metav1alpha1.ReasonForbidden, true, "read what was rendered")
+	if calls != 0 {
+		t.Error("it is rendered again")
+	}
+}
+
+func TestRenderingsThatDifferInMoreThanValuesAreRefused(t *testing.T) {
+	s := newScene(t)
+	n := 0
+	s.generate = func(context.Context, generator.Request) ([]client.Object, error) {
+		var objects []client.Object
+		for i := range 12 {
+			n++
+			objects = append(objects, settings(fmt.Sprintf("object-%d-%d", i, n), "1"))
+		}
+		return objects, nil
+	}
+	_, _, err := s.render()
+	expect(t, err, metav1alpha1.ReasonNonDeterministic, true, "two renderings of the same inputs differ in more than values")
+	expect(t, err, metav1alpha1.ReasonNonDeterministic, true, "more; nothing is applied")
+	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		objects := []client.Object{settings("a", "1")}
+		if req.Now.After(s.clock.Now()) {
+			objects = append(objects, settings("a", "2"))
+		}
+		return objects, nil
+	}
+	if _, _, err = s.render(); err == nil {
+		t.Error("an object that is rendered twice later is accepted")
+	}
+}
+
+func TestATimeInAManifestIsPinned(t *testing.T) {
+	s := newScene(t)
+	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		return []client.Object{settings("a", req.Now.Format("2006-01-02"))}, nil
+	}
+	if value, _ := s.apply(); value != "2026-01-02" || s.component.status.RenderedSet == "" {
+		t.Errorf("got %q", value)
+	}
+}

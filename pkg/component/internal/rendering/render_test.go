@@ -1,0 +1,350 @@
+package rendering
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/generator"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestNewInputsAreRenderedTwiceAndKnownInputsNotAtAll(t *testing.T) {
+	s := newScene(t)
+	if value, calls := s.apply(); value != "1" || calls != 2 {
+		t.Errorf("new inputs: %q by %d calls", value, calls)
+	}
+	if value, calls := s.apply(); value != "1" || calls != 0 {
+		t.Errorf("known inputs: %q by %d calls", value, calls)
+	}
+	s.restart()
+	if value, calls := s.apply(); value != "1" || calls != 1 {
+		t.Errorf("after a restart: %q by %d calls, although the inputs are known to be deterministic", value, calls)
+	}
+	s.renderer.Drop(types.NamespacedName{Namespace: "shop", Name: "web"})
+	if _, calls := s.apply(); calls != 1 {
+		t.Errorf("after an eviction: %d calls", calls)
+	}
+	s.request.Inputs.Digest = "others"
+	if _, calls := s.apply(); calls != 2 {
+		t.Errorf("other inputs: %d calls", calls)
+	}
+	s.options.SkipDeterminismCheck = true
+	s.restart()
+	s.request.Inputs.Digest = "third"
+	if _, calls := s.apply(); calls != 1 {
+		t.Errorf("without the determinism check: %d calls", calls)
+	}
+}
+
+func TestTheGeneratorGetsTheInputsAndTheRevision(t *testing.T) {
+	s := newScene(t)
+	s.options.SkipDeterminismCheck = true
+	s.restart()
+	s.component.status = metav1alpha1.Status{Revision: 3, InputDigest: "former"}
+	s.request.Inputs.Parameters = map[string]any{"a": "b"}
+	var got generator.Request
+	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		got = req
+		return nil, nil
+	}
+	if _, _, err := s.render(); err != nil {
+		t.Fatal(err)
+	}
+	if got.Namespace != "shop" || got.Name != "web" || got.Parameters["a"] != "b" || got.Digest != "inputs" {
+		t.Errorf("inputs: %+v", got)
+	}
+	if got.Revision != 4 || !got.Now.Equal(s.clock.Now()) || got.Component != client.Object(s.component) {
+		t.Errorf("component: %+v", got)
+	}
+	if got.Capabilities.Version.GitVersion == "" {
+		t.Error("there are no capabilities")
+	}
+	s.component.status.InputDigest = "inputs"
+	s.restart()
+	if _, _, err := s.render(); err != nil || got.Revision != 3 {
+		t.Errorf("the inputs of revision 3 are rendered as revision %d: %v", got.Revision, err)
+	}
+}
+
+func TestTheErrorsOfAGenerator(t *testing.T) {
+	failed := errors.New("template: line 3")
+	returns := func(objects []client.Object, err error) generator.GeneratorFunc {
+		return func(context.Context, generator.Request) ([]client.Object, error) { return objects, err }
+	}
+	for _, c := range []struct {
+		name     string
+		generate generator.GeneratorFunc
+		reason   string
+		terminal bool
+		message  string
+	}{
+		{"an error is terminal", returns(nil, failed), metav1alpha1.ReasonGenerateFailed, true, "template: line 3"},
+		{
+			"an error with a delay is retried", returns(nil, &condition.Retry{Cause: failed, After: time.Second}),
+			metav1alpha1.ReasonRetrying, false, "line 3",
+		},
+		{
+			"a panic is terminal", func(context.Context, generator.Request) ([]client.Object, error) { panic("oh") },
+			metav1alpha1.ReasonGenerateFailed, true, "the generator panicked: oh",
+		},
+		{
+			"nil is no object", returns([]client.Object{nil}, nil),
+			metav1alpha1.ReasonGenerateFailed, true, "returned nil as object 1",
+		},
+		{
+			"a type must be known", returns([]client.Object{&part{}}, nil),
+			metav1alpha1.ReasonGenerateFailed, true, "*rendering.part",
+		},
+		{
+			"a manifest must be correct", returns([]client.Object{settings("", "1")}, nil),
+			metav1alpha1.ReasonInvalidManifests, true, "name",
+		},
+		{
+			"the component is none of its dependents",
+			returns([]client.Object{&unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "example.com/v1", "kind": "Part", "metadata": map[string]any{"name": "web"},
+			}}}, nil),
+			metav1alpha1.ReasonInvalidManifests, true, "the component itself is among its dependents",
+		},
+		{
+			"an API server that is overloaded during a look-up is waited for",
+			func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+				_, _ = lookUp(ctx, req.Target)
+				return nil, failed
+			},
+			metav1alpha1.ReasonRetrying, false, "template: line 3",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			s.Serve("example.com/v1", "parts", "Part", true)
+			s.Refuse(overloaded)
+			s.generate = c.generate
+			set, _, err := s.render()
+			expect(t, err, c.reason, c.terminal, c.message)
+			if _, called := set.Results(); called {
+				t.Error("a failed rendering has results")
+			}
+		})
+	}
+}
+
+func TestAnEmptySetIsRefusedWhereThereAreDependents(t *testing.T) {
+	s := newScene(t)
+	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		req.Report(generator.Result{Severity: generator.SeverityWarning, Message: "there is no value"})
+		return nil, nil
+	}
+	if _, _, err := s.render(); err != nil {
+		t.Errorf("without dependents: %v", err)
+	}
+	s.request.Inventory = []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}}
+	set, _, err := s.render()
+	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "nothing is rendered, although there are dependents (1)")
+	if results, called := set.Results(); !called || len(results) != 1 {
+		t.Errorf("the results say why, and are lost: %v", results)
+	}
+	s.request.AllowEmpty = true
+	if _, _, err := s.render(); err != nil {
+		t.Errorf("a component that allows it: %v", err)
+	}
+}
+
+func TestARenderingFollowsItsLookups(t *testing.T) {
+	s := newScene(t)
+	woken := make(chan types.NamespacedName, 100)
+	s.options.Wake = func(name types.NamespacedName) { woken <- name }
+	s.restart()
+	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		value, err := lookUp(ctx, req.Target)
+		return []client.Object{settings("a", value)}, client.IgnoreNotFound(err)
+	}
+	if value, _ := s.apply(); value != "" {
+		t.Errorf("got %q", value)
+	}
+	s.put("1")
+	if got := <-woken; got.Name != "web" {
+		t.Errorf("woken: %s", got)
+	}
+	if value, calls := s.apply(); value != "1" || calls != 2 {
+		t.Errorf("got %q by %d calls", value, calls)
+	}
+	s.put("2")
+	<-woken
+	s.eventually(func() bool { value, _ := s.apply(); return value == "2" })
+	s.restart()
+	if value, calls := s.apply(); value != "2" || calls != 1 {
+		t.Errorf("after a restart: %q by %d calls", value, calls)
+	}
+}
+
+func TestTheLookupsOfAFailedRenderingAreFollowed(t *testing.T) {
+	s := newScene(t)
+	woken := make(chan types.NamespacedName, 100)
+	s.options.Wake = func(name types.NamespacedName) { woken <- name }
+	s.restart()
+	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		value, err := lookUp(ctx, req.Target)
+		return []client.Object{settings("a", value)}, err
+	}
+	if _, _, err := s.render(); err == nil {
+		t.Fatal("there is nothing to look up")
+	}
+	s.put("1")
+	<-woken
+	if value, _ := s.apply(); value != "1" {
+		t.Errorf("got %q", value)
+	}
+}
+
+func TestTheStatusOfALookedUpObjectCountsOnlyIfItIsUsed(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		reads bool
+	}{{"it is used", true}, {"it is not used", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			s.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"address": "10.0.0.1"}})
+			s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+				widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+				found, err := req.Target.Get(ctx, widget, "shop", "w")
+				if err != nil {
+					return nil, err
+				}
+				value := "fixed"
+				if c.reads {
+					value, _, _ = unstructured.NestedString(found.Object, "status", "address")
+				}
+				return []client.Object{settings("a", value)}, nil
+			}
+			set, _, err := s.render()
+			if err != nil || set.Lookups.ReadsStatus != c.reads {
+				t.Errorf("uses the status: %t, %v", set.Lookups.ReadsStatus, err)
+			}
+		})
+	}
+}
+
+func TestASourceIsFetchedBeforeANewRendering(t *testing.T) {
+	s := newScene(t)
+	woken := make(chan struct{}, 1)
+	fetcher := &slowFetcher{release: make(chan struct{})}
+	s.options.Fetches = input.NewFetches(t.Context(), fetcher, clock.RealClock{})
+	s.options.Wake = func(types.NamespacedName) { woken <- struct{}{} }
+	s.restart()
+	s.request.Inputs.Source = &metav1alpha1.SourceReference{URL: "https://example.com/a.tgz", SHA256: "a"}
+	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		data, err := fs.ReadFile(req.Source, "a.yaml")
+		return []client.Object{settings("a", string(data))}, err
+	}
+	_, calls, err := s.render()
+	expect(t, err, metav1alpha1.ReasonFetching, false, "the source is being fetched from https://example.com/a.tgz")
+	if calls != 0 {
+		t.Error("something is rendered without the source")
+	}
+	s.component.status.InputDigest = "inputs"
+	if _, _, err := s.render(); !errors.Is(err, condition.ErrObserving) {
+		t.Errorf("the source of applied inputs is fetched again: %v", err)
+	}
+	close(fetcher.release)
+	<-woken
+	if value, _ := s.apply(); value != "content" {
+		t.Errorf("got %q", value)
+	}
+	if _, calls := s.apply(); calls != 0 {
+		t.Error("a kept set needs its source")
+	}
+}
+
+func TestATypeThatIsNotServedYetIsNormalisedAgain(t *testing.T) {
+	s := newScene(t)
+	gadgets := schema.GroupVersion{Group: "gadgets.example.com", Version: "v1"}
+	s.generate = func(context.Context, generator.Request) ([]client.Object, error) {
+		o := &unstructured.Unstructured{}
+		o.SetAPIVersion(gadgets.String())
+		o.SetKind("Gadget")
+		o.SetName("g")
+		return []client.Object{o}, nil
+	}
+	scope := func(want manifests.Scope, wantCalls int) bool {
+		t.Helper()
+		set, calls, err := s.render()
+		if err != nil || calls > wantCalls {
+			t.Fatalf("%d calls, %v", calls, err)
+		}
+		return set.Objects[0].Scope == want
+	}
+	if !scope(manifests.ScopeUnknown, 2) || !scope(manifests.ScopeUnknown, 0) {
+		t.Error("the type is served")
+	}
+	s.Serve(gadgets.String(), "gadgets", "Gadget", true)
+	s.eventually(func() bool {
+		s.request.Target.Client.Discovery.Mapper().Reset()
+		// Other capabilities are another rendering.
+		return scope(manifests.ScopeNamespaced, 2)
+	})
+}
+
+func TestPhasesAreNormalisedForADeletion(t *testing.T) {
+	body := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+			"name": "bye", "namespace": "shop", "annotations": map[string]any{
+				reconciler + "/" + manifests.AnnotationPhase: string(manifests.PhasePreDelete),
+			},
+		},
+	}}
+	after := body.DeepCopy()
+	after.SetName("last")
+	after.SetAnnotations(map[string]string{
+		reconciler + "/" + manifests.AnnotationPhase: string(manifests.PhasePostDelete),
+	})
+	s := newScene(t)
+	scopeOf := s.request.Target.Client.Discovery.Scope
+	pre, post, err := NormalisePhases([]*unstructured.Unstructured{body, after}, owner, scopeOf, nil)
+	if err != nil || len(pre) != 1 || len(post) != 1 || pre[0].Key.Name != "bye" || post[0].Key.Name != "last" {
+		t.Errorf("got %v and %v, %v", pre, post, err)
+	}
+	body.SetName("")
+	_, _, err = NormalisePhases([]*unstructured.Unstructured{body}, owner, scopeOf, nil)
+	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "name")
+}
+
+func TestAPartOfDiscoveryThatFailsRefusesASetThatLacksObjects(t *testing.T) {
+	s := newScene(t)
+	hasWidgets := func(req generator.Request) bool {
+		return slices.Contains(req.Capabilities.APIVersions, "example.com/v1")
+	}
+	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		objects := []client.Object{settings("a", "1")}
+		if hasWidgets(req) {
+			objects = append(objects, settings("b", "1"))
+		}
+		return objects, nil
+	}
+	s.apply()
+	if len(s.request.Inventory) != 2 {
+		t.Fatalf("applied: %v", s.request.Inventory)
+	}
+	other := newScene(t)
+	other.generate, other.component.status, other.request.Inventory = s.generate, s.component.status, s.request.Inventory
+	other.request.Status = &other.component.status
+	other.Break("example.com/v1")
+	_, _, err := other.render()
+	expect(t, err, metav1alpha1.ReasonRetrying, false, "discovery of example.com/v1 failed")
+	if _, kept := other.renderer.cache.get(types.NamespacedName{Namespace: "shop", Name: "web"}); kept {
+		t.Error("the refused set is kept")
+	}
+}
