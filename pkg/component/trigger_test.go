@@ -2,30 +2,18 @@ package component
 
 import (
 	"testing"
-	"time"
-
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-var shop = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
-
-func newTimed(o Options) (*Reconciler[*part], *clocktesting.FakePassiveClock) {
-	r := NewReconciler[*part]("parts.example.com", nil, o)
-	fake := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	r.clock = fake
-	return r, fake
-}
-
-func TestTrigger(t *testing.T) {
-	r, _ := newTimed(Options{})
-	r.Trigger(shop.NamespacedName)
+func TestTriggersBeforeTheStartFollowIt(t *testing.T) {
+	r := NewReconciler[*part]("parts.example.com", nil, Options{})
+	first, second := types.NamespacedName{Namespace: "shop", Name: "web"}, types.NamespacedName{Name: "other"}
+	r.Trigger(first)
 	var woken []types.NamespacedName
-	r.listen(func(name types.NamespacedName) { woken = append(woken, name) })
-	r.Trigger(types.NamespacedName{Name: "other"})
-	if len(woken) != 2 || woken[0] != shop.NamespacedName || woken[1].Name != "other" {
+	r.triggers.start(func(name types.NamespacedName) { woken = append(woken, name) })
+	r.Trigger(second)
+	if len(woken) != 2 || woken[0] != first || woken[1] != second {
 		t.Errorf("woke %v", woken)
 	}
 }

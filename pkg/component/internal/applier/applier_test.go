@@ -31,7 +31,7 @@ func TestNothingIsCreatedBeforeItIsRecorded(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	expectVerbs(t, o, "Create first", "Create second")
-	if got := namesOf(SortedEntries(o.Created)); got != "first+second" {
+	if got := namesOf(o.Created.Sorted()); got != "first+second" {
 		t.Errorf("created: %s", got)
 	}
 
@@ -51,7 +51,7 @@ func TestRecordedObjectIsCreatedAgainAfterTheComponentIsConfirmed(t *testing.T) 
 	c.eventuallySeen(keyOf("a"), "")
 	o := c.apply()
 	c.expect("before", "confirm", "PATCH a")
-	if got := namesOf(SortedEntries(o.Created)); got != "a" {
+	if got := namesOf(o.Created.Sorted()); got != "a" {
 		t.Errorf("created: %s", got)
 	}
 }
@@ -135,7 +135,7 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 				t.Errorf("got %+v, %v", o, err)
 			}
 			cs.expect("before", "record first+second", "PATCH first")
-			if got := namesOf(SortedEntries(o.Created)); got != "first" {
+			if got := namesOf(o.Created.Sorted()); got != "first" {
 				t.Errorf("a create that was sent is not confirmed: %s", got)
 			}
 		})
@@ -322,7 +322,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitUnguarded) || !o.NextDue.After(start) {
 		t.Errorf("got %+v", o)
 	}
-	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.SetUp.Equal(start) || !known.Held.IsZero() {
+	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.SetUp.Equal(start) || !known.EffectiveSince.IsZero() {
 		t.Errorf("got %+v", known)
 	}
 
@@ -332,7 +332,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 		t.Errorf("the guard has not settled: %+v", o)
 	}
 	c.expect("before", "POST customresourcedefinitions")
-	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.Held.Equal(c.request.Now) {
+	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.EffectiveSince.Equal(c.request.Now) {
 		t.Errorf("got %+v", known)
 	}
 
@@ -418,12 +418,12 @@ func TestSortedEntries(t *testing.T) {
 		{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "a"}, {Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
 		{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "b"},
 	}
-	sorted := SortedEntries(plan.NewInventory(entries))
+	sorted := plan.NewInventory(entries).Sorted()
 	slices.Reverse(entries)
-	if again := SortedEntries(plan.NewInventory(entries)); namesOf(sorted) != "b+c+a" || namesOf(again) != "b+c+a" {
+	if again := plan.NewInventory(entries).Sorted(); namesOf(sorted) != "b+c+a" || namesOf(again) != "b+c+a" {
 		t.Errorf("got %s, %s", namesOf(sorted), namesOf(again))
 	}
-	if got := SortedEntries(nil); got == nil || len(got) != 0 {
+	if got := plan.Inventory(nil).Sorted(); got == nil || len(got) != 0 {
 		t.Errorf("got %v", got)
 	}
 }

@@ -115,9 +115,9 @@ func TestCreateGuardReturnsTheEntriesOfCreatedObjects(t *testing.T) {
 		{Verb: plan.VerbCreateNamespace, Key: keyOf("implicit")},
 	})
 	guard.add([]plan.Action{{Verb: plan.VerbCreate, Key: keyOf("later")}, {Verb: plan.VerbCreate, Key: keyOf("forgotten")}})
-	got := SortedEntries(guard.entries(plan.NewInventory([]metav1alpha1.InventoryEntry{
+	got := guard.entries(plan.NewInventory([]metav1alpha1.InventoryEntry{
 		entry("created"), entry("applied"), entry("later"), entry("implicit"),
-	})))
+	})).Sorted()
 	if names := strings.Split(namesOf(got), "+"); !slices.Equal(names, []string{"created", "later"}) {
 		t.Errorf("got %v", names)
 	}

@@ -85,7 +85,7 @@ func TestOutcomeOf(t *testing.T) {
 			{Key: key("b"), Reason: plan.WaitForbidden, Failure: &plan.Failure{Class: plan.Terminal}},
 			{Key: key("c"), Reason: plan.WaitAPIError, Failure: &plan.Failure{Class: plan.Transient}},
 		},
-		Contested: []plan.Contest{{Key: key("d"), Wave: 3, Message: "n"}},
+		RepairConflicts: []plan.RepairConflict{{Key: key("d"), Wave: 3, Message: "n"}},
 		Blocked: []plan.Blocker{
 			{Type: widgets, Foreign: plan.ForeignInstances{Count: 2, Names: []string{"x", "y"}}},
 			{Type: widgets, Foreign: plan.ForeignInstances{Err: errors.New("refused")}},
@@ -104,7 +104,7 @@ func TestOutcomeOf(t *testing.T) {
 			{DependentReport: report("b", 0, plan.WaitForbidden, ""), Failed: true, Terminal: true},
 			{DependentReport: report("c", 0, plan.WaitAPIError, ""), Failed: true},
 		},
-		Contested: []metav1alpha1.DependentReport{report("d", 3, plan.WaitContested, "n")},
+		Contested: []metav1alpha1.DependentReport{report("d", 3, plan.WaitRepairConflict, "n")},
 		Blocked: []outcome.Blocked{
 			{Type: "Widget.example.com", Count: 2, Names: []string{"x", "y"}},
 			{Type: "Widget.example.com", Error: "refused"},

@@ -30,7 +30,7 @@ func TestRepairsAreCountedByCause(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			reconciler := "repairs-" + c.name + ".example.com"
 			m := Monitor{Meter: metrics.Shared.Meter(reconciler)}
-			_, ended := m.Acting(t.Context(), plan.Action{Verb: c.verb, Key: settings, Reason: c.reason})
+			_, ended := m.StartAction(t.Context(), plan.Action{Verb: c.verb, Key: settings, Reason: c.reason})
 			expect(t, "fairlead_drift_repaired_total", reconciler)
 			ended(c.result)
 			expect(t, "fairlead_drift_repaired_total", reconciler, c.want...)
@@ -44,7 +44,7 @@ func TestActionsAreTracedInTheirWave(t *testing.T) {
 	m := Monitor{Meter: metrics.Shared.Meter(reconciler), Tracer: tracer}
 	waves := m.Waves()
 	action := plan.Action{Verb: plan.VerbCreate, Key: settings, Wave: 1, Reason: plan.ReasonNew}
-	ctx, ended := m.Acting(waves.Enter(t.Context(), []plan.Action{action}), action)
+	ctx, ended := m.StartAction(waves.Enter(t.Context(), []plan.Action{action}), action)
 	if ctx == t.Context() {
 		t.Error("the requests of the action are not marked")
 	}
