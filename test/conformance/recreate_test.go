@@ -23,7 +23,7 @@ var fixedFields = []fixedField{
 	{
 		"Service NS/headless", "{apiVersion: v1, kind: Service, metadata: {name: headless, POLICY}, spec: {clusterIP: None, ports: [{port: 80}]}}",
 		"{apiVersion: v1, kind: Service, metadata: {name: headless, POLICY}, spec: {ports: [{port: 80}]}}",
-		[]string{"spec.clusterIP is dropped", "the field cannot change"},
+		[]string{"the manifest no longer sets spec.clusterIP", "the field cannot change"},
 	},
 	{
 		"StatefulSet.apps NS/db", `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, POLICY}, spec: {replicas: 0, selector: {matchLabels: {app: db}},
