@@ -129,6 +129,6 @@ var _ = Describe("plan", onCluster(func() {
 			`function "nope" not defined`),
 		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need DIR"),
 		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2,
-			"without DIR"),
+			"leave DIR out"),
 	)
 }))

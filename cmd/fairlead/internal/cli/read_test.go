@@ -98,7 +98,7 @@ var _ = Describe("tree", onCluster(func() {
 		Expect(r.Out).To(MatchRegexp(`(?m)^` + namespace + ` +g +True +Ready `))
 		r = fairlead(ctx, namespace, "apply", "gadget/g", folder("web.yaml", ""))
 		Expect(r.Code).To(Equal(2))
-		Expect(r.Err).To(ContainSubstring("a folder can be applied as components.fairlead.io only"))
+		Expect(r.Err).To(ContainSubstring("a folder can only be applied as components.fairlead.io"))
 	})
 
 	It("shows what an inventory holds that is damaged in part, and says no", func(ctx SpecContext) {

@@ -20,8 +20,10 @@ var _ = Describe("scaffold", func() {
 		dir := folder("main.go", "mine", "notes.txt", "mine")
 		r := scaffoldShop(ctx, dir, "--force", "--chart", chartWith(`data: {a: {{ required "say what" .Values.what }}}`))
 		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(r.Out).To(And(ContainSubstring("go.mod replaces Fairlead with the checkout in "), HaveSuffix("next: cd "+dir+" && make test\n")))
-		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring("complete config/samples/shop.yaml"), ContainSubstring("say what")))
+		Expect(r.Out).To(And(ContainSubstring("go.mod replaces Fairlead with the checkout in "),
+			HaveSuffix("next: cd "+dir+" && make test\n")))
+		Expect(r.Err).To(And(HavePrefix("warning: "), ContainSubstring("complete config/samples/shop.yaml"),
+			ContainSubstring("say what")))
 		Expect(os.ReadFile(filepath.Join(dir, "main.go"))).To(ContainSubstring("package main"))
 		Expect(os.ReadFile(filepath.Join(dir, "notes.txt"))).To(BeEquivalentTo("mine"))
 		Expect(filepath.Join(dir, "api/v1alpha1/zz_generated.deepcopy.go")).To(BeARegularFile())

@@ -27,9 +27,11 @@ func scaffoldShop(ctx context.Context, dir string, flags ...string) result {
 func project(ctx context.Context) string {
 	GinkgoHelper()
 	answers := scaffold.Options{
-		Group: "apps.example.com", Kind: "Shop", OperatorName: "shop-operator.example.com", Module: "example.com/shop-operator",
+		Group: "apps.example.com", Kind: "Shop", OperatorName: "shop-operator.example.com",
+		Module: "example.com/shop-operator",
 	}
-	rendered, err := scaffold.New(ctx, scaffold.Request{Options: answers.WithDefaults(), Fairlead: must(scaffold.FindFairlead(""))})
+	rendered, err := scaffold.New(ctx, scaffold.Request{Options: answers.WithDefaults(),
+		Fairlead: must(scaffold.FindFairlead(""))})
 	Expect(err).NotTo(HaveOccurred())
 	var files []string
 	for _, file := range rendered.Files {
@@ -76,10 +78,11 @@ var _ = Describe("scaffold", func() {
 		}
 		Expect(dir).NotTo(BeADirectory())
 	},
-		Entry("names that are none", []string{"--kind=shop", "--group=apps", "--version=1"}, "--kind", "--group", "--version"),
+		Entry("names that are none", []string{"--kind=shop", "--group=apps", "--version=1"}, "--kind", "--group",
+			"--version"),
 		Entry("an unknown generator", []string{"--generator=jsonnet"}, "Helm, Kustomize, GoTemplate, Go"),
 		Entry("an unknown interface", []string{"--interfaces=colour"}, "--interfaces"),
-		Entry("a chart and a kustomization", []string{"--chart=a", "--kustomization=b"}, "give one of them"),
+		Entry("a chart and a kustomization", []string{"--chart=a", "--kustomization=b"}, "exclude each other"),
 		Entry("a chart for another generator", []string{"--chart=a", "--generator=go"}, "--generator Helm"),
 		Entry("a checkout that is none", []string{"--fairlead-dir=/nowhere"}, "--fairlead-dir /nowhere"),
 	)
@@ -88,7 +91,8 @@ var _ = Describe("scaffold", func() {
 		parent := folder("there/main.go", "mine")
 		r := scaffoldShop(ctx, filepath.Join(parent, "there"), "--dry-run")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
-		Expect(strings.Split(r.Out, "\n")).To(ContainElements("main.go (exists)", "Makefile", "go.sum", "chart/definitions/apps.example.com_shops.yaml"))
+		Expect(strings.Split(r.Out, "\n")).To(ContainElements("main.go (exists)", "Makefile", "go.sum",
+			"chart/definitions/apps.example.com_shops.yaml"))
 		Expect(scaffoldShop(ctx, filepath.Join(parent, "new"), "--dry-run").Out).NotTo(ContainSubstring("(exists)"))
 		Expect(entries(parent)).To(ConsistOf("there"))
 		Expect(entries(filepath.Join(parent, "there"))).To(ConsistOf("main.go"))
@@ -100,7 +104,8 @@ var _ = Describe("scaffold", func() {
 		dir := folder("internal/generator/chart/templates/old.yaml", "")
 		r := scaffoldShop(ctx, dir, "--chart", chart, "--dry-run")
 		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(r.Err).To(And(ContainSubstring("warning: free: free-form"), ContainSubstring("warning: internal/generator/chart/templates/old.yaml was there before")))
+		Expect(r.Err).To(And(ContainSubstring("warning: free: free-form"),
+			ContainSubstring("warning: internal/generator/chart/templates/old.yaml existed before")))
 	})
 
 	It("takes a generator in whatever case", func(ctx SpecContext) {
@@ -116,7 +121,8 @@ var _ = Describe("scaffold", func() {
 	It("overwrites nothing, and names all that is there", func(ctx SpecContext) {
 		dir := folder("main.go", "mine", "chart/Chart.yaml", "mine", "notes.txt", "mine")
 		r := scaffoldShop(ctx, dir)
-		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: nothing was written: in " + dir + " there are chart/Chart.yaml, main.go; --force overwrites them, and --dry-run lists them\n"}))
+		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: nothing was written: " + dir +
+			" already has chart/Chart.yaml, main.go; --force overwrites these files, and --dry-run lists them\n"}))
 		Expect(entries(dir)).To(ConsistOf("main.go", "chart", "notes.txt"))
 	})
 
@@ -125,7 +131,8 @@ var _ = Describe("scaffold", func() {
 			dir := filepath.Join(folder(), "new")
 			r := scaffoldShop(ctx, dir, "--chart", chartWith("data: {{ if }}"), flag)
 			Expect(r).To(And(HaveField("Code", 2), HaveField("Out", "")))
-			Expect(r.Err).To(And(HavePrefix("fairlead: the chart does not render: "), ContainSubstring("shop/templates/page.yaml:4")))
+			Expect(r.Err).To(And(HavePrefix("fairlead: the chart does not render: "),
+				ContainSubstring("shop/templates/page.yaml:4")))
 			Expect(dir).NotTo(BeADirectory())
 		}
 	})
@@ -138,7 +145,8 @@ var _ = Describe("scaffold", func() {
 		archive := filepath.Join(folder("shop-1.0.0.tgz", string(must(source.Pack(files)))), "shop-1.0.0.tgz")
 		r := scaffoldShop(ctx, filepath.Join(folder(), "new"), "--chart", archive, "--dry-run")
 		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(strings.Split(r.Out, "\n")).To(ContainElements("internal/generator/chart/Chart.yaml", "internal/generator/chart/templates/page.yaml"))
+		Expect(strings.Split(r.Out, "\n")).To(ContainElements("internal/generator/chart/Chart.yaml",
+			"internal/generator/chart/templates/page.yaml"))
 	})
 })
 
@@ -171,19 +179,21 @@ var _ = Describe("scaffold update", func() {
 		edit(dir, "Show some help", "Show my help", "Makefile")
 		was := string(must(os.ReadFile(filepath.Join(dir, "Makefile"))))
 		line := strings.Count(strings.Split(was, "Show my help")[0], "\n") + 1
-		conflict := fmt.Sprintf("conflict Makefile:%d: changed here, and in another way by the template\n", line)
+		conflict := fmt.Sprintf("conflict Makefile:%d: changed here, and differently by the template\n", line)
 
 		r := run(ctx, "fairlead", "scaffold", "update", dir)
 		Expect(r).To(Equal(result{
 			Code: 1, Out: "merge Makefile\n" + conflict,
-			Err: "fairlead: nothing was written, for conflicts: 1; --keep-conflicts writes them into the files\n",
+			Err: "fairlead: nothing was written because of 1 conflicts; --keep-conflicts marks these in the files\n",
 		}))
 		Expect(os.ReadFile(filepath.Join(dir, "Makefile"))).To(BeEquivalentTo(was))
 
 		r = run(ctx, "fairlead", "scaffold", "update", dir, "--keep-conflicts")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ContainSubstring(conflict)), HaveField("Out", ContainSubstring("go mod tidy && make generate"))))
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ContainSubstring(conflict)),
+			HaveField("Out", ContainSubstring("go mod tidy && make generate"))))
 		Expect(os.ReadFile(filepath.Join(dir, "Makefile"))).To(ContainSubstring("<<<<<<< yours"))
-		Expect(run(ctx, "fairlead", "scaffold", "update", dir, "--dry-run").Out).To(Equal(dir+" is up to date\n"), "the rest is a person's")
+		Expect(run(ctx, "fairlead", "scaffold", "update", dir, "--dry-run").Out).
+			To(Equal(dir+" is up to date\n"), "the rest is a person's")
 	})
 
 	It("tells what it wrote where the tools of the project cannot finish it", func(ctx SpecContext) {
@@ -193,7 +203,7 @@ var _ = Describe("scaffold update", func() {
 		r := run(ctx, "fairlead", "scaffold", "update", dir)
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Out).To(ContainSubstring("update Makefile\n"))
-		Expect(r.Err).To(And(ContainSubstring("go is needed"), ContainSubstring("run: go mod tidy && make generate")))
+		Expect(r.Err).To(And(ContainSubstring("go is required"), ContainSubstring("run: go mod tidy && make generate")))
 	})
 
 	It("answers 2 to a folder that it did not write", func(ctx SpecContext) {

@@ -81,6 +81,7 @@ func hasCarriageReturns(text []byte) bool {
 	return 2*bytes.Count(text, []byte("\r\n")) > bytes.Count(text, []byte("\n"))
 }
 
+// WithLineFeeds returns a text whose lines end with line feeds, if most of them end with carriage returns.
 func WithLineFeeds(text []byte) []byte {
 	if !hasCarriageReturns(text) {
 		return text
