@@ -22,7 +22,7 @@ func statusOf(err error) metav1.Status {
 
 // refused is what the API server answers to a user who lacks a right.
 var refused = apierrors.NewForbidden(
-	schema.GroupResource{Resource: "configmaps"}, "a", errors.New(`User "fred" cannot create resource "configmaps" in API group "" in the namespace "shop"`),
+	schema.GroupResource{Resource: "configmaps"}, "a", fmt.Errorf("%s", `User "fred" cannot create resource "configmaps" in API group "" in the namespace "shop"`),
 )
 
 func TestRecognises(t *testing.T) {
@@ -38,7 +38,7 @@ func TestRecognises(t *testing.T) {
 		{"a missing right", MissingRight, refused, true},
 		{"a missing right, wrapped", MissingRight, fmt.Errorf("list: %w", refused), true},
 		{"a webhook that refuses lacks no right", MissingRight, answer(403, "Forbidden", `admission webhook "v" denied the request: no`), false},
-		{"a text alone is no missing right", MissingRight, errors.New(`User "fred" cannot create`), false},
+		{"a text alone is no missing right", MissingRight, errors.New(`user "fred" cannot create`), false},
 		{"a webhook without dry runs", DryRunUnsupported, answer(400, "BadRequest", `admission webhook "v" does not support dry run`), true},
 		{"another bad request", DryRunUnsupported, answer(400, "BadRequest", "no"), false},
 		{"a text alone is no answer", DryRunUnsupported, errors.New("it does not support dry run"), false},

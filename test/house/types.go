@@ -20,8 +20,8 @@ func (c *code) methodsOfTypes() measure {
 		}
 		set := types.NewMethodSet(types.NewPointer(name.Type()))
 		count := 0
-		for i := range set.Len() {
-			if c.isWritten(set.At(i).Obj()) {
+		for method := range set.Methods() {
+			if c.isWritten(method.Obj()) {
 				count++
 			}
 		}

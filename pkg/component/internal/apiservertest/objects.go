@@ -153,9 +153,11 @@ func (s *Server) apply(
 	applied.Object = merge(applied.Object, config.Object)
 	owned, err := json.Marshal(fieldsOf(config.Object))
 	must(err)
+	fields := &metav1.FieldsV1{}
+	fields.SetRawBytes(owned)
 	applied.SetManagedFields(append(entries, metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: at.GroupVersion().String(),
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: owned},
+		FieldsType: "FieldsV1", FieldsV1: fields,
 	}))
 	switch {
 	case live == nil:

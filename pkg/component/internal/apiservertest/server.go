@@ -245,7 +245,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func reply(w http.ResponseWriter, answer any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
-		status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the errors of this package and of its users are not wrapped
+		status, ok := err.(apierrors.APIStatus)
 		if !ok {
 			status = apierrors.NewInternalError(err)
 		}

@@ -63,7 +63,7 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 
 func planOf(verbs string) plan.Plan {
 	var p plan.Plan
-	for _, verb := range strings.Fields(verbs) {
+	for verb := range strings.FieldsSeq(verbs) {
 		p.Actions = append(p.Actions, plan.Action{Verb: plan.Verb(verb), Key: keyOf(strings.ToLower(verb))})
 	}
 	return p

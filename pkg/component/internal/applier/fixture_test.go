@@ -2,6 +2,7 @@ package applier
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -129,9 +130,7 @@ func namesOf(entries []metav1alpha1.InventoryEntry) string {
 // object returns a manifest.
 func object(apiVersion, kind, name string, content map[string]any) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
-	for key, value := range content {
-		obj.Object[key] = value
-	}
+	maps.Copy(obj.Object, content)
 	obj.SetAPIVersion(apiVersion)
 	obj.SetKind(kind)
 	obj.SetName(name)

@@ -28,10 +28,10 @@ var (
 // gadget is a component whose author keeps a port in the status.
 type gadget struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	Spec   gadgetSpec   `json:"spec,omitempty"`
-	Status gadgetStatus `json:"status,omitempty"`
+	Spec   gadgetSpec   `json:"spec,omitzero"`
+	Status gadgetStatus `json:"status,omitzero"`
 }
 
 type gadgetSpec struct {
@@ -50,8 +50,8 @@ func (g *gadget) Suspended() bool { return g.Spec.Suspend }
 
 func (g *gadget) DeepCopyObject() runtime.Object {
 	copied := *g
-	copied.ObjectMeta = *g.ObjectMeta.DeepCopy()
-	copied.Status.Status = *g.Status.Status.DeepCopy()
+	copied.ObjectMeta = *g.DeepCopy()
+	copied.Status.Status = *g.Status.DeepCopy()
 	return &copied
 }
 
@@ -61,7 +61,7 @@ type embedding struct{ gadget }
 // gadgetList is a list of components.
 type gadgetList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitzero"`
 
 	Items []gadget `json:"items"`
 }

@@ -35,12 +35,12 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, r.URL.Path)
 	var answer any
-	switch path := strings.TrimPrefix(r.URL.Path, "/apis/"); {
-	case r.URL.Path == "/version":
+	switch path := strings.TrimPrefix(r.URL.Path, "/apis/"); r.URL.Path {
+	case "/version":
 		answer = version.Info{GitVersion: "v1.36.3"}
-	case r.URL.Path == "/api":
+	case "/api":
 		answer = metav1.APIVersions{}
-	case r.URL.Path == "/apis":
+	case "/apis":
 		answer = s.list()
 	default:
 		resources, served := s.groups[path]

@@ -37,10 +37,11 @@ type admissionGuard struct {
 func (g *admissionGuard) run(ctx context.Context, a plan.Action) plan.Result {
 	observed := &plan.Observed{Presence: plan.Absent}
 	var err error
+	install, probe := a.Verb == plan.VerbGuard, a.Verb == plan.VerbProbe
 	switch {
-	case a.Verb == plan.VerbGuard:
+	case install:
 		err = g.install(ctx, a)
-	case a.Verb == plan.VerbProbe:
+	case probe:
 		observed, err = g.probe(ctx, a)
 	default:
 		err = g.remove(ctx, a)

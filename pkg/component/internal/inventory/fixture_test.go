@@ -37,16 +37,16 @@ var (
 // part is a component.
 type part struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	Status metav1alpha1.Status `json:"status,omitempty"`
+	Status metav1alpha1.Status `json:"status,omitzero"`
 }
 
 func (p *part) GetStatus() *metav1alpha1.Status { return &p.Status }
 
 func (p *part) DeepCopyObject() runtime.Object {
 	copied := *p
-	copied.ObjectMeta = *p.ObjectMeta.DeepCopy()
+	copied.ObjectMeta = *p.DeepCopy()
 	copied.Status = *p.Status.DeepCopy()
 	return &copied
 }

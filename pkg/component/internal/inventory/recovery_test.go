@@ -98,12 +98,12 @@ func TestALostInventoryIsRecoveredFromUnnamedSecrets(t *testing.T) {
 	c := newCluster(t)
 	recorded := entries(3000)
 	recorded[0].DeletePolicy = metav1alpha1.DeletePolicy("Orphan")
-	p := c.write(recorded)
+	c.write(recorded)
 	c.restart()
 	c.edit(func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} })
 	changed, again := recorded[0], recorded[1]
 	changed.DeletePolicy, again.UID = "", "new"
-	p = c.load()
+	p := c.load()
 	got, _, err := c.store.Load(t.Context(), p, c.owner(), everything(changed, again).recovery)
 	if err != nil || len(got) != 3000 {
 		t.Fatalf("got %d entries: %v", len(got), err)

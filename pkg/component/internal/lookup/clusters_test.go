@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -35,7 +36,7 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if value := got.Object["data"].(map[string]any)["value"]; value != "1" {
+		if value, _, _ := unstructured.NestedString(got.Object, "data", "value"); value != "1" {
 			t.Errorf("got %v", value)
 		}
 		// A generator may change what it gets.

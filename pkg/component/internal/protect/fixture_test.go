@@ -42,7 +42,8 @@ func widgets() metav1alpha1.InventoryEntry {
 }
 
 // apiService returns the entry of an APIService.
-func apiService(version, group string) metav1alpha1.InventoryEntry {
+func apiService(version string) metav1alpha1.InventoryEntry {
+	const group = "metrics.example.com"
 	return metav1alpha1.InventoryEntry{
 		Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: version + "." + group,
 		Types: []string{"*." + group},

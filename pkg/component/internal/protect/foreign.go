@@ -34,10 +34,10 @@ func (p *Protector) WatchedForeign(ctx context.Context, f plan.Facts, types Type
 // in storage, so the API server is asked then.
 func (p *Protector) watchedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
 	instances, reason, message := p.client.Observer.Instances(p.client.Reader, gk)
-	switch reason {
-	case plan.WaitNone:
+	if reason == plan.WaitNone {
 		return instances, nil
-	case plan.WaitNotServed:
+	}
+	if reason == plan.WaitNotServed {
 		return p.listInstances(ctx, m, gk)
 	}
 	return nil, errors.New(message)

@@ -203,7 +203,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	}
 
 	clear(checked)
-	server.Refuse(func(r apiservertest.Request) error {
+	server.Refuse(func(apiservertest.Request) error {
 		return apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "widgets"}, "", errors.New("no right"))
 	})
 	if p.Check(t.Context(), f, decided, checked); f.Foreign[widgetType].Err == nil {
@@ -222,7 +222,7 @@ func TestTypesOfAggregatedAPIs(t *testing.T) {
 	series := schema.GroupKind{Group: "metrics.example.com", Kind: "Series"}
 
 	types := p.Types(t.Context(), []metav1alpha1.InventoryEntry{
-		apiService("v1", "metrics.example.com"), apiService("v2", "metrics.example.com"), widgets(),
+		apiService("v1"), apiService("v2"), widgets(),
 	}, nil)
 	if len(types) != 2 || types[0].ManagedType != all || types[0].failure != "" || types[1].ManagedType != widgetType {
 		t.Errorf("got %+v", types)
@@ -233,7 +233,7 @@ func TestTypesOfAggregatedAPIs(t *testing.T) {
 
 	server.Break("metrics.example.com/v2")
 	types = p.Types(t.Context(), []metav1alpha1.InventoryEntry{
-		apiService("v1", "metrics.example.com"), apiService("v2", "metrics.example.com"),
+		apiService("v1"), apiService("v2"),
 	}, nil)
 	const failure = "APIService v2.metrics.example.com does not answer"
 	if len(types) != 1 || !strings.HasPrefix(types[0].failure, failure) {

@@ -181,7 +181,7 @@ func (p *Pass) acquire(ctx context.Context, c *Component) (manifests.Owner, targ
 	if err != nil {
 		return owner, target.Target{}, err
 	}
-	t, err := p.Targets.Acquire(ctx, target.Request{Name: c.Name(), Owner: owner, Declaration: c.Declared.Target})
+	t, err := p.Targets.Acquire(ctx, target.Request{Name: c.Name(), Owner: owner, Declaration: c.Target})
 	p.Inventory.CheckKubeconfig(c, owner, t)
 	return owner, t, err
 }

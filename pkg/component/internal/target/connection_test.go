@@ -70,7 +70,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func TestConnectRefusesAConfigurationThatContradictsItself(t *testing.T) {
 	config := apiservertest.New(t).Config()
-	config.TLSClientConfig.CertFile = "no such file"
+	config.CertFile = "no such file"
 	if _, err := Connect(t.Context(), config, Options{}); err == nil {
 		t.Error("connected")
 	}
