@@ -66,7 +66,7 @@ var _ = Describe("Values", func() {
 			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": invalid YAML: line 3: key "a" already set in map`),
 		Entry("aliases that stand for too much", from("ConfigMap", "db", ""),
 			data("values.yaml", "a: &a "+strings.Repeat("x", 1<<20)+"\nb: ["+strings.Repeat("*a,", 9)+"]\n"),
-			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: the aliases up to here stand for more than 8388608 bytes: use fewer`),
+			`spec.valuesFrom[0]: ConfigMap apps/db, key "values.yaml": line 2: the aliases up to here expand to more than 8388608 bytes: use fewer`),
 	)
 
 	DescribeTable("are read as Helm reads them",

@@ -9,12 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// aliasDepth bounds how many documents inside strings of documents CheckAliases looks into.
+// aliasDepth is the number of levels of YAML inside YAML strings that CheckAliases reads.
 const aliasDepth = 3
 
-// CheckAliases refuses YAML whose aliases stand for more than limit bytes when they are written out, or for themselves. Parsers replace
-// an alias by what it stands for, so a few hundred bytes can become terabytes. A string that holds YAML is looked into, too, because
-// tools take manifests from strings. What is no YAML is fine: whoever parses it says what is wrong with it.
+// CheckAliases returns an error if the aliases in a YAML stream expand to more than limit bytes, or if an anchor
+// contains itself. Parsers replace an alias by its anchor, so a few hundred bytes can expand to terabytes. Strings that
+// contain YAML are checked too, because tools read manifests from strings. Invalid YAML is no error here; the parser
+// reports it.
 func CheckAliases(text []byte, limit int) error {
 	return checkAliases(text, limit, aliasDepth)
 }
@@ -38,7 +39,7 @@ func checkAliases(text []byte, limit, depth int) error {
 	}
 }
 
-// mayHaveAliases is quick, because nearly no manifest has them.
+// mayHaveAliases is a quick check, because few manifests have aliases.
 func mayHaveAliases(text []byte) bool {
 	return bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0
 }
@@ -48,12 +49,12 @@ type aliases struct {
 	limit, depth int
 	// sizes holds the nodes with an anchor; -1 while one is being measured.
 	sizes map[*yaml.Node]int
-	// expanded is what all aliases stand for.
+	// expanded is the size of all expanded aliases in bytes.
 	expanded int
 	err      error
 }
 
-// size returns the bytes of a node that is written out.
+// size returns the size of an expanded node in bytes.
 func (a *aliases) size(node *yaml.Node) int {
 	if a.err != nil {
 		return 0
@@ -80,11 +81,15 @@ func (a *aliases) size(node *yaml.Node) int {
 func (a *aliases) alias(node *yaml.Node) int {
 	size := a.sizes[node.Alias]
 	if size < 0 {
-		a.err = fmt.Errorf("line %d: the anchor %q stands for something that contains it", node.Line, node.Value)
+		a.err = fmt.Errorf("line %d: the anchor %q contains an alias of itself", node.Line, node.Value)
 		return 0
 	}
 	if a.expanded += size; a.expanded > a.limit {
-		a.err = fmt.Errorf("line %d: the aliases up to here stand for more than %d bytes: use fewer", node.Line, a.limit)
+		a.err = fmt.Errorf(
+			"line %d: the aliases up to here expand to more than %d bytes: use fewer",
+			node.Line,
+			a.limit,
+		)
 		return 0
 	}
 	return size

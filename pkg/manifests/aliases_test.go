@@ -14,7 +14,12 @@ import (
 func laughs() string {
 	text := "l0: &l0 lol\n"
 	for i := 1; i < 10; i++ {
-		text += fmt.Sprintf("l%d: &l%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d,", i-1), 10), ","))
+		text += fmt.Sprintf(
+			"l%d: &l%d [%s]\n",
+			i,
+			i,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d,", i-1), 10), ","),
+		)
 	}
 	return text
 }
@@ -23,16 +28,34 @@ func TestCheckAliases(t *testing.T) {
 	const limit = 1000
 	long := strings.Repeat("x", 400)
 	cases := map[string]struct{ text, want string }{
-		"a few aliases":                             {text: "a: &a {b: c}\nd: *a\ne: {<<: *a}\n"},
-		"what is no YAML":                           {text: "a & b * c: [", want: ""},
-		"an anchor again, which hides the first":    {text: "a: &a [x]\nb: &a [y]\nc: *a\n"},
-		"aliases of aliases":                        {text: laughs(), want: "line 4: the aliases up to here stand for more than 1000 bytes"},
-		"one long text, often":                      {text: "a: &a " + long + "\nb: [*a,\n*a, *a]\n", want: "line 3: the aliases"},
-		"merge keys":                                {text: "a: &a {b: " + long + "}\nc: {<<: [*a, *a, *a]}\n", want: "line 2: the aliases"},
-		"something that contains itself":            {text: "a: &a [*a]\n", want: `line 1: the anchor "a" stands for something that contains it`},
-		"in the second document":                    {text: "a: 1\n---\n" + laughs(), want: "stand for more than"},
-		"in a string that a tool takes for YAML":    {text: "patch: |\n  " + strings.ReplaceAll(laughs(), "\n", "\n  ") + "\n", want: "stand for more than"},
-		"in a string in a string":                   {text: fmt.Sprintf("a: %q\n", fmt.Sprintf("b: %q", laughs())), want: "stand for more than"},
+		"a few aliases":                          {text: "a: &a {b: c}\nd: *a\ne: {<<: *a}\n"},
+		"what is no YAML":                        {text: "a & b * c: [", want: ""},
+		"an anchor again, which hides the first": {text: "a: &a [x]\nb: &a [y]\nc: *a\n"},
+		"aliases of aliases": {
+			text: laughs(),
+			want: "line 4: the aliases up to here expand to more than 1000 bytes",
+		},
+		"one long text, often": {
+			text: "a: &a " + long + "\nb: [*a,\n*a, *a]\n",
+			want: "line 3: the aliases",
+		},
+		"merge keys": {
+			text: "a: &a {b: " + long + "}\nc: {<<: [*a, *a, *a]}\n",
+			want: "line 2: the aliases",
+		},
+		"something that contains itself": {
+			text: "a: &a [*a]\n",
+			want: `line 1: the anchor "a" contains an alias of itself`,
+		},
+		"in the second document": {text: "a: 1\n---\n" + laughs(), want: "expand to more than"},
+		"in a string that a tool takes for YAML": {
+			text: "patch: |\n  " + strings.ReplaceAll(laughs(), "\n", "\n  ") + "\n",
+			want: "expand to more than",
+		},
+		"in a string in a string": {
+			text: fmt.Sprintf("a: %q\n", fmt.Sprintf("b: %q", laughs())),
+			want: "expand to more than",
+		},
 		"many characters that look like aliases":    {text: "schedule: '*/5 * * * *'\nurl: http://a?b&c\n"},
 		"an alias of something that does not exist": {text: "a: *b\nc: '&'\n"},
 	}
@@ -52,7 +75,8 @@ func TestCheckAliases(t *testing.T) {
 func TestDecoderHasBounds(t *testing.T) {
 	t.Run("of objects, over all files", func(t *testing.T) {
 		decoder := &manifests.Decoder{MaxObjects: 2}
-		const two = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: A, metadata: {name: a}}, {apiVersion: v1, kind: A, metadata: {name: b}}]}"
+		const two = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: A, metadata: {name: a}}, {apiVersion: v1, " +
+			"kind: A, metadata: {name: b}}]}"
 		if objects, err := decoder.Decode("a.yaml", []byte(two)); err != nil || len(objects) != 2 {
 			t.Fatalf("got %v, %v", objects, err)
 		}
@@ -63,7 +87,8 @@ func TestDecoderHasBounds(t *testing.T) {
 	})
 	t.Run("of what aliases stand for", func(t *testing.T) {
 		_, err := manifests.Decode("a.yaml", []byte("---\n# a\n---\n"+laughs()))
-		if err == nil || !strings.Contains(err.Error(), "a.yaml:11: the aliases up to here stand for more than 8388608 bytes") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "a.yaml:11: the aliases up to here expand to more than 8388608 bytes") {
 			t.Errorf("got %v", err)
 		}
 	})

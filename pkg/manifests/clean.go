@@ -18,7 +18,7 @@ func fixNamespace(body *unstructured.Unstructured, scope Scope, fallback string)
 			body.SetNamespace(fallback)
 		}
 		if body.GetNamespace() == "" {
-			return errors.New("metadata.namespace is missing, and the component has no namespace to put it in")
+			return errors.New("metadata.namespace is missing, and the component has no default namespace")
 		}
 	case ScopeCluster:
 		if body.GetNamespace() != "" {
@@ -29,14 +29,14 @@ func fixNamespace(body *unstructured.Unstructured, scope Scope, fallback string)
 	return nil
 }
 
-// serverFields are the fields of metadata that only the server sets.
+// serverFields are the metadata fields that only the API server sets.
 var serverFields = []string{
 	"uid", "resourceVersion", "generation", "managedFields", "selfLink",
 	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
 }
 
-// clean drops what only the server sets, and merges stringData as the server does, so that equal content has an equal digest. The status
-// is dropped where it is a subresource; elsewhere it is a field like any other.
+// clean removes fields that only the API server sets, and merges stringData as the API server does, so that equal
+// content has an equal digest. The status is removed if it is a subresource; otherwise it is an ordinary field.
 func clean(body *unstructured.Unstructured, statusIsSubresource bool) error {
 	for _, field := range serverFields {
 		unstructured.RemoveNestedField(body.Object, "metadata", field)
@@ -46,7 +46,7 @@ func clean(body *unstructured.Unstructured, statusIsSubresource bool) error {
 	}
 	dropNullTimestamps(body.Object)
 	if _, aggregated := body.Object["aggregationRule"]; aggregated && body.GetKind() == "ClusterRole" {
-		// A controller fills in the rules; to claim them would be to fight it.
+		// A controller sets the rules of an aggregated role. Applying them would conflict with that controller.
 		delete(body.Object, "rules")
 	}
 	if body.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
@@ -55,7 +55,8 @@ func clean(body *unstructured.Unstructured, statusIsSubresource bool) error {
 	return nil
 }
 
-// dropNullTimestamps drops the null creationTimestamp that Go types leave in the metadata of pod templates and the like.
+// dropNullTimestamps removes null values of creationTimestamp, which Go types leave in metadata such as that of pod
+// templates.
 func dropNullTimestamps(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -72,7 +73,7 @@ func dropNullTimestamps(value any) {
 	}
 }
 
-// mergeStringData writes the texts of a Secret to its data. No error quotes a value.
+// mergeStringData merges stringData of a Secret into its data. Errors quote no value.
 func mergeStringData(secret *unstructured.Unstructured) error {
 	texts, err := contentOf(secret, "stringData")
 	if err != nil {
@@ -100,7 +101,7 @@ func mergeStringData(secret *unstructured.Unstructured) error {
 	return errors.Join(errs...)
 }
 
-// checkData reports values that the API server could not decode.
+// checkData returns an error for each value that the API server cannot decode.
 func checkData(data map[string]any) []error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -111,13 +112,14 @@ func checkData(data map[string]any) []error {
 				errs = append(errs, fmt.Errorf("data[%s] is not base64; write plain text under stringData", key))
 			}
 		default:
-			errs = append(errs, fmt.Errorf("data[%s] is %s: write it as base64, or as text under stringData", key, typeName(value)))
+			errs = append(errs, fmt.Errorf(
+				"data[%s] is %s: write it as base64, or as text under stringData", key, typeName(value)))
 		}
 	}
 	return errs
 }
 
-// contentOf returns a map in a Secret; an empty one where there is none.
+// contentOf returns the map in a field of a Secret, or an empty map if the field is not set.
 func contentOf(secret *unstructured.Unstructured, field string) (map[string]any, error) {
 	switch content := secret.Object[field].(type) {
 	case nil:
@@ -127,4 +129,63 @@ func contentOf(secret *unstructured.Unstructured, field string) (map[string]any,
 	default:
 		return nil, fmt.Errorf("%s is %s: write a map", field, typeName(content))
 	}
+}
+
+// clean calls StatusIsSubresource only if the manifest has a status.
+func (n normaliser) clean(body *unstructured.Unstructured, scope Scope) error {
+	statusIsSubresource := true
+	if body.Object["status"] != nil {
+		var err error
+		if statusIsSubresource, err = n.statusIsSubresource(body.GroupVersionKind(), scope); err != nil {
+			return err
+		}
+	}
+	return clean(body, statusIsSubresource)
+}
+
+// statusIsSubresource prefers definitions in the set to those in the cluster, as scope does. The result for a type that
+// is not served yet does not matter: its objects are normalised again before they are written.
+func (n normaliser) statusIsSubresource(gvk schema.GroupVersionKind, scope Scope) (bool, error) {
+	if answer, ok := n.statuses[gvk]; ok {
+		return answer, nil
+	}
+	if IsBuiltIn(gvk.Group) || scope == ScopeUnknown || n.StatusIsSubresource == nil {
+		return true, nil
+	}
+	return n.StatusIsSubresource(gvk)
+}
+
+// definedStatuses returns, for each version of a custom resource definition, whether its status is a subresource.
+func definedStatuses(definition *unstructured.Unstructured, gk schema.GroupKind) map[schema.GroupVersionKind]bool {
+	statuses := map[schema.GroupVersionKind]bool{}
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		name, _, _ := unstructured.NestedString(version, "name")
+		status, _, _ := unstructured.NestedFieldNoCopy(version, "subresources", "status")
+		statuses[gk.WithVersion(name)] = status != nil
+	}
+	return statuses
+}
+
+// maxAnnotations is the API server's limit for the total size of an object's annotations in bytes.
+const maxAnnotations = 256 * 1024
+
+// checkAnnotationSize returns an error that names the largest annotation. The error of the API server does not name it.
+func checkAnnotationSize(annotations map[string]string) error {
+	total, largest := 0, ""
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		total += len(key) + len(annotations[key])
+		if len(annotations[key]) > len(annotations[largest]) {
+			largest = key
+		}
+	}
+	if total <= maxAnnotations {
+		return nil
+	}
+	return fmt.Errorf("annotations have %d bytes, of which %s has %d; the limit is %d: store the data elsewhere",
+		total, largest, len(annotations[largest]), maxAnnotations)
 }

@@ -13,38 +13,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The bounds of a Decoder that names none.
+// Defaults of the limits of a Decoder.
 const (
 	defaultMaxObjects    = 20_000
 	defaultMaxAliasBytes = 8 << 20
 )
 
-// Decode reads a stream of manifests with the default bounds; see Decoder.
+// Decode decodes a stream of manifests with the default limits; see Decoder.
 func Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
 	return new(Decoder).Decode(file, data)
 }
 
-// Decoder reads the files of one rendering; its bounds hold for all of them together. Zero values mean the defaults.
+// Decoder decodes the files of a rendering. Its limits apply to all files together. Zero values select the defaults.
 type Decoder struct {
-	// MaxObjects bounds the number of manifests; 20,000 by default.
+	// MaxObjects is the maximum number of manifests; 20,000 by default.
 	MaxObjects int
-	// MaxAliasBytes bounds what the aliases of a document stand for, see CheckAliases; 8 MiB by default.
+	// MaxAliasBytes limits the expansion of aliases in a document, see CheckAliases; 8 MiB by default.
 	MaxAliasBytes int
-	// TrimDocuments ends each document with one line break, whatever white space does, as Helm does before it parses what templates rendered: a
-	// block scalar at the end depends on it.
+	// TrimDocuments removes trailing white space of each document and adds a line break, as Helm does before it parses
+	// rendered templates. The value of a block scalar at the end of a document depends on it.
 	TrimDocuments bool
 
 	found int
 }
 
-// Decode reads a stream of manifests, YAML or JSON, as kubectl does: documents without content are skipped, lists (a kind that ends in List, with
-// items) are replaced by their items, whole numbers become int64 and others float64.
+// Decode decodes a stream of manifests, YAML or JSON, as kubectl does. Empty documents are skipped. Lists (a kind that
+// ends in List, with items) are replaced by their items. Integers become int64, other numbers float64.
 //
-// Every manifest must have an apiVersion, a kind and a metadata.name; metadata.generateName is refused, because a dependent must be found
-// again. Labels and annotations must be strings: readers of metadata would drop all of them where one is not. A null among them is an empty
-// string, as for the API server.
+// Every manifest must have an apiVersion, a kind and a metadata.name. metadata.generateName is refused, because the
+// reconciler must find the object again. Labels and annotations must be strings, because metadata accessors drop all of
+// them if a value has another type. A null value becomes an empty string, as in the API server.
 //
-// The error joins a FileError for each mistake; file is only used in there. No objects are returned with an error.
+// The returned error joins a FileError for each mistake; file is used only in errors. No objects are returned with an
+// error.
 func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
@@ -59,7 +60,11 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 		}
 		objects = append(objects, found...)
 		if limit := cmp.Or(d.MaxObjects, defaultMaxObjects); d.found > limit {
-			return nil, &FileError{File: file, Line: document.line, Err: fmt.Errorf("the limit of %d objects is exceeded here", limit)}
+			return nil, &FileError{
+				File: file,
+				Line: document.line,
+				Err:  fmt.Errorf("the limit of %d objects is exceeded here", limit),
+			}
 		}
 	}
 	if len(errs) > 0 {
@@ -68,7 +73,7 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 	return objects, nil
 }
 
-// document returns the manifests of a document, and what is wrong with them, without the file.
+// document returns the manifests in a document, and its mistakes without the file name.
 func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*FileError) {
 	if err := CheckAliases(document.text, cmp.Or(d.MaxAliasBytes, defaultMaxAliasBytes)); err != nil {
 		line, message := document.place(err.Error())
@@ -91,7 +96,8 @@ func (d *Decoder) document(document document) ([]*unstructured.Unstructured, []*
 	return objects, mistakes
 }
 
-// manifestsOf returns the manifest that data is, or those that it lists. at is the place of data in its document; empty at the top.
+// manifestsOf returns the manifests in data, which is a manifest or a list. at is the path of data in its document,
+// empty at the top.
 func manifestsOf(data any, at string) ([]*unstructured.Unstructured, []error) {
 	switch data := data.(type) {
 	case nil:
@@ -117,7 +123,7 @@ func manifestsOf(data any, at string) ([]*unstructured.Unstructured, []error) {
 	}
 }
 
-// list is an object that stands for others.
+// list is a Kubernetes list of objects.
 type list struct {
 	apiVersion any
 	// itemKind is empty for a list of any kind.
@@ -125,21 +131,27 @@ type list struct {
 	items    []any
 }
 
-// listOf returns the list that an object is: its kind ends in List, and it has items, which may be null.
+// listOf returns data as a list, if its kind ends in List and it has items, which may be null.
 func listOf(object map[string]any) (list, bool) {
 	kind, _ := object["kind"].(string)
 	itemKind, ends := strings.CutSuffix(kind, "List")
 	content, found := object["items"]
 	items, ok := content.([]any)
-	return list{apiVersion: object["apiVersion"], itemKind: itemKind, items: items}, ends && found && (ok || content == nil)
+	return list{
+			apiVersion: object["apiVersion"],
+			itemKind:   itemKind,
+			items:      items,
+		}, ends && found &&
+			(ok || content == nil)
 }
 
-// manifests returns the manifests in a list. The items of a list of a certain kind, such as ConfigMapList, need not repeat it.
+// manifests returns the items of a list. Items of a typed list, such as ConfigMapList, may omit apiVersion and kind.
 func (l list) manifests(at string) ([]*unstructured.Unstructured, []error) {
 	var objects []*unstructured.Unstructured
 	var mistakes []error
 	for i, item := range l.items {
-		if fields, ok := item.(map[string]any); ok && l.itemKind != "" && fields["kind"] == nil && fields["apiVersion"] == nil {
+		if fields, ok := item.(map[string]any); ok && l.itemKind != "" && fields["kind"] == nil &&
+			fields["apiVersion"] == nil {
 			fields["kind"], fields["apiVersion"] = l.itemKind, l.apiVersion
 		}
 		place := fmt.Sprintf("items[%d]", i)
@@ -153,7 +165,8 @@ func (l list) manifests(at string) ([]*unstructured.Unstructured, []error) {
 	return objects, mistakes
 }
 
-// checkManifest returns what is wrong with the identity and the metadata of a manifest, and mends nulls in it.
+// checkManifest returns the mistakes in the identity and metadata of a manifest. It replaces null labels and
+// annotations by empty strings.
 func checkManifest(object map[string]any) []error {
 	var mistakes []error
 	apiVersion, err := requiredString(object, "apiVersion", "apiVersion", "write one, such as apps/v1")
@@ -177,7 +190,12 @@ func checkManifest(object map[string]any) []error {
 func checkMetadata(metadata map[string]any) []error {
 	var mistakes []error
 	if name, generate := metadata["name"], metadata["generateName"]; (name == nil || name == "") && generate != nil {
-		mistakes = append(mistakes, errors.New("metadata.generateName is not supported, because the object must be found again: write metadata.name"))
+		mistakes = append(
+			mistakes,
+			errors.New(
+				"metadata.generateName is not supported, because the object must be found again: write metadata.name",
+			),
+		)
 	} else {
 		_, err := requiredString(metadata, "name", "metadata.name", "give the object a name")
 		mistakes = appendError(mistakes, err)
@@ -218,7 +236,7 @@ func checkStrings(metadata map[string]any, field string) []error {
 	return mistakes
 }
 
-// requiredString returns a field that must be a string with content.
+// requiredString returns a field that must be a non-empty string.
 func requiredString(fields map[string]any, field, path, advice string) (string, error) {
 	switch content := fields[field].(type) {
 	case nil:
@@ -240,7 +258,7 @@ func appendError(errs []error, err error) []error {
 	return append(errs, err)
 }
 
-// typeName names the type of a decoded value for a person.
+// typeName describes the type of a decoded value for error messages.
 func typeName(data any) string {
 	switch data.(type) {
 	case string:
@@ -257,3 +275,19 @@ func typeName(data any) string {
 		return fmt.Sprintf("a %T", data)
 	}
 }
+
+// FileError is a mistake in a source file or in the output of a template.
+type FileError struct {
+	// File is the path of the file in its source.
+	File string
+	// Line is the line in the whole file, from 1.
+	Line int
+	// Err describes the mistake and how to correct it.
+	Err error
+}
+
+// Error returns file:line: message.
+func (e *FileError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Unwrap returns Err.
+func (e *FileError) Unwrap() error { return e.Err }

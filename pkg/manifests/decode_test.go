@@ -28,29 +28,90 @@ func TestDecode(t *testing.T) {
 		stream string
 		want   []map[string]any
 	}{
-		"nothing":                                 {stream: ""},
-		"comments, directives and markers only":   {stream: "# a\n---\n---\n%YAML 1.1\n---\n# b\n...\n"},
-		"a null document":                         {stream: "---\nnull\n---\n~\n"},
-		"two documents":                           {stream: a + "\n---\n" + b, want: []map[string]any{named("a"), named("b")}},
-		"a marker at the top, and one at the end": {stream: "---\n" + a + "\n---\n", want: []map[string]any{named("a")}},
-		"a comment behind a marker":               {stream: "--- # first\n" + a + "\n---\t# second\n" + b, want: []map[string]any{named("a"), named("b")}},
-		"a document on the line of its marker":    {stream: "--- " + a, want: []map[string]any{named("a")}},
-		"a document right behind its marker":      {stream: "---apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", want: []map[string]any{named("a")}},
-		"an end marker":                           {stream: a + "\n...\n" + b, want: []map[string]any{named("a"), named("b")}},
-		"Windows line ends and a byte order mark": {stream: "\xef\xbb\xbf---\r\n" + a + "\r\n---\r\n" + b + "\r\n", want: []map[string]any{named("a"), named("b")}},
-		"JSON":                                     {stream: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, want: []map[string]any{named("a")}},
-		"dashes in a block":                        {stream: strings.TrimSuffix(a, "}") + ", text: \"---\\n-----BEGIN\"}", want: []map[string]any{with(named("a"), "text", "---\n-----BEGIN")}},
-		"JSON values one after the other":          {stream: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}} {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`, want: []map[string]any{named("a"), named("b")}},
-		"a list":                                   {stream: "apiVersion: v1\nkind: List\nitems: [" + a + "," + b + "]", want: []map[string]any{named("a"), named("b")}},
-		"a list without items":                     {stream: "apiVersion: v1\nkind: List\nitems:\n"},
-		"a list in a list":                         {stream: "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [" + a + "]}]}", want: []map[string]any{named("a")}},
-		"a list whose items do not repeat kind":    {stream: "{apiVersion: v1, kind: ConfigMapList, items: [{metadata: {name: a}}]}", want: []map[string]any{named("a")}},
-		"a kind that ends in List and lists not":   {stream: "{apiVersion: v1, kind: AllowList, metadata: {name: a}}", want: []map[string]any{with(named("a"), "kind", "AllowList")}},
-		"labels and annotations that are null":     {stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: , labels: , annotations: }}", want: []map[string]any{named("a")}},
-		"whole numbers, fractions and large ones":  {stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, v: [1, 9007199254740993, 0.5, 1e3, 18446744073709551615]}", want: []map[string]any{with(named("a"), "v", []any{int64(1), int64(9007199254740993), 0.5, int64(1000), 18446744073709551615.0})}},
-		"scalars of YAML 1.1, as kubectl has them": {stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, v: [yes, 0644, ~]}", want: []map[string]any{with(named("a"), "v", []any{true, int64(420), nil})}},
-		"a key twice, where the last one wins":     {stream: "{apiVersion: v1, kind: Secret, kind: ConfigMap, metadata: {name: a}}", want: []map[string]any{named("a")}},
-		"anchors":                                  {stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: &x a}, v: *x}", want: []map[string]any{with(named("a"), "v", "a")}},
+		"nothing":                               {stream: ""},
+		"comments, directives and markers only": {stream: "# a\n---\n---\n%YAML 1.1\n---\n# b\n...\n"},
+		"a null document":                       {stream: "---\nnull\n---\n~\n"},
+		"two documents": {
+			stream: a + "\n---\n" + b,
+			want:   []map[string]any{named("a"), named("b")},
+		},
+		"a marker at the top, and one at the end": {
+			stream: "---\n" + a + "\n---\n",
+			want:   []map[string]any{named("a")},
+		},
+		"a comment behind a marker": {
+			stream: "--- # first\n" + a + "\n---\t# second\n" + b,
+			want:   []map[string]any{named("a"), named("b")},
+		},
+		"a document on the line of its marker": {stream: "--- " + a, want: []map[string]any{named("a")}},
+		"a document right behind its marker": {
+			stream: "---apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}",
+			want:   []map[string]any{named("a")},
+		},
+		"an end marker": {
+			stream: a + "\n...\n" + b,
+			want:   []map[string]any{named("a"), named("b")},
+		},
+		"Windows line ends and a byte order mark": {
+			stream: "\xef\xbb\xbf---\r\n" + a + "\r\n---\r\n" + b + "\r\n",
+			want:   []map[string]any{named("a"), named("b")},
+		},
+		"JSON": {
+			stream: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`,
+			want:   []map[string]any{named("a")},
+		},
+		"dashes in a block": {
+			stream: strings.TrimSuffix(a, "}") + ", text: \"---\\n-----BEGIN\"}",
+			want:   []map[string]any{with(named("a"), "text", "---\n-----BEGIN")},
+		},
+		"JSON values one after the other": {
+			stream: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}} {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`,
+			want:   []map[string]any{named("a"), named("b")},
+		},
+		"a list": {
+			stream: "apiVersion: v1\nkind: List\nitems: [" + a + "," + b + "]",
+			want:   []map[string]any{named("a"), named("b")},
+		},
+		"a list without items": {stream: "apiVersion: v1\nkind: List\nitems:\n"},
+		"a list in a list": {
+			stream: "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [" + a + "]}]}",
+			want:   []map[string]any{named("a")},
+		},
+		"a list whose items do not repeat kind": {
+			stream: "{apiVersion: v1, kind: ConfigMapList, items: [{metadata: {name: a}}]}",
+			want:   []map[string]any{named("a")},
+		},
+		"a kind that ends in List and lists not": {
+			stream: "{apiVersion: v1, kind: AllowList, metadata: {name: a}}",
+			want:   []map[string]any{with(named("a"), "kind", "AllowList")},
+		},
+		"labels and annotations that are null": {
+			stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: , labels: , annotations: }}",
+			want:   []map[string]any{named("a")},
+		},
+		"whole numbers, fractions and large ones": {
+			stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, v: [1, 9007199254740993, 0.5, 1e3, " +
+				"18446744073709551615]}",
+			want: []map[string]any{
+				with(
+					named("a"),
+					"v",
+					[]any{int64(1), int64(9007199254740993), 0.5, int64(1000), 18446744073709551615.0},
+				),
+			},
+		},
+		"scalars of YAML 1.1, as kubectl has them": {
+			stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, v: [yes, 0644, ~]}",
+			want:   []map[string]any{with(named("a"), "v", []any{true, int64(420), nil})},
+		},
+		"a key twice, where the last one wins": {
+			stream: "{apiVersion: v1, kind: Secret, kind: ConfigMap, metadata: {name: a}}",
+			want:   []map[string]any{named("a")},
+		},
+		"anchors": {
+			stream: "{apiVersion: v1, kind: ConfigMap, metadata: {name: &x a}, v: *x}",
+			want:   []map[string]any{with(named("a"), "v", "a")},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +131,10 @@ func TestDecode(t *testing.T) {
 }
 
 func TestDecodeMendsNullAnnotations(t *testing.T) {
-	objects, err := manifests.Decode("f.yaml", []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {v: , w: z}}}"))
+	objects, err := manifests.Decode(
+		"f.yaml",
+		[]byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {v: , w: z}}}"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,29 +149,88 @@ func TestDecodeErrors(t *testing.T) {
 		stream string
 		want   string
 	}{
-		"a document that is no YAML":        {stream: "\n\na: [\n", want: "f.yaml:3: invalid YAML: did not find expected node content"},
-		"a second document that is no YAML": {stream: "# x\n---\n# y\n---\na: 1\nb: c: d\n", want: "f.yaml:6: invalid YAML: mapping values are not allowed in this context"},
-		"a tab":                             {stream: "---\na:\n\tb: 1\n", want: "f.yaml:3: invalid YAML: found character that cannot start any token"},
-		"a list at the top":                 {stream: "- a\n", want: "f.yaml:1: this is a list, not a manifest: write apiVersion, kind and metadata"},
-		"a text at the top":                 {stream: "\nhello\n", want: "f.yaml:2: this is a string, not a manifest: write apiVersion, kind and metadata"},
-		"an empty map": {stream: "{}", want: "f.yaml:1: no apiVersion: write one, such as apps/v1\nf.yaml:1: no kind: write one, such as ConfigMap\n" +
-			"f.yaml:1: no metadata.name: give the object a name"},
-		"an apiVersion with too many parts": {stream: "{apiVersion: a/b/c, kind: A, metadata: {name: a}}", want: "f.yaml:1: unexpected GroupVersion string: a/b/c"},
-		"an apiVersion that is a number":    {stream: "{apiVersion: 1, kind: A, metadata: {name: a}}", want: "f.yaml:1: apiVersion is a number: quote it"},
-		"an empty name":                     {stream: head + "metadata: {name: ''}", want: "f.yaml:1: metadata.name is empty: give the object a name"},
-		"a name that is a number":           {stream: head + "metadata: {name: 1}", want: "f.yaml:1: metadata.name is a number: quote it"},
+		"a document that is no YAML": {
+			stream: "\n\na: [\n",
+			want:   "f.yaml:3: invalid YAML: did not find expected node content",
+		},
+		"a second document that is no YAML": {
+			stream: "# x\n---\n# y\n---\na: 1\nb: c: d\n",
+			want:   "f.yaml:6: invalid YAML: mapping values are not allowed in this context",
+		},
+		"a tab": {
+			stream: "---\na:\n\tb: 1\n",
+			want:   "f.yaml:3: invalid YAML: found character that cannot start any token",
+		},
+		"a list at the top": {
+			stream: "- a\n",
+			want:   "f.yaml:1: this is a list, not a manifest: write apiVersion, kind and metadata",
+		},
+		"a text at the top": {
+			stream: "\nhello\n",
+			want:   "f.yaml:2: this is a string, not a manifest: write apiVersion, kind and metadata",
+		},
+		"an empty map": {
+			stream: "{}",
+			want: "f.yaml:1: no apiVersion: write one, such as apps/v1\nf.yaml:1: no kind: write one, such as ConfigMap\n" +
+				"f.yaml:1: no metadata.name: give the object a name",
+		},
+		"an apiVersion with too many parts": {
+			stream: "{apiVersion: a/b/c, kind: A, metadata: {name: a}}",
+			want:   "f.yaml:1: unexpected GroupVersion string: a/b/c",
+		},
+		"an apiVersion that is a number": {
+			stream: "{apiVersion: 1, kind: A, metadata: {name: a}}",
+			want:   "f.yaml:1: apiVersion is a number: quote it",
+		},
+		"an empty name": {
+			stream: head + "metadata: {name: ''}",
+			want:   "f.yaml:1: metadata.name is empty: give the object a name",
+		},
+		"a name that is a number": {
+			stream: head + "metadata: {name: 1}",
+			want:   "f.yaml:1: metadata.name is a number: quote it",
+		},
 		"a generated name": {
 			stream: head + "metadata: {generateName: a-}",
-			want:   "f.yaml:1: metadata.generateName is not supported, because the object must be found again: write metadata.name",
+			want: "f.yaml:1: metadata.generateName is not supported, because the object must be found again: write " +
+				"metadata.name",
 		},
-		"metadata that is a list":           {stream: head + "metadata: []", want: "f.yaml:1: metadata is a list: write a map with a name"},
-		"a namespace that is a number":      {stream: head + "metadata: {name: a, namespace: 1}", want: "f.yaml:1: metadata.namespace is a number: quote it"},
-		"labels that are a list":            {stream: head + "metadata: {name: a, labels: []}", want: "f.yaml:1: metadata.labels is a list: write a map"},
-		"annotations that are no strings":   {stream: head + "metadata: {name: a, annotations: {b: 1, a: true}}", want: "f.yaml:1: metadata.annotations[a] is a boolean: quote it\nf.yaml:1: metadata.annotations[b] is a number: quote it"},
-		"an item of a list":                 {stream: "\napiVersion: v1\nkind: List\nitems: [{kind: List, apiVersion: v1, items: [{}]}, 3]", want: "f.yaml:2: items[0].items[0]: no apiVersion: write one, such as apps/v1\nf.yaml:2: items[0].items[0]: no kind: write one, such as ConfigMap\nf.yaml:2: items[0].items[0]: no metadata.name: give the object a name\nf.yaml:2: items[1]: this is a number, not a manifest: write apiVersion, kind and metadata"},
-		"the second of several JSON values": {stream: "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n\n{\"apiVersion\":\"v1\",\"kind\":\"A\"}", want: "f.yaml:3: no metadata.name: give the object a name"},
-		"mistakes in several documents":     {stream: head + "---\nkind: A\nmetadata: {name: a}\n---\na: [", want: "f.yaml:1: no metadata.name: give the object a name\nf.yaml:4: no apiVersion: write one, such as apps/v1\nf.yaml:7: invalid YAML: did not find expected node content"},
-		"infinity":                          {stream: head + "metadata: {name: a}\nn: .inf", want: "f.yaml:1: invalid YAML: json: unsupported value: +Inf"},
+		"metadata that is a list": {
+			stream: head + "metadata: []",
+			want:   "f.yaml:1: metadata is a list: write a map with a name",
+		},
+		"a namespace that is a number": {
+			stream: head + "metadata: {name: a, namespace: 1}",
+			want:   "f.yaml:1: metadata.namespace is a number: quote it",
+		},
+		"labels that are a list": {
+			stream: head + "metadata: {name: a, labels: []}",
+			want:   "f.yaml:1: metadata.labels is a list: write a map",
+		},
+		"annotations that are no strings": {
+			stream: head + "metadata: {name: a, annotations: {b: 1, a: true}}",
+			want: "f.yaml:1: metadata.annotations[a] is a boolean: quote it\nf.yaml:1: metadata.annotations[b] is a number: " +
+				"quote it",
+		},
+		"an item of a list": {
+			stream: "\napiVersion: v1\nkind: List\nitems: [{kind: List, apiVersion: v1, items: [{}]}, 3]",
+			want: "f.yaml:2: items[0].items[0]: no apiVersion: write one, such as apps/v1\nf.yaml:2: items[0].items[0]: no " +
+				"kind: write one, such as ConfigMap\nf.yaml:2: items[0].items[0]: no metadata.name: give the object a " +
+				"name\nf.yaml:2: items[1]: this is a number, not a manifest: write apiVersion, kind and metadata",
+		},
+		"the second of several JSON values": {
+			stream: "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n\n{\"apiVersion\":\"v1\",\"kind\":\"A\"}",
+			want:   "f.yaml:3: no metadata.name: give the object a name",
+		},
+		"mistakes in several documents": {
+			stream: head + "---\nkind: A\nmetadata: {name: a}\n---\na: [",
+			want: "f.yaml:1: no metadata.name: give the object a name\nf.yaml:4: no apiVersion: write one, such as " +
+				"apps/v1\nf.yaml:7: invalid YAML: did not find expected node content",
+		},
+		"infinity": {
+			stream: head + "metadata: {name: a}\nn: .inf",
+			want:   "f.yaml:1: invalid YAML: json: unsupported value: +Inf",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

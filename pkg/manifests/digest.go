@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// digestLength is the length of a digest in hex characters: 64 bits tell the versions of one object apart, and keep inventories small.
+// digestLength is the length of a digest in hexadecimal digits. 64 bits distinguish the versions of an object, and keep
+// inventories small.
 const digestLength = 16
 
-// Digest identifies a JSON value: equal values have equal digests, whatever the order of map keys.
+// Digest returns the digest of a JSON value. Equal values have equal digests, in any order of map keys.
 func Digest(value any) (string, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -22,14 +23,14 @@ func Digest(value any) (string, error) {
 	return hex.EncodeToString(sum[:])[:digestLength], nil
 }
 
-// settingsDigestLength is shorter: it only has to tell the settings of one object from those it had before.
+// settingsDigestLength is shorter, because it only distinguishes the settings of one object over time.
 const settingsDigestLength = 8
 
-// settingsMark stands between the digest of the content and that of the settings.
+// settingsMark separates the digest of the content from the digest of the settings.
 const settingsMark = "."
 
-// digestManifest identifies a manifest in two parts: its content, and, where it has settings, these. So a changed policy can be told from a
-// changed object; see SameContent. The body is only read.
+// digestManifest returns the digest of the content of a manifest, followed by the digest of its settings if it has any.
+// A changed setting is thereby distinguished from changed content; see SameContent. The body is not changed.
 func digestManifest(body map[string]any, reconciler string) (string, error) {
 	content, settings := splitSettings(body, reconciler)
 	digest, err := Digest(content)
@@ -43,15 +44,16 @@ func digestManifest(body map[string]any, reconciler string) (string, error) {
 	return digest + settingsMark + ofSettings[:settingsDigestLength], nil
 }
 
-// SameContent says of two digests that the manifests differ in their settings at the most. Nothing is the same as what was never applied.
+// SameContent reports whether two digests have equal content; their settings may differ. It returns false if a digest
+// is empty, because the object was never applied.
 func SameContent(a, b string) bool {
 	contentA, _, _ := strings.Cut(a, settingsMark)
 	contentB, _, _ := strings.Cut(b, settingsMark)
 	return contentA != "" && contentA == contentB
 }
 
-// splitSettings returns the body without the annotations that are settings, and these. Annotations that are empty then, or were before, are
-// left out, so that the first setting changes no content.
+// splitSettings returns the body without its settings, and the settings. Empty annotations are removed from the
+// content, so that adding the first setting does not change it.
 func splitSettings(body map[string]any, reconciler string) (content map[string]any, settings map[string]any) {
 	metadata, ok := body["metadata"].(map[string]any)
 	if !ok {

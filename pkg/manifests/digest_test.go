@@ -9,7 +9,10 @@ import (
 func TestADigestTellsContentFromSettings(t *testing.T) {
 	digest := func(metadata string) string {
 		t.Helper()
-		got, err := manifests.Normalise(decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, "+metadata+"}, data: {x: y}}"), options)
+		got, err := manifests.Normalise(
+			decode(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, "+metadata+"}, data: {x: y}}"),
+			options,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +38,8 @@ func TestADigestTellsContentFromSettings(t *testing.T) {
 		})
 	}
 	t.Run("what was never applied is the same as nothing", func(t *testing.T) {
-		if manifests.SameContent("", "") || manifests.SameContent("", digest("")) || manifests.SameContent("."+digest(""), ".x") {
+		if manifests.SameContent("", "") || manifests.SameContent("", digest("")) ||
+			manifests.SameContent("."+digest(""), ".x") {
 			t.Error("it is the same")
 		}
 	})
@@ -44,10 +48,12 @@ func TestADigestTellsContentFromSettings(t *testing.T) {
 func TestHintsNeedAStatus(t *testing.T) {
 	for _, c := range []struct{ name, manifest, want string }{
 		{
-			"a hint for what has no status is refused", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}",
+			"a hint for what has no status is " +
+				"refused", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}",
 			"ConfigMap a: annotation shop.example.com/status-hint: a ConfigMap has no status to read; remove the hint",
 		},
-		{"a hint for others is fine", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}", ""},
+		{"a hint for others is " +
+			"fine", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := manifests.Normalise(decode(t, c.manifest), options)

@@ -14,18 +14,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document is a part of a stream that is parsed on its own.
+// document is a document of a YAML stream.
 type document struct {
-	// line in the stream of the first line of text, from 1.
+	// line is the first line of text in the stream, from 1.
 	line int
 	text []byte
 }
 
-// splitDocuments cuts a YAML stream at its markers; documents without content are left out.
+// splitDocuments splits a YAML stream at its document markers. Documents without content are omitted.
 //
-// A marker is a line that begins with --- or ...; what follows --- on its line belongs to the document it starts, even without a space,
-// because templates that trim too much white space leave such lines and Helm accepts them. YAML allows no marker inside a quoted or block
-// scalar, so cutting by lines is exact. Dashes beyond the third make no marker.
+// A marker is a line that begins with --- or ... . Text after --- on the same line belongs to the new document, even
+// without a space: templates that trim too much white space produce such lines, and Helm accepts them. YAML allows no
+// marker inside a quoted or block scalar, so splitting by lines is exact. A line that begins with more than three
+// dashes is no marker.
 func splitDocuments(data []byte) []document {
 	var documents []document
 	current := document{line: 1}
@@ -58,10 +59,10 @@ func isEndMarker(line []byte) bool {
 	return found && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
 }
 
-// hasContent says whether there is more than white space, comments and directives.
+// hasContent reports whether the document contains more than white space, comments and directives.
 func (d document) hasContent() bool { return d.firstLine() != 0 }
 
-// firstLine returns the line in the stream where the content begins, or 0.
+// firstLine returns the line in the stream where the content begins, or 0 if there is no content.
 func (d document) firstLine() int {
 	number := d.line
 	for line := range bytes.Lines(d.text) {
@@ -74,13 +75,13 @@ func (d document) firstLine() int {
 	return 0
 }
 
-// value is a parsed document, or one value of a document that is a sequence of JSON values.
+// value is a parsed document, or a value of a document that is a sequence of JSON values.
 type value struct {
 	line int
 	data any
 }
 
-// parse returns the values of the document. The error carries no file yet.
+// parse returns the values of the document. The returned error has no file name.
 func (d document) parse() ([]value, *FileError) {
 	if values, ok := d.parseJSON(); ok {
 		return values, nil
@@ -96,7 +97,8 @@ func (d document) parse() ([]value, *FileError) {
 	return []value{v}, nil
 }
 
-// parseJSON reads JSON objects that follow each other. It is quicker than YAML, and YAML does not know such a sequence.
+// parseJSON decodes a sequence of JSON objects. It is faster than the YAML parser, which does not accept such a
+// sequence.
 func (d document) parseJSON() ([]value, bool) {
 	if trimmed := bytes.TrimSpace(d.text); len(trimmed) == 0 || trimmed[0] != '{' {
 		return nil, false
@@ -122,14 +124,14 @@ func (d document) parseJSON() ([]value, bool) {
 
 var lineInMessage = regexp.MustCompile(`line (\d+): `)
 
-// syntaxError is what a parser says.
+// syntaxError converts an error of the YAML parser to a FileError.
 func (d document) syntaxError(err error) *FileError {
 	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
 	line, message := d.place(message)
 	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message)}
 }
 
-// place moves the line that a message begins with, which counts from the start of the document.
+// place converts a leading line number of a message from a line of the document to a line of the stream.
 func (d document) place(message string) (int, string) {
 	if found := lineInMessage.FindStringSubmatchIndex(message); found != nil && found[0] == 0 {
 		if n, err := strconv.Atoi(message[found[2]:found[3]]); err == nil {

@@ -111,14 +111,28 @@ func ExampleParseKey() {
 }
 
 func ExampleParseOwner() {
-	owner := manifests.Owner{Cluster: "4fdf", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop"}
+	owner := manifests.Owner{
+		Cluster:    "4fdf",
+		Reconciler: "shop.example.com",
+		Group:      "example.com",
+		Kind:       "Shop",
+		Namespace:  "apps",
+		Name:       "shop",
+	}
 	parsed, ok := manifests.ParseOwner(owner.String())
 	fmt.Println(parsed.Component(), parsed == owner, ok)
 	// Output: Shop.example.com apps/shop true true
 }
 
 func ExampleOwnerOf() {
-	owner := manifests.Owner{Cluster: "4fdf", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop"}
+	owner := manifests.Owner{
+		Cluster:    "4fdf",
+		Reconciler: "shop.example.com",
+		Group:      "example.com",
+		Kind:       "Shop",
+		Namespace:  "apps",
+		Name:       "shop",
+	}
 	labels := map[string]string{"shop.example.com/owner-id": owner.ID()}
 	annotations := map[string]string{"shop.example.com/owner-id": owner.String()}
 	id, name := manifests.OwnerOf(labels, annotations, "another.example.com", "")
@@ -127,7 +141,10 @@ func ExampleOwnerOf() {
 }
 
 func ExampleIsMark() {
-	fmt.Println(manifests.IsMark("shop.example.com", "shop.example.com/order"), manifests.IsMark("shop.example.com", "example.com/order"))
+	fmt.Println(
+		manifests.IsMark("shop.example.com", "shop.example.com/order"),
+		manifests.IsMark("shop.example.com", "example.com/order"),
+	)
 	// Output: true false
 }
 

@@ -42,7 +42,10 @@ func ExampleParseManagedType() {
 
 func ExampleNewTypeSet() {
 	types := manifests.NewTypeSet(manifests.ManagedTypes(mustDecode(definition)[0]))
-	fmt.Println(types.Has(schema.GroupKind{Group: "example.com", Kind: "Boat"}), types.Has(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	fmt.Println(
+		types.Has(schema.GroupKind{Group: "example.com", Kind: "Boat"}),
+		types.Has(schema.GroupKind{Group: "apps", Kind: "Deployment"}),
+	)
 	// Output: true false
 }
 
@@ -60,7 +63,10 @@ func ExampleStageOf() {
 }
 
 func ExampleHasStatus() {
-	fmt.Println(manifests.HasStatus(schema.GroupKind{Kind: "ConfigMap"}), manifests.HasStatus(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	fmt.Println(
+		manifests.HasStatus(schema.GroupKind{Kind: "ConfigMap"}),
+		manifests.HasStatus(schema.GroupKind{Group: "apps", Kind: "Deployment"}),
+	)
 	// Output: false true
 }
 
@@ -70,12 +76,16 @@ func ExampleIsBuiltIn() {
 }
 
 func ExampleRunsOnce() {
-	fmt.Println(manifests.RunsOnce(schema.GroupKind{Group: "batch", Kind: "Job"}), manifests.RunsOnce(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	fmt.Println(
+		manifests.RunsOnce(schema.GroupKind{Group: "batch", Kind: "Job"}),
+		manifests.RunsOnce(schema.GroupKind{Group: "apps", Kind: "Deployment"}),
+	)
 	// Output: true false
 }
 
 func ExampleIsEphemeral() {
-	job := mustDecode("apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {ttlSecondsAfterFinished: 60}\n")[0]
+	job := mustDecode("apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {ttlSecondsAfterFinished: " +
+		"60}\n")[0]
 	fmt.Println(manifests.IsEphemeral(job))
 	// Output: true
 }
@@ -88,6 +98,9 @@ func ExampleDigest() {
 }
 
 func ExampleSameContent() {
-	fmt.Println(manifests.SameContent("content.one", "content.other"), manifests.SameContent("content.one", "changed.one"))
+	fmt.Println(
+		manifests.SameContent("content.one", "content.other"),
+		manifests.SameContent("content.one", "changed.one"),
+	)
 	// Output: true false
 }

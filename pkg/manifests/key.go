@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Key identifies a dependent. The version is not part of it: an object served in two versions is one object. Callers compare keys and
-// print them; what a key is made of concerns those who read and write the object.
+// Key identifies a dependent. It has no API version: an object that is served in two versions is one object.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
@@ -16,7 +15,7 @@ type Key struct {
 // GroupKind returns the type of the object.
 func (k Key) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
 
-// String returns the key as people write it: Deployment.apps shop/web.
+// String returns the key in readable form: Deployment.apps shop/web.
 func (k Key) String() string {
 	name := k.Name
 	if k.Namespace != "" {
@@ -25,7 +24,7 @@ func (k Key) String() string {
 	return k.GroupKind().String() + " " + name
 }
 
-// ParseKey is the reverse of String.
+// ParseKey parses the output of String. It returns false if the text is not a key.
 func ParseKey(text string) (Key, bool) {
 	typed, name, found := strings.Cut(text, " ")
 	gk := schema.ParseGroupKind(typed)

@@ -16,62 +16,43 @@ import (
 // Scope is the scope of a type.
 type Scope string
 
-// The scopes. ScopeUnknown is that of a type which the cluster does not serve (yet), and no dependent defines.
+// The scopes. ScopeUnknown is the scope of a type that neither the cluster serves nor a dependent defines.
 const (
 	ScopeUnknown    Scope = "Unknown"
 	ScopeNamespaced Scope = "Namespaced"
 	ScopeCluster    Scope = "Cluster"
 )
 
-// Object is a normalised manifest: a dependent as it is desired. It is read-only.
-type Object struct {
-	Key      Key
-	Version  string
-	Scope    Scope
-	Settings Settings
-	Stage    Stage
-	// Types are the managed types that the object defines.
-	Types []ManagedType
-	// Ephemeral says that the object asks to be removed when its work is done: then its absence is no drift.
-	Ephemeral bool
-	// Digest identifies the content of the manifest and its settings; see SameContent.
-	Digest string
-	// Body is the manifest as it is sent, labels and annotations of the reconciler included. It is nil where the object is packed.
-	Body *unstructured.Unstructured
-	// Packed is the same in little memory where the object is packed, and nil otherwise; see Whole.
-	Packed Packed
-}
-
-// GroupVersionKind returns the type as the manifest has it.
-func (o Object) GroupVersionKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}
-}
-
-// NormaliseOptions tells Normalise about the component and its target.
+// NormaliseOptions configures Normalise for a component and its target.
 type NormaliseOptions struct {
-	// Reconciler is the name of the reconciler: the prefix of settings, labels and annotations.
+	// Reconciler is the name of the reconciler, which is the prefix of settings, labels and annotations.
 	Reconciler string
-	// Namespace is given to namespaced objects that have none.
+	// Namespace is the namespace of namespaced objects that name none.
 	Namespace string
-	// Owner is written to label and annotation.
+	// Owner is written to the owner-id label and annotation.
 	Owner Owner
-	// ScopeOf returns the scope of a type in the target, ScopeUnknown where it is not served.
+	// ScopeOf returns the scope of a type in the target, or ScopeUnknown if the type is not served.
 	ScopeOf func(gvk schema.GroupVersionKind) (Scope, error)
-	// Managed are types whose instances go last, although no manifest defines them.
+	// Managed are additional types whose instances are applied last, although no manifest defines them.
 	Managed []ManagedType
-	// StatusIsSubresource says whether the status of a type in the target is a subresource, which a write to the object ignores. It is asked
-	// only for manifests with a status, of types that are neither Kubernetes' own nor defined in the set; nil stands for yes.
+	// StatusIsSubresource reports whether the status of a type in the target is a subresource, which is ignored by
+	// writes to the object. It is called only for manifests with a status whose type is neither built in nor defined in
+	// the set. Nil means always.
 	StatusIsSubresource func(gvk schema.GroupVersionKind) (bool, error)
 }
 
-// Normalise turns generated manifests into what is applied: it checks each, fixes its scope and namespace, reads its settings, merges
-// stringData, drops what only the server sets, adds the owner, computes the digest, and puts the set in the order in which it is
-// applied. The manifests themselves are not changed. All errors are joined, each naming its object.
+// Normalise converts generated manifests to the objects that are applied. It validates each manifest, sets its scope
+// and namespace, reads its settings, merges stringData, removes fields that only the API server sets, adds the owner,
+// computes the digest, and sorts the set in apply order. It does not change its input. The returned error joins all
+// errors, each with the key of its object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
 	bodies = inPhases(o.Reconciler, bodies)
 	n := normaliser{
-		NormaliseOptions: o, defined: map[schema.GroupKind]Scope{}, statuses: map[schema.GroupVersionKind]bool{}, managed: slices.Clone(o.Managed),
+		NormaliseOptions: o,
+		defined:          map[schema.GroupKind]Scope{},
+		statuses:         map[schema.GroupVersionKind]bool{},
+		managed:          slices.Clone(o.Managed),
 	}
 	for _, body := range bodies {
 		for _, t := range ManagedTypes(body) {
@@ -92,11 +73,11 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 	}
 	slices.SortFunc(objects, compareApply)
 	errs = append(errs, duplicates(objects)...)
-	errs = append(errs, contradicting(objects)...)
+	errs = append(errs, findOrderConflicts(objects)...)
 	return objects, errors.Join(errs...)
 }
 
-// copyAll copies manifests by way of JSON: what an author built in Go may hold values of any type.
+// copyAll copies manifests through JSON, because objects that are built in Go may hold values of any type.
 func copyAll(generated []*unstructured.Unstructured) ([]*unstructured.Unstructured, []error) {
 	bodies := make([]*unstructured.Unstructured, 0, len(generated))
 	var errs []error
@@ -119,7 +100,7 @@ func copyAll(generated []*unstructured.Unstructured) ([]*unstructured.Unstructur
 	return bodies, errs
 }
 
-// compareApply orders objects as they are applied: by wave, stage and key.
+// compareApply compares objects by apply order: wave, stage and key.
 func compareApply(a, b Object) int {
 	return cmp.Or(
 		cmp.Compare(a.Settings.Order, b.Settings.Order),
@@ -139,13 +120,13 @@ func describe(m *unstructured.Unstructured, index int) string {
 type normaliser struct {
 	NormaliseOptions
 	defined map[schema.GroupKind]Scope
-	// statuses says of the types that are defined in the set whether their status is a subresource.
+	// statuses holds, for the types that the set defines, whether their status is a subresource.
 	statuses map[schema.GroupVersionKind]bool
 	managed  []ManagedType
 	types    TypeSet
 }
 
-// normalise changes the body in place.
+// normalise normalises the body in place.
 func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err := errors.Join(checkManifest(body.Object)...); err != nil {
 		return Object{}, err
@@ -189,7 +170,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	}, nil
 }
 
-// scope asks the set before the cluster: a definition in the set says what will be served.
+// scope prefers definitions in the set to those in the cluster, because the set defines what will be served.
 func (n normaliser) scope(gvk schema.GroupVersionKind) (Scope, error) {
 	if s, ok := n.defined[gvk.GroupKind()]; ok && s != ScopeUnknown {
 		return s, nil
@@ -214,9 +195,13 @@ func duplicates(objects []Object) []error {
 	return errs
 }
 
-// ToUnstructured turns generated objects, typed or not, into manifests. gvkOf names the type of a typed object without apiVersion and
-// kind, usually by the scheme. A field that Go types don't know survives, because unstructured objects are passed through.
-func ToUnstructured(obj runtime.Object, gvkOf func(runtime.Object) (schema.GroupVersionKind, error)) (*unstructured.Unstructured, error) {
+// ToUnstructured converts a generated object, typed or unstructured, to a manifest. gvkOf returns the type of a typed
+// object without apiVersion and kind, usually from the scheme. Unstructured objects are returned unchanged, so that
+// fields unknown to Go types are kept.
+func ToUnstructured(
+	obj runtime.Object,
+	gvkOf func(runtime.Object) (schema.GroupVersionKind, error),
+) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u, nil
 	}

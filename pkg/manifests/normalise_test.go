@@ -16,7 +16,14 @@ import (
 
 const reconciler = "shop.example.com"
 
-var testOwner = manifests.Owner{Cluster: "c", Reconciler: reconciler, Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop"}
+var testOwner = manifests.Owner{
+	Cluster:    "c",
+	Reconciler: reconciler,
+	Group:      "example.com",
+	Kind:       "Shop",
+	Namespace:  "apps",
+	Name:       "shop",
+}
 
 var options = manifests.NormaliseOptions{
 	Reconciler: reconciler, Namespace: "shop", Owner: testOwner,
@@ -47,7 +54,8 @@ func bare(t *testing.T, o manifests.Object) map[string]any {
 	t.Helper()
 	body := o.Body.DeepCopy()
 	labels, annotations := body.GetLabels(), body.GetAnnotations()
-	if labels[reconciler+"/owner-id"] != testOwner.ID() || annotations[reconciler+"/owner-id"] != testOwner.String() || annotations[reconciler+"/digest"] != o.Digest {
+	if labels[reconciler+"/owner-id"] != testOwner.ID() || annotations[reconciler+"/owner-id"] != testOwner.String() ||
+		annotations[reconciler+"/digest"] != o.Digest {
 		t.Errorf("labels %v, annotations %v", labels, annotations)
 	}
 	delete(labels, reconciler+"/owner-id")
@@ -149,11 +157,12 @@ func TestNormaliseErrors(t *testing.T) {
 		name, manifests, want string
 	}{
 		{
-			"a mistake in each of two objects is reported", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/order: x}}}
+			"a mistake in each of two objects is " +
+				"reported", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/order: x}}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {shop.example.com/colour: red}}}`,
 			`ConfigMap a: annotation shop.example.com/order: "x" is not a whole number from -32768 to 32767
-ConfigMap b: annotation shop.example.com/colour: is no setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase, phase-order`,
+ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase, phase-order`,
 		},
 		{
 			"names are unique", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
@@ -170,7 +179,8 @@ ConfigMap b: annotation shop.example.com/colour: is no setting; settings are rec
 			`Deployment.apps shop/a: rendered more than once; names are unique in a component`,
 		},
 		{
-			"an instance does not come before its definition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {shop.example.com/order: "-1"}}}
+			"an instance does not come before its " +
+				"definition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {shop.example.com/order: "-1"}}}
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}, scope: Namespaced}}`,
 			`Widget.example.com shop/w: its order -1 is before order 0 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; give it order 0 or a later one`,
@@ -190,7 +200,8 @@ ConfigMap b: annotation shop.example.com/colour: is no setting; settings are rec
 			"Secret shop/a: stringData[a] is a map: quote it\nstringData[b] is a number: quote it",
 		},
 		{
-			"a Secret whose data is not encoded is not quoted", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: 12345, a: "%hush%", c: null}}`,
+			"a Secret whose data is not encoded is not " +
+				"quoted", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: 12345, a: "%hush%", c: null}}`,
 			"Secret shop/a: data[a] is not base64; write plain text under stringData\n" +
 				"data[b] is a number: write it as base64, or as text under stringData",
 		},
@@ -213,7 +224,8 @@ ConfigMap b: annotation shop.example.com/colour: is no setting; settings are rec
 		o := options
 		o.Namespace = ""
 		_, err := manifests.Normalise(decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`), o)
-		if want := "ConfigMap a: metadata.namespace is missing, and the component has no namespace to put it in"; err == nil || err.Error() != want {
+		if want := "ConfigMap a: metadata.namespace is missing, and the component has no default namespace"; err == nil ||
+			err.Error() != want {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -222,10 +234,18 @@ ConfigMap b: annotation shop.example.com/colour: is no setting; settings are rec
 // TestNormaliseOfGoValues is about what an author builds in Go instead of decoding it.
 func TestNormaliseOfGoValues(t *testing.T) {
 	build := func(metadata, spec map[string]any) []*unstructured.Unstructured {
-		return []*unstructured.Unstructured{{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}}}
+		return []*unstructured.Unstructured{
+			{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}},
+		}
 	}
 	t.Run("Go's own types are fine", func(t *testing.T) {
-		got, err := manifests.Normalise(build(map[string]any{"name": "a", "labels": map[string]string{"x": "y"}}, map[string]any{"replicas": 3, "args": []string{"<b>"}}), options)
+		got, err := manifests.Normalise(
+			build(
+				map[string]any{"name": "a", "labels": map[string]string{"x": "y"}},
+				map[string]any{"replicas": 3, "args": []string{"<b>"}},
+			),
+			options,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,10 +265,12 @@ no kind: write one, such as ConfigMap
 no metadata.name: give the object a name`},
 		{"a generated name", build(map[string]any{"generateName": "a-"}, nil), `manifest 1 (kind "Deployment", name ""): metadata.generateName is not supported, because the object must be found again: write metadata.name`},
 		{
-			"an annotation that is no string, which would hide all others", build(map[string]any{"name": "a", "annotations": map[string]any{"x": true}}, nil),
+			"an annotation that is no string, which would hide all " +
+				"others", build(map[string]any{"name": "a", "annotations": map[string]any{"x": true}}, nil),
 			"Deployment.apps a: metadata.annotations[x] is a boolean: quote it",
 		},
-		{"a value that JSON does not know", build(map[string]any{"name": "a"}, map[string]any{"x": math.NaN()}), "Deployment.apps a: the manifest cannot be written as JSON: json: unsupported value: NaN"},
+		{"a value that JSON does not " +
+			"know", build(map[string]any{"name": "a"}, map[string]any{"x": math.NaN()}), "Deployment.apps a: the manifest cannot be written as JSON: json: unsupported value: NaN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := manifests.Normalise(c.generated, options)
@@ -288,11 +310,22 @@ func TestNormaliseResult(t *testing.T) {
 	}
 	var found []summary
 	for _, o := range got {
-		found = append(found, summary{o.Key.String(), o.Version, o.Scope, o.Stage, o.Settings.Order, len(o.Types), o.Ephemeral})
+		found = append(
+			found,
+			summary{o.Key.String(), o.Version, o.Scope, o.Stage, o.Settings.Order, len(o.Types), o.Ephemeral},
+		)
 	}
 	want := []summary{
 		{"ConfigMap shop/c", "v1", manifests.ScopeNamespaced, manifests.StageConfiguration, -1, 0, false},
-		{"CustomResourceDefinition.apiextensions.k8s.io widgets.example.com", "v1", manifests.ScopeCluster, manifests.StageDefinitions, 0, 1, false},
+		{
+			"CustomResourceDefinition.apiextensions.k8s.io widgets.example.com",
+			"v1",
+			manifests.ScopeCluster,
+			manifests.StageDefinitions,
+			0,
+			1,
+			false,
+		},
 		{"Job.batch shop/j", "v1", manifests.ScopeNamespaced, manifests.StageWorkloads, 0, 0, true},
 		{"Gizmo.example.com g", "v1", manifests.ScopeUnknown, manifests.StageWorkloads, 0, 0, false},
 		{"Widget.example.com w", "v1", manifests.ScopeCluster, manifests.StageInstances, 0, 0, false},
@@ -321,9 +354,12 @@ func TestDigestOfManifests(t *testing.T) {
 		name, manifest string
 		same           bool
 	}{
-		{"the order of keys does not matter", `{kind: Secret, data: {"y": eQ==, x: eA==}, apiVersion: v1, metadata: {name: a}}`, true},
-		{"the namespace that is the default does not matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}, data: {x: eA==, "y": eQ==}}`, true},
-		{"what only the server sets does not matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, creationTimestamp: null}, data: {x: eA==, "y": eQ==}, status: {}}`, true},
+		{"the order of keys does not " +
+			"matter", `{kind: Secret, data: {"y": eQ==, x: eA==}, apiVersion: v1, metadata: {name: a}}`, true},
+		{"the namespace that is the default does not " +
+			"matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}, data: {x: eA==, "y": eQ==}}`, true},
+		{"what only the server sets does not " +
+			"matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, creationTimestamp: null}, data: {x: eA==, "y": eQ==}, status: {}}`, true},
 		{"stringData is data", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: x, "y": "y"}}`, true},
 		{"content matters", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {x: eA==}}`, false},
 		{"settings matter", `{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {shop.example.com/order: "0"}}, data: {x: eA==, "y": eQ==}}`, false},

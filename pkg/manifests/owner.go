@@ -10,37 +10,44 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Owner identifies a component across clusters and reconcilers. Its UID is not part of it: a component that is restored from a backup
-// still owns its dependents.
+// Owner identifies a component across clusters and reconcilers. It does not include the UID: a component that is
+// restored from a backup still owns its dependents.
 type Owner struct {
-	// Cluster is the UID of the namespace kube-system where the component lives.
+	// Cluster is the UID of the namespace kube-system in the cluster of the component.
 	Cluster string
-	// Reconciler is the reconciler's name.
+	// Reconciler is the name of the reconciler.
 	Reconciler string
-	// Group, Kind, Namespace and Name are the component's.
+	// Group, Kind, Namespace and Name identify the component.
 	Group, Kind, Namespace, Name string
 }
 
-// String returns the readable form, which the owner-id annotation holds.
+// String returns the readable form, which is the value of the owner-id annotation.
 func (o Owner) String() string {
 	return strings.Join([]string{o.Cluster, o.Reconciler, o.Group, o.Kind, o.Namespace, o.Name}, "/")
 }
 
-// Component returns the key of the component itself.
+// Component returns the key of the component.
 func (o Owner) Component() Key {
 	return Key{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-// ParseOwner is the reverse of String. It says no to what others write into annotations of that name.
+// ParseOwner parses the output of String. It returns false for any other text, such as an annotation of another author.
 func ParseOwner(text string) (Owner, bool) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 6 || slices.Contains([]string{parts[1], parts[3], parts[5]}, "") {
 		return Owner{}, false
 	}
-	return Owner{Cluster: parts[0], Reconciler: parts[1], Group: parts[2], Kind: parts[3], Namespace: parts[4], Name: parts[5]}, true
+	return Owner{
+		Cluster:    parts[0],
+		Reconciler: parts[1],
+		Group:      parts[2],
+		Kind:       parts[3],
+		Namespace:  parts[4],
+		Name:       parts[5],
+	}, true
 }
 
-// ID returns a hash of the readable form that fits a label; the owner-id label holds it.
+// ID returns a hash of the readable form, which is the value of the owner-id label.
 func (o Owner) ID() string {
 	return hashOwner(o.String())
 }
@@ -50,7 +57,7 @@ func hashOwner(name string) string {
 	return hex.EncodeToString(sum[:20])
 }
 
-// mark adds the label and the annotations by which a dependent is known.
+// mark adds the label and the annotations that identify a dependent.
 func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) {
 	labels := body.GetLabels()
 	if labels == nil {
@@ -67,12 +74,13 @@ func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) 
 	body.SetAnnotations(annotations)
 }
 
-// OwnerOf returns who owns a live object: the id, and its readable form, that a reconciler left on it, our own first; otherwise the
-// controller among its owner references; "" if nobody does.
+// OwnerOf returns the owner of a live object: the id and the readable form in the label and annotation of this
+// reconciler, else of another reconciler, else the controller among the owner references. It returns empty strings if
+// there is no owner.
 func OwnerOf(labels, annotations map[string]string, reconciler, controller string) (id, name string) {
 	if id, ok := labels[reconciler+"/"+LabelOwnerID]; ok {
 		if name := annotations[reconciler+"/"+AnnotationOwnerID]; name != "" && hashOwner(name) != id {
-			// Somebody edited it: it is as good as none.
+			// The label or the annotation was edited, so that neither identifies an owner.
 			return "", ""
 		}
 		return id, annotations[reconciler+"/"+AnnotationOwnerID]

@@ -34,7 +34,14 @@ func TestOwnerID(t *testing.T) {
 }
 
 func TestParseOwner(t *testing.T) {
-	namespaced := manifests.Owner{Cluster: "c", Reconciler: reconciler, Group: "g.example.com", Kind: "Shop", Namespace: "ns", Name: "a"}
+	namespaced := manifests.Owner{
+		Cluster:    "c",
+		Reconciler: reconciler,
+		Group:      "g.example.com",
+		Kind:       "Shop",
+		Namespace:  "ns",
+		Name:       "a",
+	}
 	for _, owner := range []manifests.Owner{namespaced, {Cluster: "c", Reconciler: reconciler, Kind: "Shop", Name: "a"}} {
 		if parsed, ok := manifests.ParseOwner(owner.String()); !ok || parsed != owner {
 			t.Errorf("got %v, %v of %v", parsed, ok, owner)
@@ -58,13 +65,17 @@ func TestOwnerOf(t *testing.T) {
 	}{
 		{"nobody", nil, nil, "", "", ""},
 		{"our own", map[string]string{ours: us.ID()}, map[string]string{ours: us.String()}, "", us.ID(), us.String()},
-		{"nobody, if somebody edited our label", map[string]string{ours: "edited"}, map[string]string{ours: us.String()}, "", "", ""},
+		{"nobody, if somebody edited our " +
+			"label", map[string]string{ours: "edited"}, map[string]string{ours: us.String()}, "", "", ""},
 		{"our own, although its annotation was lost", map[string]string{ours: "a"}, nil, "", "a", ""},
-		{"our own goes before that of another reconciler", map[string]string{ours: us.ID(), theirs: "b"}, map[string]string{ours: us.String(), theirs: "c/b"}, "", us.ID(), us.String()},
+		{"our own goes before that of another " +
+			"reconciler", map[string]string{ours: us.ID(), theirs: "b"}, map[string]string{ours: us.String(), theirs: "c/b"}, "", us.ID(), us.String()},
 		{"that of another reconciler", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "", "b", "c/b"},
-		{"a label alone proves nothing: it may be somebody's for something else", map[string]string{theirs: "b"}, nil, "", "", ""},
+		{"a label alone proves nothing: it may be somebody's for something " +
+			"else", map[string]string{theirs: "b"}, nil, "", "", ""},
 		{"a controller", nil, nil, "ReplicaSet web", "ReplicaSet web", "ReplicaSet web"},
-		{"a reconciler goes before a controller", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "ReplicaSet web", "b", "c/b"},
+		{"a reconciler goes before a " +
+			"controller", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "ReplicaSet web", "b", "c/b"},
 		{
 			"the first of two reconcilers, always the same",
 			map[string]string{theirs: "b", "a.example.com/owner-id": "a"},

@@ -9,23 +9,32 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// checkPhase refuses settings that say nothing of an object which lives in a phase of the deletion only.
+// checkPhase returns errors for settings that have no effect in a phase of the deletion.
 func (p *settingsParser) checkPhase(s Settings) {
 	if s.Phase == PhaseApply {
 		return
 	}
 	refuse := func(name string, set bool) {
 		if set {
-			p.fail(AnnotationPhase, "is %s, and %s says nothing of an object that is applied once, when the component is deleted; remove one of them", s.Phase, name)
+			p.fail(
+				AnnotationPhase,
+				"is %s, and %s has no effect on an object that is applied once, when the component is deleted; remove one of them",
+				s.Phase,
+				name,
+			)
 		}
 	}
 	refuse(AnnotationPurgeOrder, s.PurgeOrder != nil)
 	refuse(AnnotationReapplyInterval, s.ReapplyInterval != nil)
-	refuse(AnnotationReconcilePolicy, s.ReconcilePolicy != "" && s.ReconcilePolicy != metav1alpha1.ReconcileOnObjectChange)
+	refuse(
+		AnnotationReconcilePolicy,
+		s.ReconcilePolicy != "" && s.ReconcilePolicy != metav1alpha1.ReconcileOnObjectChange,
+	)
 }
 
-// inPhases returns a manifest for each phase that a manifest names: an object of several phases has a life in each of them. They share all
-// other settings but for the order, which phase-order replaces in the phases of the deletion, and what says nothing there.
+// inPhases returns a copy of a manifest for each phase that its annotation names. The copies have the same settings,
+// with two exceptions: phase-order replaces the order in the phases of the deletion, and settings without effect there
+// are removed.
 func inPhases(reconciler string, bodies []*unstructured.Unstructured) []*unstructured.Unstructured {
 	expanded := make([]*unstructured.Unstructured, 0, len(bodies))
 	for _, body := range bodies {
@@ -68,8 +77,8 @@ func inPhase(reconciler string, body *unstructured.Unstructured, phase string, s
 	return body
 }
 
-// doesWork says of an object that it exists for what it does once: a Job or a Pod of a phase, or one that is recreated when its manifest
-// changes, which runs it again. That it is gone after it finished is no drift.
+// doesWork reports whether an object exists to run once: a Job or Pod of a phase, or a Job or Pod that is recreated
+// when its manifest changes. Its absence after it finished is no drift.
 func doesWork(body *unstructured.Unstructured, s Settings) bool {
 	if s.Phase == PhaseApply && s.UpdatePolicy != metav1alpha1.UpdateRecreate {
 		return false
@@ -83,34 +92,13 @@ var (
 	pod = schema.GroupKind{Kind: "Pod"}
 )
 
-// runsToCompletion says of a Pod that it is not started again when it succeeds.
+// runsToCompletion reports whether a Pod is not restarted after it succeeded.
 func runsToCompletion(body *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(body.Object, "spec", "restartPolicy")
 	return policy == "Never" || policy == "OnFailure"
 }
 
-// RunsOnce says of a type that its objects do their work once.
+// RunsOnce reports whether objects of a type run once.
 func RunsOnce(gk schema.GroupKind) bool {
 	return gk == job || gk == pod
-}
-
-// Unmarked returns the manifest without the label and the annotations of the reconciler that are no settings: as it was before Normalise, but
-// for what Normalise fixed.
-func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) {
-	whole, err := o.Whole()
-	if err != nil {
-		return nil, err
-	}
-	body := whole.Body.DeepCopy()
-	labels, annotations := body.GetLabels(), body.GetAnnotations()
-	if delete(labels, reconciler+"/"+LabelOwnerID); len(labels) == 0 {
-		labels = nil
-	}
-	delete(annotations, reconciler+"/"+AnnotationOwnerID)
-	if delete(annotations, reconciler+"/"+AnnotationDigest); len(annotations) == 0 {
-		annotations = nil
-	}
-	body.SetLabels(labels)
-	body.SetAnnotations(annotations)
-	return body, nil
 }

@@ -41,9 +41,22 @@ metadata:
 	}
 	var got []string
 	for _, o := range objects {
-		got = append(got, fmt.Sprintf("%q at %d, purged %t, %s", o.Settings.Phase, o.Settings.Order, o.Settings.PurgeOrder != nil, o.Settings.ReconcilePolicy))
+		got = append(
+			got,
+			fmt.Sprintf(
+				"%q at %d, purged %t, %s",
+				o.Settings.Phase,
+				o.Settings.Order,
+				o.Settings.PurgeOrder != nil,
+				o.Settings.ReconcilePolicy,
+			),
+		)
 	}
-	want := []string{`"" at -7, purged true, once`, `"pre-delete" at 3, purged false, `, `"post-delete" at 3, purged false, `}
+	want := []string{
+		`"" at -7, purged true, once`,
+		`"pre-delete" at 3, purged false, `,
+		`"post-delete" at 3, purged false, `,
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
@@ -76,7 +89,10 @@ func TestWhatDoesItsWorkOnceMayBeGoneAfterThat(t *testing.T) {
 		"a ConfigMap that is recreated":       {"v1", "ConfigMap", recreate, "Never", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects, err := normalised(t, fmt.Sprintf(manifest, c.apiVersion, c.kind, strings.TrimSpace(c.annotation), c.restart))
+			objects, err := normalised(
+				t,
+				fmt.Sprintf(manifest, c.apiVersion, c.kind, strings.TrimSpace(c.annotation), c.restart),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,60 +11,64 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// The annotations that are settings, without the reconciler's prefix. The comments, and those of the policies in api/meta, become
-// docs/reference/settings.md.
+// The annotations that are settings, without the reconciler's prefix. The comments, and those of the policies in
+// api/meta, become docs/reference/settings.md.
 const (
 	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default.
 	AnnotationOrder = "order"
-	// AnnotationApplyOrder is another name of the order.
+	// AnnotationApplyOrder is an alias of the order.
 	AnnotationApplyOrder = "apply-order"
-	// AnnotationPurgeOrder is the number of the wave at whose end the object is deleted again, in the same bounds, and not before its order;
-	// without it the object stays.
+	// AnnotationPurgeOrder is the number of the wave at whose end the object is deleted, from -32768 to 32767, and not
+	// before its order; without it the object stays.
 	AnnotationPurgeOrder = "purge-order"
-	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, in the same bounds. They ascend, too. By
-	// default the order is reversed.
+	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, from -32768 to 32767.
+	// Deletion waves run in ascending order. By default it is the negative order.
 	AnnotationDeleteOrder = "delete-order"
-	// AnnotationReconcilePolicy says when the object is applied.
+	// AnnotationReconcilePolicy selects when the object is applied.
 	AnnotationReconcilePolicy = "reconcile-policy"
-	// AnnotationUpdatePolicy says how an object that exists is updated.
+	// AnnotationUpdatePolicy selects how an existing object is updated.
 	AnnotationUpdatePolicy = "update-policy"
-	// AnnotationAdoptionPolicy says what becomes of an object that exists before it is applied.
+	// AnnotationAdoptionPolicy selects how an object is handled that exists before it is applied.
 	AnnotationAdoptionPolicy = "adoption-policy"
-	// AnnotationDeletePolicy says what becomes of the object when it is no longer wanted.
+	// AnnotationDeletePolicy selects whether the object is deleted or orphaned when it is no longer rendered.
 	AnnotationDeletePolicy = "delete-policy"
-	// AnnotationReapplyInterval is the time after which the object is applied again although it looks in sync, such as 30m; 0 for never. By
-	// default it is the reconciler's, which is never.
+	// AnnotationReapplyInterval is the time after which the object is applied again although it is in sync, such as
+	// 30m; 0 for never. By default it is the reconciler's, which is never.
 	AnnotationReapplyInterval = "reapply-interval"
-	// AnnotationStatusHint says how the status tells readiness where that cannot be seen: has-observed-generation, has-ready-condition,
-	// conditions=A;B, or several of them with commas in between.
+	// AnnotationStatusHint describes how readiness is read from a status that does not follow the API conventions:
+	// has-observed-generation, has-ready-condition, conditions=A;B, or several of them, separated by commas.
 	AnnotationStatusHint = "status-hint"
-	// AnnotationPhase says when the object is applied: apply is its ordinary life, and the default; pre-delete when the component is deleted,
-	// before anything else is; post-delete after everything else is gone. Several have commas in between.
+	// AnnotationPhase selects when the object is applied: apply, the default, applies it with the component; pre-delete
+	// when the component is deleted, before any other dependent is deleted; post-delete after all other dependents are
+	// deleted. Several phases are separated by commas.
 	AnnotationPhase = "phase"
-	// AnnotationPhaseOrder is the number of the wave in the phases of the deletion, in the same bounds; the order by default.
+	// AnnotationPhaseOrder is the number of the wave in the phases of the deletion, from -32768 to 32767; the order by
+	// default.
 	AnnotationPhaseOrder = "phase-order"
 )
 
-// The names below, with the reconciler's prefix, are written by the reconciler; manifests must not carry them.
+// The reconciler writes the names below, with its prefix. Manifests must not contain them.
 const (
 	// LabelOwnerID is a label that identifies the component by a hash.
 	LabelOwnerID = "owner-id"
-	// LabelGuardOf is a label of the admission policy that guards the deletion of definitions; it identifies the component.
+	// LabelGuardOf is a label of the admission policy that guards the deletion of definitions; it identifies the
+	// component.
 	LabelGuardOf = "guard-of"
-	// AnnotationOwnerID is an annotation that identifies the component in readable form: cluster, reconciler, group, kind, namespace, name.
+	// AnnotationOwnerID is an annotation that identifies the component in readable form: cluster, reconciler, group,
+	// kind, namespace, name.
 	AnnotationOwnerID = "owner-id"
 	// AnnotationDigest is an annotation that identifies the manifest: its content and, after a dot, its settings.
 	AnnotationDigest = "digest"
 )
 
-// marks are all of them: by these a dependent is known.
+// marks are the names of all labels and annotations that identify a dependent or configure how it is applied.
 var marks = []string{
 	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationDeleteOrder,
-	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy, AnnotationReapplyInterval,
-	AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
+	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy,
+	AnnotationReapplyInterval, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
 }
 
-// IsMark says of the key of a label or an annotation that it makes the object a dependent of a reconciler, or tells how to treat it.
+// IsMark reports whether the key of a label or an annotation is one of the reconciler's names.
 func IsMark(reconciler, key string) bool {
 	name, ours := strings.CutPrefix(key, reconciler+"/")
 	return ours && slices.Contains(marks, name)
@@ -76,54 +80,66 @@ const (
 	MaxOrder = 32767
 )
 
-// Settings are what the annotations of a manifest ask for. Empty policies mean the default of component or reconciler.
+// Settings are the parsed settings of a manifest. An empty policy selects the default of the component or reconciler.
 type Settings struct {
 	// Order is the number of the wave that applies the dependent.
 	Order int
-	// PurgeOrder is the number of the wave at whose end it is deleted again; nil means never.
+	// PurgeOrder is the number of the wave at whose end the dependent is deleted; nil means never.
 	PurgeOrder *int
-	// DeleteOrder is the number of the wave that deletes it; nil means the reverse of Order.
+	// DeleteOrder is the number of the wave that deletes the dependent; nil means the negative Order.
 	DeleteOrder *int
 
 	ReconcilePolicy metav1alpha1.ReconcilePolicy
 	UpdatePolicy    metav1alpha1.UpdatePolicy
 	AdoptionPolicy  metav1alpha1.AdoptionPolicy
 	DeletePolicy    metav1alpha1.DeletePolicy
-	// ReapplyInterval is the time after which it is applied again although it looks in sync; zero means never, nil the default.
+	// ReapplyInterval is the time after which an unchanged dependent is applied again; zero means never, nil the
+	// default.
 	ReapplyInterval *time.Duration
-	// Phase says when it is applied.
+	// Phase is the phase in which the dependent is applied.
 	Phase Phase
-	// Hints say how to read its status.
+	// Hints describe how readiness is read from the status.
 	Hints StatusHints
 }
 
-// Phase says when a dependent is applied.
+// Phase is the time at which a dependent is applied.
 type Phase string
 
 // The phases.
 const (
-	// PhaseApply is the ordinary life of a dependent.
+	// PhaseApply applies it with the component. It is the default.
 	PhaseApply Phase = ""
-	// PhasePreDelete applies it when the component is deleted, before anything else is.
+	// PhasePreDelete applies it when the component is deleted, before any other dependent is deleted.
 	PhasePreDelete Phase = "pre-delete"
-	// PhasePostDelete applies it when the component is deleted, after everything else is gone.
+	// PhasePostDelete applies it when the component is deleted, after all other dependents are deleted.
 	PhasePostDelete Phase = "post-delete"
 )
 
-// ParseSettings reads the settings among annotations: those whose key begins with prefix and a slash. Unknown names and values are
-// errors; all errors are joined.
+// ParseSettings parses the settings among annotations, whose keys begin with prefix and a slash. Unknown names and
+// values are errors. The returned error joins all errors.
 func ParseSettings(prefix string, annotations map[string]string) (Settings, error) {
 	p := settingsParser{prefix: prefix, annotations: annotations}
 	s := Settings{
-		ReconcilePolicy: enum(&p, AnnotationReconcilePolicy,
-			metav1alpha1.ReconcileOnObjectChange, metav1alpha1.ReconcileOnObjectOrComponentChange, metav1alpha1.ReconcileOnce),
+		ReconcilePolicy: enum(
+			&p,
+			AnnotationReconcilePolicy,
+			metav1alpha1.ReconcileOnObjectChange,
+			metav1alpha1.ReconcileOnObjectOrComponentChange,
+			metav1alpha1.ReconcileOnce,
+		),
 		UpdatePolicy: enum(&p, AnnotationUpdatePolicy,
 			metav1alpha1.UpdateDefault, metav1alpha1.UpdateReplace, metav1alpha1.UpdateRecreate,
 			metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateSSAOverride),
 		AdoptionPolicy: enum(&p, AnnotationAdoptionPolicy,
 			metav1alpha1.AdoptIfUnowned, metav1alpha1.AdoptNever, metav1alpha1.AdoptAlways),
-		DeletePolicy: enum(&p, AnnotationDeletePolicy,
-			metav1alpha1.DeleteDelete, metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphanOnApply, metav1alpha1.DeleteOrphanOnDelete),
+		DeletePolicy: enum(
+			&p,
+			AnnotationDeletePolicy,
+			metav1alpha1.DeleteDelete,
+			metav1alpha1.DeleteOrphan,
+			metav1alpha1.DeleteOrphanOnApply,
+			metav1alpha1.DeleteOrphanOnDelete,
+		),
 		PurgeOrder:      p.order(AnnotationPurgeOrder),
 		DeleteOrder:     p.order(AnnotationDeleteOrder),
 		ReapplyInterval: p.duration(AnnotationReapplyInterval),
@@ -137,17 +153,27 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 		s.Phase = PhaseApply
 	}
 	if s.PurgeOrder != nil && *s.PurgeOrder < s.Order {
-		p.fail(AnnotationPurgeOrder, "%d is before order %d: it would be purged before it is applied", *s.PurgeOrder, s.Order)
+		p.fail(
+			AnnotationPurgeOrder,
+			"%d is before order %d: it would be purged before it is applied",
+			*s.PurgeOrder,
+			s.Order,
+		)
 	}
 	if p.order(AnnotationPhaseOrder) != nil {
-		p.fail(AnnotationPhaseOrder, "is the order in a phase of the deletion, and %s names none; use %s", AnnotationPhase, AnnotationOrder)
+		p.fail(
+			AnnotationPhaseOrder,
+			"has no effect, because %s names no phase of the deletion; use %s",
+			AnnotationPhase,
+			AnnotationOrder,
+		)
 	}
 	p.checkPhase(s)
 	p.refuseUnknown()
 	return s, errors.Join(p.errs...)
 }
 
-// settingsParser collects the errors of one manifest.
+// settingsParser parses the settings of a manifest, and collects the errors.
 type settingsParser struct {
 	prefix      string
 	annotations map[string]string
@@ -172,7 +198,7 @@ func (p *settingsParser) duration(name string) *time.Duration {
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d < 0 {
-		p.fail(name, "%q is no duration such as 30m, nor 0, which turns it off", v)
+		p.fail(name, "%q is neither a duration such as 30m nor 0, which disables it", v)
 		return nil
 	}
 	return &d
@@ -196,7 +222,7 @@ func enum[E ~string](p *settingsParser, name string, values ...E) E {
 		return ""
 	}
 	if !slices.Contains(values, E(v)) {
-		p.fail(name, "%q is not one of the values it can have: %s", v, joinStrings(values))
+		p.fail(name, "%q is not an allowed value: %s", v, joinStrings(values))
 	}
 	return E(v)
 }
@@ -226,7 +252,13 @@ func (p *settingsParser) applyOrder() int {
 	order, alias := p.order(AnnotationOrder), p.order(AnnotationApplyOrder)
 	switch {
 	case order != nil && alias != nil && *order != *alias:
-		p.fail(AnnotationOrder, "is %d, but its alias %s is %d; remove one of them", *order, AnnotationApplyOrder, *alias)
+		p.fail(
+			AnnotationOrder,
+			"is %d, but its alias %s is %d; remove one of them",
+			*order,
+			AnnotationApplyOrder,
+			*alias,
+		)
 		return *order
 	case order != nil:
 		return *order
@@ -236,7 +268,7 @@ func (p *settingsParser) applyOrder() int {
 	return 0
 }
 
-// refuseUnknown reports every annotation under the prefix that no call of value asked for.
+// refuseUnknown returns an error for each annotation under the prefix that is no setting.
 func (p *settingsParser) refuseUnknown() {
 	var unknown []string
 	for key := range p.annotations {
@@ -251,7 +283,7 @@ func (p *settingsParser) refuseUnknown() {
 		case AnnotationOwnerID, AnnotationDigest:
 			p.fail(name, "is written by the reconciler; remove it from the manifest")
 		default:
-			p.fail(name, "is no setting; settings are %s", strings.Join(p.known, ", "))
+			p.fail(name, "is not a setting; settings are %s", strings.Join(p.known, ", "))
 		}
 	}
 }

@@ -19,16 +19,19 @@ func TestSettings(t *testing.T) {
 		want        manifests.Settings
 	}{
 		{"nothing is said", nil, manifests.Settings{}},
-		{"annotations of others are none of our business", map[string]string{"/order": "x", "other.example.com/order": "x", "shop.example.com": "x", "shop.example.community/order": "x"}, manifests.Settings{}},
+		{"annotations of others are none of our " +
+			"business", map[string]string{"/order": "x", "other.example.com/order": "x", "shop.example.com": "x", "shop.example.community/order": "x"}, manifests.Settings{}},
 		{"an order", map[string]string{"order": "7"}, manifests.Settings{Order: 7}},
 		{"an order below zero", map[string]string{"order": "-7"}, manifests.Settings{Order: -7}},
 		{"the lowest order", map[string]string{"order": "-32768"}, manifests.Settings{Order: -32768}},
 		{"the highest order", map[string]string{"order": "32767"}, manifests.Settings{Order: 32767}},
 		{"the alias of the order", map[string]string{"apply-order": "7"}, manifests.Settings{Order: 7}},
 		{"both, and equal", map[string]string{"order": "7", "apply-order": "7"}, manifests.Settings{Order: 7}},
-		{"both, and written in two ways", map[string]string{"order": "7", "apply-order": "+07"}, manifests.Settings{Order: 7}},
+		{"both, and written in two " +
+			"ways", map[string]string{"order": "7", "apply-order": "+07"}, manifests.Settings{Order: 7}},
 		{"a delete order", map[string]string{"delete-order": "-3"}, manifests.Settings{DeleteOrder: new(-3)}},
-		{"a delete order of zero is not none", map[string]string{"delete-order": "0"}, manifests.Settings{DeleteOrder: new(0)}},
+		{"a delete order of zero is not " +
+			"none", map[string]string{"delete-order": "0"}, manifests.Settings{DeleteOrder: new(0)}},
 		{"the default update policy", map[string]string{"update-policy": "default"}, manifests.Settings{}},
 		{"replace", map[string]string{"update-policy": "replace"}, manifests.Settings{UpdatePolicy: metav1alpha1.UpdateReplace}},
 		{"recreate", map[string]string{"update-policy": "recreate"}, manifests.Settings{UpdatePolicy: metav1alpha1.UpdateRecreate}},
@@ -47,9 +50,11 @@ func TestSettings(t *testing.T) {
 		{"orphan", map[string]string{"delete-policy": "orphan"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphan}},
 		{"orphan-on-apply", map[string]string{"delete-policy": "orphan-on-apply"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnApply}},
 		{"orphan-on-delete", map[string]string{"delete-policy": "orphan-on-delete"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnDelete}},
-		{"a purge order, at the end of its own wave", map[string]string{"order": "2", "purge-order": "2"}, manifests.Settings{Order: 2, PurgeOrder: new(2)}},
+		{"a purge order, at the end of its own " +
+			"wave", map[string]string{"order": "2", "purge-order": "2"}, manifests.Settings{Order: 2, PurgeOrder: new(2)}},
 		{"a reapply interval", map[string]string{"reapply-interval": "90m"}, manifests.Settings{ReapplyInterval: new(90 * time.Minute)}},
-		{"a reapply interval that turns the default off", map[string]string{"reapply-interval": "0"}, manifests.Settings{ReapplyInterval: new(time.Duration(0))}},
+		{"a reapply interval that turns the default " +
+			"off", map[string]string{"reapply-interval": "0"}, manifests.Settings{ReapplyInterval: new(time.Duration(0))}},
 		{
 			"all status hints",
 			map[string]string{"status-hint": "has-observed-generation, has-ready-condition,conditions=Synced;Healthy"},
@@ -68,7 +73,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// prefixed adds the reconciler's name to the names of settings; names with a prefix of their own, or an empty one, keep it.
+// prefixed adds the reconciler's name to the names of settings; names with a prefix of their own, or an empty one,
+// keep it.
 func prefixed(annotations map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range annotations {
@@ -81,7 +87,7 @@ func prefixed(annotations map[string]string) map[string]string {
 }
 
 func TestSettingsErrors(t *testing.T) {
-	const notOne = "is not one of the values it can have: "
+	const notOne = "is not an allowed value: "
 	const notWhole = "is not a whole number from -32768 to 32767"
 	for _, c := range []struct {
 		name        string
@@ -104,20 +110,26 @@ func TestSettingsErrors(t *testing.T) {
 		{"an unknown reconcile policy", map[string]string{"reconcile-policy": "x"}, `reconcile-policy: "x" ` + notOne + "on-object-change, on-object-or-component-change, once"},
 		{"an unknown delete policy", map[string]string{"delete-policy": "keep"}, `delete-policy: "keep" ` + notOne + "delete, orphan, orphan-on-apply, orphan-on-delete"},
 		{"an unknown phase", map[string]string{"phase": "test"}, `phase: "test" ` + notOne + "apply, pre-delete, post-delete"},
-		{"an order in a phase of what has none", map[string]string{"phase-order": "1"}, "phase-order: is the order in a phase of the deletion, and phase names none; use order"},
-		{"a purge order before the own order", map[string]string{"order": "2", "purge-order": "1"}, "purge-order: 1 is before order 2: it would be purged before it is applied"},
-		{"a reapply interval without unit", map[string]string{"reapply-interval": "10"}, `reapply-interval: "10" is no duration such as 30m, nor 0, which turns it off`},
-		{"a negative reapply interval", map[string]string{"reapply-interval": "-1h"}, `reapply-interval: "-1h" is no duration such as 30m, nor 0, which turns it off`},
+		{"an order in a phase of what has " +
+			"none", map[string]string{"phase-order": "1"}, "phase-order: has no effect, because phase names no phase of the deletion; use order"},
+		{"a purge order before the own " +
+			"order", map[string]string{"order": "2", "purge-order": "1"}, "purge-order: 1 is before order 2: it would be purged before it is applied"},
+		{"a reapply interval without " +
+			"unit", map[string]string{"reapply-interval": "10"}, `reapply-interval: "10" is neither a duration such as 30m nor 0, which disables it`},
+		{"a negative reapply interval", map[string]string{"reapply-interval": "-1h"}, `reapply-interval: "-1h" is neither a duration such as 30m nor 0, which disables it`},
 		{"an unknown status hint", map[string]string{"status-hint": "has-status"}, `status-hint: "has-status" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
 		{"an empty status hint", map[string]string{"status-hint": ""}, `status-hint: "" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
-		{"a status hint with an empty condition", map[string]string{"status-hint": "conditions=A;"}, `status-hint: "conditions=A;" names an empty condition; write conditions=A;B`},
+		{"a status hint with an empty " +
+			"condition", map[string]string{"status-hint": "conditions=A;"}, `status-hint: "conditions=A;" names an empty condition; write conditions=A;B`},
 		{
 			"an unknown name",
 			map[string]string{"oder": "1"},
-			"oder: is no setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase, phase-order",
+			"oder: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, " +
+				"purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase, phase-order",
 		},
 		{"what the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
-		{"the digest that the reconciler writes", map[string]string{"digest": "x"}, "digest: is written by the reconciler; remove it from the manifest"},
+		{"the digest that the reconciler " +
+			"writes", map[string]string{"digest": "x"}, "digest: is written by the reconciler; remove it from the manifest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := manifests.ParseSettings(reconciler, prefixed(c.annotations))
@@ -128,7 +140,10 @@ func TestSettingsErrors(t *testing.T) {
 	}
 	t.Run("all mistakes are told at once, in the same order", func(t *testing.T) {
 		for range 10 {
-			_, err := manifests.ParseSettings("x", map[string]string{"x/order": "a", "x/phase": "b", "x/zzz": "", "x/aaa": ""})
+			_, err := manifests.ParseSettings(
+				"x",
+				map[string]string{"x/order": "a", "x/phase": "b", "x/zzz": "", "x/aaa": ""},
+			)
 			var names []string
 			for line := range strings.Lines(err.Error()) {
 				names = append(names, strings.Split(strings.TrimPrefix(line, "annotation x/"), ":")[0])
@@ -145,7 +160,10 @@ func FuzzSettings(f *testing.F) {
 	f.Add("delete-order", "-32769", "update-policy", "replace")
 	f.Add("owner-id", "", "\xff", "\x00")
 	f.Fuzz(func(t *testing.T, name, value, secondName, secondValue string) {
-		got, err := manifests.ParseSettings(reconciler, map[string]string{reconciler + "/" + name: value, reconciler + "/" + secondName: secondValue})
+		got, err := manifests.ParseSettings(
+			reconciler,
+			map[string]string{reconciler + "/" + name: value, reconciler + "/" + secondName: secondValue},
+		)
 		if err != nil {
 			return
 		}

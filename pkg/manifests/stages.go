@@ -2,22 +2,26 @@ package manifests
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Stage is a step inside a wave, given by kind. Stages are applied in ascending order and deleted in descending order.
+// Stage is a step inside a wave, determined by the type of an object. Stages are applied in ascending order and deleted
+// in descending order.
 type Stage int
 
 // The stages.
 const (
 	// StageNamespaces holds namespaces.
 	StageNamespaces Stage = iota
-	// StageDefinitions holds what other objects refer to by type or class: custom resource definitions, classes, roles.
+	// StageDefinitions holds objects that others refer to by type or class: custom resource definitions, classes,
+	// roles.
 	StageDefinitions
-	// StageConfiguration holds what workloads read or run as: configuration, service accounts, bindings, claims.
+	// StageConfiguration holds the configuration and identity of workloads: ConfigMaps, Secrets, service accounts,
+	// bindings, claims.
 	StageConfiguration
-	// StageWorkloads holds workloads and the rest.
+	// StageWorkloads holds workloads and all types without another stage.
 	StageWorkloads
-	// StageBackends holds what the API server calls through workloads: webhook configurations and APIServices.
+	// StageBackends holds the configuration of API server call-backs to workloads: webhook configurations and
+	// APIServices.
 	StageBackends
-	// StageInstances holds instances of the types that dependents define.
+	// StageInstances holds instances of managed types.
 	StageInstances
 )
 
@@ -49,7 +53,7 @@ var stages = map[schema.GroupKind]Stage{
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                           StageBackends,
 }
 
-// stageOf returns the stage of a type that no dependent of the same set defines.
+// stageOf returns the stage of a type that is no managed type.
 func stageOf(gk schema.GroupKind) Stage {
 	if s, ok := stages[gk]; ok {
 		return s
@@ -57,13 +61,14 @@ func stageOf(gk schema.GroupKind) Stage {
 	return StageWorkloads
 }
 
-// StageOf returns the stage of a type, given the managed types of its set.
+// StageOf returns the stage of a type, given the managed types of its set. NewTypeSet is faster for several types.
 func StageOf(gk schema.GroupKind, managed []ManagedType) Stage {
 	return NewTypeSet(managed).StageOf(gk)
 }
 
-// NeedsReady says whether objects of stage s wait until those of an earlier stage of the same wave are ready. Where it is false they
-// wait only until those are applied: configuration must be there before the pod that reads it, but has no health of its own.
+// NeedsReady reports whether objects of stage s wait until those of an earlier stage of the same wave are ready. If
+// false, they wait only until those are applied: configuration must exist before the pod that reads it, but has no
+// readiness.
 func (s Stage) NeedsReady(earlier Stage) bool {
 	switch s {
 	case StageNamespaces, StageDefinitions, StageConfiguration, StageWorkloads:

@@ -35,7 +35,10 @@ func TestStageOf(t *testing.T) {
 		{"an instance of any kind of an aggregated group", "metrics.example.com", "Anything", manifests.StageInstances},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := manifests.StageOf(schema.GroupKind{Group: c.group, Kind: c.kind}, []manifests.ManagedType{widgets, metrics})
+			got := manifests.StageOf(
+				schema.GroupKind{Group: c.group, Kind: c.kind},
+				[]manifests.ManagedType{widgets, metrics},
+			)
 			if got != c.want {
 				t.Errorf("got %d", got)
 			}
@@ -49,10 +52,13 @@ func TestManagedTypes(t *testing.T) {
 		want           []string
 	}{
 		{"of a definition", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, []string{"Widget.example.com"}},
-		{"of a definition that says nothing", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}`, nil},
+		{"of a definition that says " +
+			"nothing", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}`, nil},
 		{"of an aggregated API", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com, service: {name: s, port: 443}}}`, []string{"*.example.com"}},
-		{"not of an API that is served locally", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com}}`, nil},
-		{"not of a look-alike in another group", `{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, nil},
+		{"not of an API that is served " +
+			"locally", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com}}`, nil},
+		{"not of a look-alike in another " +
+			"group", `{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, nil},
 		{"not of anything else", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

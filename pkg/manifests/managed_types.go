@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// ManagedType is a type that a dependent defines, or a pattern of types that a component declares. Kind "*" stands for all kinds of the
-// group: an APIService names no kinds. Group "*" stands for all groups, and "*.suffix" for those that end so; neither stands for a group
-// of Kubernetes' own, which no component brings.
+// ManagedType is a type that a dependent defines, or a pattern of types that a component declares. Kind "*" matches all
+// kinds of the group; an APIService names no kinds. Group "*" matches all groups, and "*.suffix" all groups with this
+// suffix; neither matches a built-in group, which a component cannot define.
 type ManagedType struct {
 	schema.GroupKind
 }
 
-// Matches says whether gk is of the managed type.
+// Matches reports whether gk matches the managed type.
 func (m ManagedType) Matches(gk schema.GroupKind) bool {
 	return m.MatchesGroup(gk.Group) && (m.Kind == "*" || m.Kind == gk.Kind)
 }
 
-// MatchesGroup says whether there may be types of this group among those meant.
+// MatchesGroup reports whether the managed type can match types of the group.
 func (m ManagedType) MatchesGroup(group string) bool {
 	suffix, wild := strings.CutPrefix(m.Group, "*")
 	if !wild {
@@ -30,27 +30,34 @@ func (m ManagedType) MatchesGroup(group string) bool {
 	return strings.HasSuffix(group, suffix) && !ownGroups[group]
 }
 
-// ownGroups are the groups that Kubernetes itself serves.
+// ownGroups are the built-in groups of Kubernetes.
 var ownGroups = map[string]bool{
-	"": true, "admissionregistration.k8s.io": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "apps": true,
-	"authentication.k8s.io": true, "authorization.k8s.io": true, "autoscaling": true, "batch": true, "certificates.k8s.io": true,
+	"": true, "admissionregistration.k8s.io": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true,
+	"apps": true, "authentication.k8s.io": true, "authorization.k8s.io": true, "autoscaling": true, "batch": true,
+	"certificates.k8s.io": true,
 	"coordination.k8s.io": true, "discovery.k8s.io": true, "events.k8s.io": true, "flowcontrol.apiserver.k8s.io": true,
 	"internal.apiserver.k8s.io": true, "networking.k8s.io": true, "node.k8s.io": true, "policy": true,
 	"rbac.authorization.k8s.io": true, "resource.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true,
 	"storagemigration.k8s.io": true,
 }
 
-// NewManagedType returns the pattern of a group, which may be "*" or "*.suffix", and a kind, which may be "*".
+// NewManagedType returns a managed type. group may be "*" or "*.suffix", and kind may be "*". It returns an error for
+// an invalid group or kind.
 func NewManagedType(group, kind string) (ManagedType, error) {
-	if suffix, wild := strings.CutPrefix(group, "*"); wild && suffix == "" || len(validation.IsDNS1123Subdomain(strings.TrimPrefix(group, "*."))) == 0 {
+	if suffix, wild := strings.CutPrefix(group, "*"); wild && suffix == "" ||
+		len(validation.IsDNS1123Subdomain(strings.TrimPrefix(group, "*."))) == 0 {
 		if kind == "*" || len(validation.IsDNS1035Label(strings.ToLower(kind))) == 0 {
 			return ManagedType{schema.GroupKind{Group: group, Kind: kind}}, nil
 		}
 	}
-	return ManagedType{}, fmt.Errorf(`managed type with group %q and kind %q: want a group, "*" or "*.suffix", and a kind or "*"`, group, kind)
+	return ManagedType{}, fmt.Errorf(
+		`managed type with group %q and kind %q: want a group, "*" or "*.suffix", and a kind or "*"`,
+		group,
+		kind,
+	)
 }
 
-// ParseManagedType reads the text form, Kind.group.
+// ParseManagedType parses Kind.group.
 func ParseManagedType(text string) (ManagedType, error) {
 	kind, group, ok := strings.Cut(text, ".")
 	if !ok || kind == "" || group == "" {
@@ -59,7 +66,7 @@ func ParseManagedType(text string) (ManagedType, error) {
 	return ManagedType{schema.GroupKind{Group: group, Kind: kind}}, nil
 }
 
-// ManagedTypes returns the types that a manifest defines.
+// ManagedTypes returns the types that a CustomResourceDefinition or an APIService defines.
 func ManagedTypes(obj *unstructured.Unstructured) []ManagedType {
 	switch obj.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
@@ -78,7 +85,7 @@ func ManagedTypes(obj *unstructured.Unstructured) []ManagedType {
 	return nil
 }
 
-// definedScope returns the scope that a custom resource definition gives to the type it defines.
+// definedScope returns the scope in a custom resource definition.
 func definedScope(obj *unstructured.Unstructured) Scope {
 	scope, _, _ := unstructured.NestedString(obj.Object, "spec", "scope")
 	switch scope {
@@ -90,11 +97,56 @@ func definedScope(obj *unstructured.Unstructured) Scope {
 	return ScopeUnknown
 }
 
-// IsEphemeral says of a Job that Kubernetes removes it some time after it finished.
+// IsEphemeral reports whether obj is a Job with ttlSecondsAfterFinished, which Kubernetes deletes some time after it
+// finished.
 func IsEphemeral(obj *unstructured.Unstructured) bool {
 	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
 		return false
 	}
 	_, found, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "ttlSecondsAfterFinished")
 	return found
+}
+
+// TypeSet is an index of managed types.
+type TypeSet struct {
+	exact    map[schema.GroupKind]bool
+	groups   map[string]bool
+	patterns []ManagedType
+}
+
+// NewTypeSet indexes managed types.
+func NewTypeSet(types []ManagedType) TypeSet {
+	s := TypeSet{exact: map[schema.GroupKind]bool{}, groups: map[string]bool{}}
+	for _, t := range types {
+		switch {
+		case strings.Contains(t.Group, "*"):
+			s.patterns = append(s.patterns, t)
+		case t.Kind == "*":
+			s.groups[t.Group] = true
+		default:
+			s.exact[t.GroupKind] = true
+		}
+	}
+	return s
+}
+
+// Has reports whether gk matches one of the managed types.
+func (s TypeSet) Has(gk schema.GroupKind) bool {
+	if s.exact[gk] || s.groups[gk.Group] {
+		return true
+	}
+	for _, p := range s.patterns {
+		if p.Matches(gk) {
+			return true
+		}
+	}
+	return false
+}
+
+// StageOf returns the stage of a type. Instances of the managed types are in StageInstances.
+func (s TypeSet) StageOf(gk schema.GroupKind) Stage {
+	if s.Has(gk) {
+		return StageInstances
+	}
+	return stageOf(gk)
 }

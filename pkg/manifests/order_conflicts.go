@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// contradiction says why the orders of an object cannot be kept together with those of another one in its set; nil if they can. The error
-// names both objects, both settings, and what to do.
-type contradiction func(s orders, o Object) error
+// orderConflict returns an error if the order settings of an object conflict with those of another object in the set,
+// and nil otherwise. The error names both objects, both settings and the required change.
+type orderConflict func(s orders, o Object) error
 
-// contradictions of objects that belong to the apply set. Explicit orders only can contradict on deletion: without one an object goes in
-// the reverse of the order in which it is applied, and instances go before everything else.
-var contradictions = []contradiction{
+// orderConflicts are the rules for objects that are applied with the component. On deletion only explicit orders can
+// conflict: by default objects are deleted in the reverse of the apply order, and instances before everything else.
+var orderConflicts = []orderConflict{
 	purgedHolder,
 	instanceBeforeDefinition,
 	contentBeforeNamespace,
@@ -25,20 +25,20 @@ var contradictions = []contradiction{
 	servicePurgedBeforeBackend,
 }
 
-// phaseContradictions of objects that are applied in a phase of the deletion.
-var phaseContradictions = []contradiction{phasedHolder, phasedAfterDefinition, phasedAfterNamespace}
+// phaseConflicts are the rules for objects that are applied in a phase of the deletion.
+var phaseConflicts = []orderConflict{phasedHolder, phasedAfterDefinition, phasedAfterNamespace}
 
-// contradicting reports all contradictions in a set, in time linear to its size.
-func contradicting(objects []Object) []error {
+// findOrderConflicts returns all order conflicts in a set, in time linear to its size.
+func findOrderConflicts(objects []Object) []error {
 	s := newOrders(objects)
 	var errs []error
 	for _, o := range objects {
-		rules := contradictions
+		rules := orderConflicts
 		if o.Settings.Phase != PhaseApply {
-			rules = phaseContradictions
+			rules = phaseConflicts
 		}
-		for _, contradicts := range rules {
-			if err := contradicts(s, o); err != nil {
+		for _, conflict := range rules {
+			if err := conflict(s, o); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", o.Key, err))
 			}
 		}
@@ -46,18 +46,18 @@ func contradicting(objects []Object) []error {
 	return errs
 }
 
-// orders index the apply set by what others depend on.
+// orders indexes the objects that are applied with the component and that other objects depend on.
 type orders struct {
-	// definitions holds for each managed type the definitions that are applied last and deleted first.
+	// definitions holds, for each managed type, the definitions that are applied last and deleted first.
 	definitions map[ManagedType]*span
 	namespaces  map[string]Object
 	services    map[Key]Object
-	// controller is what is deleted first of all that may serve instances: workloads that run until they are deleted, and what the API
-	// server calls through them. Which of them serves a type nobody can tell.
+	// controller is the object that is deleted first of those that may serve instances: long-running workloads and the
+	// configuration of API server call-backs. The set does not show which of them serves a type.
 	controller *Object
 }
 
-// span holds of several objects the one that is applied last, and the one that is deleted first.
+// span holds the last applied and the first deleted of several objects.
 type span struct{ last, first Object }
 
 func newOrders(objects []Object) orders {
@@ -96,14 +96,14 @@ func (s *orders) add(o *Object) {
 	}
 }
 
-// controllers are the types of workloads that run until they are deleted.
+// controllers are the types of long-running workloads.
 var controllers = map[schema.GroupKind]bool{
 	{Kind: "Pod"}: true, {Kind: "ReplicationController"}: true,
 	{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "StatefulSet"}: true,
 	{Group: "apps", Kind: "DaemonSet"}: true, {Group: "apps", Kind: "ReplicaSet"}: true,
 }
 
-// definitionsOf returns what is known of the definitions of a type.
+// definitionsOf returns the spans of the definitions of a type.
 func (s orders) definitionsOf(gk schema.GroupKind) []*span {
 	var found []*span
 	for _, kind := range []string{gk.Kind, "*"} {
@@ -114,7 +114,7 @@ func (s orders) definitionsOf(gk schema.GroupKind) []*span {
 	return found
 }
 
-// servicesOf returns the services of the set through which the API server calls what an object configures.
+// servicesOf returns the Services in the set through which the API server calls a webhook or an aggregated API.
 func (s orders) servicesOf(o Object) []Object {
 	if o.Stage != StageBackends {
 		return nil
@@ -128,7 +128,7 @@ func (s orders) servicesOf(o Object) []Object {
 	return found
 }
 
-// servicesNamed returns the services that an APIService or a webhook configuration names.
+// servicesNamed returns the Services that an APIService or a webhook configuration refers to.
 func servicesNamed(body *unstructured.Unstructured) []Key {
 	configs := []any{body.Object["spec"]}
 	webhooks, _, _ := unstructured.NestedSlice(body.Object, "webhooks")
@@ -149,7 +149,7 @@ func servicesNamed(body *unstructured.Unstructured) []Key {
 	return keys
 }
 
-// holders are the types whose objects take others along.
+// holders are the types whose deletion also deletes other objects.
 var holders = map[schema.GroupKind]bool{
 	{Kind: "Namespace"}: true,
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,

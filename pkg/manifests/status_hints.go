@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// StatusHints say of a type that does not follow the conventions how its status tells readiness.
+// StatusHints describe how to read readiness from the status of a type that does not follow the API conventions.
 type StatusHints struct {
-	// HasObservedGeneration says that the type sets status.observedGeneration: until it does, the object is not ready.
+	// HasObservedGeneration means that the type sets status.observedGeneration. The object is not ready without it.
 	HasObservedGeneration bool
-	// HasReadyCondition says that the type sets a condition Ready: until it does, the object is not ready.
+	// HasReadyCondition means that the type sets a condition Ready. The object is not ready without it.
 	HasReadyCondition bool
-	// Conditions are further conditions that must be True.
+	// Conditions are additional conditions that must be True.
 	Conditions []string
 }
 
@@ -26,8 +26,8 @@ const (
 	hintConditions         = "conditions"
 )
 
-// ParseStatusHints reads the text form: a comma-separated list of has-observed-generation, has-ready-condition and conditions=A;B. All
-// errors are joined; the hints that could be read are returned beside them.
+// ParseStatusHints parses a comma-separated list of has-observed-generation, has-ready-condition and conditions=A;B.
+// The returned error joins all errors; the valid hints are returned with it.
 func ParseStatusHints(text string) (StatusHints, error) {
 	var h StatusHints
 	var errs []error
@@ -41,7 +41,16 @@ func ParseStatusHints(text string) (StatusHints, error) {
 		case name == hintConditions && value != "":
 			h.Conditions = append(h.Conditions, strings.Split(value, ";")...)
 		default:
-			errs = append(errs, fmt.Errorf("%q is none of %s, %s, %s=A;B", part, hintObservedGeneration, hintReadyCondition, hintConditions))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%q is none of %s, %s, %s=A;B",
+					part,
+					hintObservedGeneration,
+					hintReadyCondition,
+					hintConditions,
+				),
+			)
 		}
 	}
 	if slices.ContainsFunc(h.Conditions, func(c string) bool { return strings.TrimSpace(c) != c || c == "" }) {
@@ -50,15 +59,20 @@ func ParseStatusHints(text string) (StatusHints, error) {
 	return h, errors.Join(errs...)
 }
 
-// none says that nothing is hinted at.
+// none reports whether there are no hints.
 func (h StatusHints) none() bool {
 	return !h.HasObservedGeneration && !h.HasReadyCondition && len(h.Conditions) == 0
 }
 
-// checkHints refuses hints on the status of objects that have none: they would never become ready.
+// checkHints returns an error for hints on types without a status: such objects would never become ready.
 func checkHints(h StatusHints, gk schema.GroupKind, reconciler string) error {
 	if h.none() || HasStatus(gk) {
 		return nil
 	}
-	return fmt.Errorf("annotation %s/%s: a %s has no status to read; remove the hint", reconciler, AnnotationStatusHint, gk.Kind)
+	return fmt.Errorf(
+		"annotation %s/%s: a %s has no status to read; remove the hint",
+		reconciler,
+		AnnotationStatusHint,
+		gk.Kind,
+	)
 }

@@ -1,8 +1,37 @@
 package manifests
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"strings"
 
-// statusless are the types of Kubernetes itself that have no status: metadata tells all about them.
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// builtIn are the API groups of Kubernetes whose names have a dot. Other groups may also end in k8s.io.
+var builtIn = map[string]bool{
+	"admissionregistration.k8s.io": true,
+	"apiextensions.k8s.io":         true,
+	"apiregistration.k8s.io":       true,
+	"authentication.k8s.io":        true,
+	"authorization.k8s.io":         true,
+	"certificates.k8s.io":          true,
+	"coordination.k8s.io":          true,
+	"discovery.k8s.io":             true,
+	"events.k8s.io":                true,
+	"flowcontrol.apiserver.k8s.io": true,
+	"internal.apiserver.k8s.io":    true,
+	"networking.k8s.io":            true,
+	"node.k8s.io":                  true,
+	"rbac.authorization.k8s.io":    true,
+	"resource.k8s.io":              true,
+	"scheduling.k8s.io":            true,
+	"storage.k8s.io":               true,
+	"storagemigration.k8s.io":      true,
+}
+
+// IsBuiltIn reports whether an API group belongs to Kubernetes.
+func IsBuiltIn(group string) bool { return !strings.Contains(group, ".") || builtIn[group] }
+
+// statusless are the built-in types that have no status.
 var statusless = map[schema.GroupKind]bool{
 	{Kind: "ConfigMap"}:      true,
 	{Kind: "Secret"}:         true,
@@ -25,5 +54,6 @@ var statusless = map[schema.GroupKind]bool{
 	{Group: "storage.k8s.io", Kind: "StorageClass"}:                                 true,
 }
 
-// HasStatus says whether objects of a type may have a status. It is false only for types of Kubernetes itself that are known to have none.
+// HasStatus reports whether objects of a type may have a status. It returns false only for built-in types without a
+// status.
 func HasStatus(gk schema.GroupKind) bool { return !statusless[gk] }

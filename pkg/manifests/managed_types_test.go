@@ -15,8 +15,10 @@ func TestManagedTypeMatches(t *testing.T) {
 		{"all kinds of a group", "example.com", "*", []string{"Widget.example.com", "Gadget.example.com"}, []string{"Widget.a.example.com"}},
 		{"groups with a suffix", "*.example.com", "Widget", []string{"Widget.a.example.com", "Widget.b.a.example.com"}, []string{"Widget.example.com", "Widget.myexample.com"}},
 		{"all groups", "*", "Widget", []string{"Widget.example.com", "Widget.metrics.k8s.io"}, []string{"Gadget.example.com"}},
-		{"all groups but those of Kubernetes itself", "*", "*", []string{"Widget.example.com"}, []string{"ConfigMap.", "Deployment.apps", "CustomResourceDefinition.apiextensions.k8s.io"}},
-		{"groups with a suffix but those of Kubernetes itself", "*.k8s.io", "*", []string{"Gateway.gateway.networking.k8s.io"}, []string{"Role.rbac.authorization.k8s.io", "Ingress.networking.k8s.io"}},
+		{"all groups but those of Kubernetes " +
+			"itself", "*", "*", []string{"Widget.example.com"}, []string{"ConfigMap.", "Deployment.apps", "CustomResourceDefinition.apiextensions.k8s.io"}},
+		{"groups with a suffix but those of Kubernetes " +
+			"itself", "*.k8s.io", "*", []string{"Gateway.gateway.networking.k8s.io"}, []string{"Role.rbac.authorization.k8s.io", "Ingress.networking.k8s.io"}},
 		{"a group of Kubernetes itself that is named", "apps", "*", []string{"Deployment.apps"}, []string{"Job.batch"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,7 +2,8 @@ package manifests
 
 import "fmt"
 
-// EffectiveDeleteOrder returns the wave of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion ascend.
+// EffectiveDeleteOrder returns the deletion wave of the object: DeleteOrder, or the negative Order. Deletion waves run
+// in ascending order.
 func (s Settings) EffectiveDeleteOrder() int {
 	if s.DeleteOrder != nil {
 		return *s.DeleteOrder
@@ -10,7 +11,7 @@ func (s Settings) EffectiveDeleteOrder() int {
 	return -s.Order
 }
 
-// deleteOrderText names the delete order and where it comes from.
+// deleteOrderText returns the delete order and its origin for messages.
 func (s Settings) deleteOrderText() string {
 	if s.DeleteOrder != nil {
 		return fmt.Sprintf("delete-order %d", *s.DeleteOrder)
@@ -22,14 +23,20 @@ func purgedHolder(_ orders, o Object) error {
 	if o.Settings.PurgeOrder == nil || !holders[o.Key.GroupKind()] {
 		return nil
 	}
-	return fmt.Errorf("its purge-order %d would delete all that it holds; remove the setting", *o.Settings.PurgeOrder)
+	return fmt.Errorf("its purge-order %d would delete all objects that it contains or defines; remove the "+
+		"setting", *o.Settings.PurgeOrder)
 }
 
 func instanceBeforeDefinition(s orders, o Object) error {
 	for _, d := range s.definitionsOf(o.Key.GroupKind()) {
 		if o.Settings.Order < d.last.Settings.Order {
-			return fmt.Errorf("its order %d is before order %d of %s, which defines its type; give it order %d or a later one",
-				o.Settings.Order, d.last.Settings.Order, d.last.Key, d.last.Settings.Order)
+			return fmt.Errorf(
+				"its order %d is before order %d of %s, which defines its type; give it order %d or a later one",
+				o.Settings.Order,
+				d.last.Settings.Order,
+				d.last.Key,
+				d.last.Settings.Order,
+			)
 		}
 	}
 	return nil
@@ -47,28 +54,40 @@ func contentBeforeNamespace(s orders, o Object) error {
 func backendBeforeService(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
 		if o.Settings.Order < service.Settings.Order {
-			return fmt.Errorf("its order %d is before order %d of %s, through which the API server would call it; give it order %d or a later one",
-				o.Settings.Order, service.Settings.Order, service.Key, service.Settings.Order)
+			return fmt.Errorf(
+				"its order %d is before order %d of %s, through which the API server would call it; give it order %d or a later "+
+					"one",
+				o.Settings.Order,
+				service.Settings.Order,
+				service.Key,
+				service.Settings.Order,
+			)
 		}
 	}
 	return nil
 }
 
-// instanceDeletedAfterDefinition: Kubernetes deletes all instances with their definition.
+// instanceDeletedAfterDefinition: Kubernetes deletes all instances together with their definition.
 func instanceDeletedAfterDefinition(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil {
 		return nil
 	}
 	for _, d := range s.definitionsOf(o.Key.GroupKind()) {
 		if first := d.first.Settings.EffectiveDeleteOrder(); *o.Settings.DeleteOrder > first {
-			return fmt.Errorf("its delete-order %d is after %s of %s, which defines its type; give it delete-order %d or an earlier one, or remove the setting",
-				*o.Settings.DeleteOrder, d.first.Settings.deleteOrderText(), d.first.Key, first)
+			return fmt.Errorf(
+				"its delete-order %d is after %s of %s, which defines its type; give it delete-order %d or an earlier one, or "+
+					"remove the setting",
+				*o.Settings.DeleteOrder,
+				d.first.Settings.deleteOrderText(),
+				d.first.Key,
+				first,
+			)
 		}
 	}
 	return nil
 }
 
-// instanceDeletedAfterController: an instance whose controller is gone hangs on its finalizers.
+// instanceDeletedAfterController: without its controller, the finalizers of an instance are never removed.
 func instanceDeletedAfterController(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil || o.Stage != StageInstances || s.controller == nil {
 		return nil
@@ -77,8 +96,15 @@ func instanceDeletedAfterController(s orders, o Object) error {
 	if *o.Settings.DeleteOrder <= first {
 		return nil
 	}
-	return fmt.Errorf("its delete-order %d is after %s of %s, which may serve its type; instances go first: give it delete-order %d or an earlier one, "+
-		"or remove the setting", *o.Settings.DeleteOrder, s.controller.Settings.deleteOrderText(), s.controller.Key, first)
+	return fmt.Errorf(
+		"its delete-order %d is after %s of %s, which may serve its type; instances go first: give it delete-order %d or "+
+			"an earlier one, "+
+			"or remove the setting",
+		*o.Settings.DeleteOrder,
+		s.controller.Settings.deleteOrderText(),
+		s.controller.Key,
+		first,
+	)
 }
 
 func contentDeletedAfterNamespace(s orders, o Object) error {
@@ -87,17 +113,26 @@ func contentDeletedAfterNamespace(s orders, o Object) error {
 	if !ok || !explicit || o.Settings.EffectiveDeleteOrder() <= n.Settings.EffectiveDeleteOrder() {
 		return nil
 	}
-	return fmt.Errorf("its %s is after %s of %s, which holds it; give it an earlier delete-order, or the namespace a later one",
-		o.Settings.deleteOrderText(), n.Settings.deleteOrderText(), n.Key)
+	return fmt.Errorf(
+		"its %s is after %s of %s, which holds it; give it an earlier delete-order, or the namespace a later one",
+		o.Settings.deleteOrderText(),
+		n.Settings.deleteOrderText(),
+		n.Key,
+	)
 }
 
-// serviceDeletedBeforeBackend: the API server would call what does not answer any more, and refuse our own deletions.
+// serviceDeletedBeforeBackend: without the Service the call fails, and the API server refuses further deletions.
 func serviceDeletedBeforeBackend(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
 		explicit := o.Settings.DeleteOrder != nil || service.Settings.DeleteOrder != nil
 		if explicit && o.Settings.EffectiveDeleteOrder() > service.Settings.EffectiveDeleteOrder() {
-			return fmt.Errorf("its %s is after %s of %s, through which the API server calls it; give it an earlier delete-order, or the service a later one",
-				o.Settings.deleteOrderText(), service.Settings.deleteOrderText(), service.Key)
+			return fmt.Errorf(
+				"its %s is after %s of %s, through which the API server calls it; give it an earlier delete-order, or the "+
+					"service a later one",
+				o.Settings.deleteOrderText(),
+				service.Settings.deleteOrderText(),
+				service.Key,
+			)
 		}
 	}
 	return nil
@@ -107,8 +142,12 @@ func servicePurgedBeforeBackend(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
 		purge := service.Settings.PurgeOrder
 		if purge != nil && (o.Settings.PurgeOrder == nil || *o.Settings.PurgeOrder > *purge) {
-			return fmt.Errorf("the purge-order %d of %s, through which the API server calls it, is before it goes itself; remove the setting from the service",
-				*purge, service.Key)
+			return fmt.Errorf(
+				"the purge-order %d of %s, through which the API server calls it, is before its own deletion; remove the setting "+
+					"from the service",
+				*purge,
+				service.Key,
+			)
 		}
 	}
 	return nil
@@ -118,7 +157,10 @@ func phasedHolder(_ orders, o Object) error {
 	if !holders[o.Key.GroupKind()] {
 		return nil
 	}
-	return fmt.Errorf("its phase is %s, but what holds other objects must be there from the beginning; remove the setting", o.Settings.Phase)
+	return fmt.Errorf(
+		"its phase is %s, but an object that contains or defines others must exist from the start; remove the setting",
+		o.Settings.Phase,
+	)
 }
 
 func phasedAfterDefinition(s orders, o Object) error {
@@ -126,7 +168,12 @@ func phasedAfterDefinition(s orders, o Object) error {
 	if o.Settings.Phase != PhasePostDelete || len(definitions) == 0 {
 		return nil
 	}
-	return fmt.Errorf("its phase is %s, when %s, which defines its type, is gone; give it phase %s", o.Settings.Phase, definitions[0].first.Key, PhasePreDelete)
+	return fmt.Errorf(
+		"its phase is %s, when %s, which defines its type, is gone; give it phase %s",
+		o.Settings.Phase,
+		definitions[0].first.Key,
+		PhasePreDelete,
+	)
 }
 
 func phasedAfterNamespace(s orders, o Object) error {
@@ -134,5 +181,10 @@ func phasedAfterNamespace(s orders, o Object) error {
 	if !ok || o.Settings.Phase != PhasePostDelete {
 		return nil
 	}
-	return fmt.Errorf("its phase is %s, when %s, which holds it, is gone; give it phase %s, or another namespace", o.Settings.Phase, n.Key, PhasePreDelete)
+	return fmt.Errorf(
+		"its phase is %s, when %s, which holds it, is gone; give it phase %s, or another namespace",
+		o.Settings.Phase,
+		n.Key,
+		PhasePreDelete,
+	)
 }

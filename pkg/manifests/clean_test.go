@@ -1,0 +1,93 @@
+package manifests_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+func TestTheStatusIsDroppedWhereItIsASubresource(t *testing.T) {
+	definition := func(subresources string) string {
+		return `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec: {group: example.com, names: {kind: Thing}, scope: Namespaced, versions: [{name: v1, ` + subresources + `}]}
+---`
+	}
+	for _, c := range []struct {
+		name, definition, manifest string
+		answer                     bool
+		err                        error
+		kept                       bool
+		asked                      int
+	}{
+		{"of what Kubernetes itself " +
+			"has", "", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
+		{"of what the set defines with " +
+			"one", definition("subresources: {status: {}}"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
+		{"not of what the set defines without " +
+			"one", definition("served: true"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, true, 0},
+		{"of what the cluster serves with " +
+			"one", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, false, 1},
+		{"not of what it serves without " +
+			"one", "", "{apiVersion: gateway.networking.k8s.io/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, true, 1},
+		{"nobody is asked where there is " +
+			"none", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: null}", false, nil, false, 0},
+		{"of what nobody serves " +
+			"yet", "", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
+		{"an answer that fails is an " +
+			"error", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, errors.New("down"), false, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked := 0
+			o := options
+			o.StatusIsSubresource = func(schema.GroupVersionKind) (bool, error) {
+				asked++
+				return c.answer, c.err
+			}
+			got, err := manifests.Normalise(decode(t, c.definition+"\n"+c.manifest), o)
+			if asked != c.asked {
+				t.Errorf("asked %d times", asked)
+			}
+			if c.err != nil {
+				if err == nil || !strings.Contains(err.Error(), c.err.Error()) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range got {
+				if o.Key.Kind == "CustomResourceDefinition" {
+					continue
+				}
+				if _, kept := o.Body.Object["status"]; kept != c.kept {
+					t.Errorf("kept: %v", kept)
+				}
+			}
+		})
+	}
+}
+
+func TestAnnotationsThatAreTooLargeAreNamed(t *testing.T) {
+	_, err := manifests.Normalise(
+		decode(
+			t,
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {small: x, large: "+strings.Repeat(
+				"x",
+				300_000,
+			)+"}}}",
+		),
+		options,
+	)
+	if err == nil || !strings.Contains(err.Error(), "ConfigMap shop/a: annotations have 300") ||
+		!strings.Contains(err.Error(), "large has 300000") {
+		t.Errorf("got %.200v", err)
+	}
+}

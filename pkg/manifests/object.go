@@ -1,0 +1,75 @@
+package manifests
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Object is a normalised manifest, which is the desired state of a dependent. It is read-only.
+type Object struct {
+	Key      Key
+	Version  string
+	Scope    Scope
+	Settings Settings
+	Stage    Stage
+	// Types are the managed types that the object defines.
+	Types []ManagedType
+	// Ephemeral reports that the object may be removed after its work is done. Its absence is then no drift.
+	Ephemeral bool
+	// Digest is the digest of the content of the manifest and of its settings; see SameContent.
+	Digest string
+	// Body is the manifest as it is applied, with the labels and annotations of the reconciler. It is nil if the object
+	// is packed.
+	Body *unstructured.Unstructured
+	// Packed is the compressed form of the body, and nil if the object is not packed; see Whole.
+	Packed Packed
+}
+
+// GroupVersionKind returns the type with the API version of the manifest.
+func (o Object) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind}
+}
+
+// Packed is a manifest in another form, such as compressed. It is read-only, and safe for concurrent use.
+type Packed interface {
+	// Unpack returns a copy of the manifest.
+	Unpack() (*unstructured.Unstructured, error)
+}
+
+// Whole returns the object with its body. It unpacks the body if the object is packed.
+func (o Object) Whole() (Object, error) {
+	if o.Body != nil {
+		return o, nil
+	}
+	if o.Packed == nil {
+		return o, fmt.Errorf("%s: the object has no manifest", o.Key)
+	}
+	var err error
+	if o.Body, err = o.Packed.Unpack(); err != nil {
+		return o, fmt.Errorf("%s: %w", o.Key, err)
+	}
+	return o, nil
+}
+
+// Unmarked returns a copy of the manifest without the label and annotations of the reconciler that are no settings.
+// Changes of Normalise to other fields are kept.
+func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) {
+	whole, err := o.Whole()
+	if err != nil {
+		return nil, err
+	}
+	body := whole.Body.DeepCopy()
+	labels, annotations := body.GetLabels(), body.GetAnnotations()
+	if delete(labels, reconciler+"/"+LabelOwnerID); len(labels) == 0 {
+		labels = nil
+	}
+	delete(annotations, reconciler+"/"+AnnotationOwnerID)
+	if delete(annotations, reconciler+"/"+AnnotationDigest); len(annotations) == 0 {
+		annotations = nil
+	}
+	body.SetLabels(labels)
+	body.SetAnnotations(annotations)
+	return body, nil
+}
