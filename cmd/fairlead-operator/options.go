@@ -28,7 +28,7 @@ type options struct {
 	maxRenderedBytes        int
 	maxStatusInventory      int
 	defaultServiceAccount   string
-	observe                 component.Reach
+	observe                 component.WatchScope
 	observeNamespaces       []string
 	ownDeployment           string
 	fetch                   fetch.Options
@@ -69,7 +69,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 			"are in Secrets")
 	flags.StringVar(&o.defaultServiceAccount, "default-service-account", "",
 		"service account of components that name none, in their namespaces; by default they act as the operator")
-	flags.StringVar((*string)(&o.observe), "observe", string(component.ReachCluster),
+	flags.StringVar((*string)(&o.observe), "observe", string(component.WatchScopeCluster),
 		"watch scope: cluster, all namespaces with one watch;\n"+
 			"namespaces, components in those of --observe-namespaces, and dependents in the namespaces that have some;\n"+
 			"identity, dependents in the namespaces that have some, as the service account of their component")
@@ -163,12 +163,12 @@ func (o options) validateObserve() error {
 	switch {
 	case err == nil:
 		return nil
-	case o.observe == component.ReachNamespaces && len(o.observeNamespaces) == 0:
+	case o.observe == component.WatchScopeNamespaces && len(o.observeNamespaces) == 0:
 		return fmt.Errorf("--observe=%s: name the namespaces with --observe-namespaces", o.observe)
-	case o.observe == component.ReachNamespaces:
+	case o.observe == component.WatchScopeNamespaces:
 		return fmt.Errorf("--observe-namespaces=%s: %w", names, err)
 	case o.observe.Check(nil) == nil:
-		return fmt.Errorf("--observe-namespaces=%s: it needs --observe=%s", names, component.ReachNamespaces)
+		return fmt.Errorf("--observe-namespaces=%s: it needs --observe=%s", names, component.WatchScopeNamespaces)
 	}
 	return fmt.Errorf("--observe=%s: %w", o.observe, err)
 }

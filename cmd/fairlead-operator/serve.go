@@ -51,7 +51,7 @@ func serve(ctx context.Context, o options) error {
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Writers: o.maxConcurrentWrites,
 		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory,
 		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch,
-		Observe: o.observe, ObserveNamespaces: o.observeNamespaces,
+		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces,
 		TracerProvider: traces, OwnDeployment: o.self(), SkipComponentMetrics: !o.componentMetrics,
 	}
 	if err := operator.Setup(mgr, setup); err != nil {
@@ -73,7 +73,7 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 	restConfig.UserAgent = "fairlead-operator/" + version.Version
 	restConfig.QPS = -1 // the API server's priority and fairness is the limit
 	timeout := shutdownTimeout
-	watched := component.Options{Observe: o.observe, ObserveNamespaces: o.observeNamespaces}.Cache()
+	watched := component.Options{WatchScope: o.observe, WatchNamespaces: o.observeNamespaces}.Cache()
 	// Managed fields of components are not used.
 	watched.DefaultTransform = cache.TransformStripManagedFields()
 	return ctrl.NewManager(restConfig, ctrl.Options{

@@ -38,9 +38,9 @@ type Options struct {
 	StatusInventory int
 	// DefaultServiceAccount is the account of components that name none.
 	DefaultServiceAccount string
-	// Observe is the watch scope, and ObserveNamespaces are the namespaces of components if it is limited to these.
-	Observe           component.Reach
-	ObserveNamespaces []string
+	// WatchScope is the watch scope, and WatchNamespaces are the namespaces of components if it is limited to these.
+	WatchScope      component.WatchScope
+	WatchNamespaces []string
 	// Fetch configures how archives are fetched from outside the cluster.
 	Fetch fetch.Options
 	// TracerProvider receives spans; nil turns tracing off.
@@ -77,8 +77,8 @@ func (o Options) forReconciler() component.Options {
 		RenderedBytes:           o.RenderedBytes,
 		StatusInventory:         o.StatusInventory,
 		DefaultServiceAccount:   o.DefaultServiceAccount,
-		Observe:                 o.Observe,
-		ObserveNamespaces:       o.ObserveNamespaces,
+		WatchScope:              o.WatchScope,
+		WatchNamespaces:         o.WatchNamespaces,
 		Fetcher:                 fetch.NewHTTP(o.Fetch),
 		TracerProvider:          o.TracerProvider,
 		SkipComponentMetrics:    o.SkipComponentMetrics,

@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// Cache returns the options of the manager's cache that fit these: under ReachNamespaces it watches the namespaces of ObserveNamespaces
+// Cache returns the options of the manager's cache that fit these: under WatchScopeNamespaces it watches the namespaces of WatchNamespaces
 // alone. A namespace that may not be watched when the operator starts, because it or the right in it does not exist, counts as one without
 // components until it may: it must not keep all others waiting. An author may set the other fields of what is returned.
 func (o Options) Cache() cache.Options {
-	if o.Observe != ReachNamespaces {
+	if o.WatchScope != WatchScopeNamespaces {
 		return cache.Options{}
 	}
-	namespaces := make(map[string]cache.Config, len(o.ObserveNamespaces))
-	for _, namespace := range o.ObserveNamespaces {
+	namespaces := make(map[string]cache.Config, len(o.WatchNamespaces))
+	for _, namespace := range o.WatchNamespaces {
 		namespaces[namespace] = cache.Config{}
 	}
 	return cache.Options{DefaultNamespaces: namespaces, NewInformer: newPatientInformer}

@@ -31,20 +31,20 @@ type Engine struct {
 type EngineOptions struct {
 	// Policies of dependents that name none, in passes that name none.
 	Policies Policies
-	// Predecessors are those of Options.
-	Predecessors []string
+	// PreviousManagers are those of Options.
+	PreviousManagers []string
 	// Incidental are those of Options.
 	Incidental []Incidental
 	// Writers bounds the concurrent requests, which all owners share fairly; 16 by default.
 	Writers int
 	// CacheFull are the kinds whose dependents are kept whole in memory; see Options.CacheFull.
 	CacheFull []schema.GroupKind
-	// Observe and ObserveNamespaces are those of Options. A lost inventory is rebuilt from these namespaces.
-	Observe           Reach
-	ObserveNamespaces []string
-	// Elsewhere is set if the components live in another cluster than the dependents: an object there with the name of the
+	// WatchScope and WatchNamespaces are those of Options. A lost inventory is rebuilt from these namespaces.
+	WatchScope      WatchScope
+	WatchNamespaces []string
+	// RemoteTarget is set if the components live in another cluster than the dependents: an object there with the name of the
 	// component, or of its namespace, is another object.
-	Elsewhere bool
+	RemoteTarget bool
 	// TracerProvider is that of Options.
 	TracerProvider trace.TracerProvider
 }
@@ -52,8 +52,8 @@ type EngineOptions struct {
 // NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in
 // the cluster. config is used without a rate limit of the client; the API server has its own.
 func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*Engine, error) {
-	if err := o.Observe.Check(o.ObserveNamespaces); err != nil {
-		return nil, fmt.Errorf("EngineOptions.Observe and ObserveNamespaces: %w", err)
+	if err := o.WatchScope.Check(o.WatchNamespaces); err != nil {
+		return nil, fmt.Errorf("EngineOptions.WatchScope and WatchNamespaces: %w", err)
 	}
 	made, err := o.newApplier(name)
 	if err != nil {
@@ -64,7 +64,7 @@ func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOp
 		return nil, err
 	}
 	client := connection.Own()
-	client.Elsewhere = o.Elsewhere
+	client.RemoteTarget = o.RemoteTarget
 	return &Engine{client: client, applier: made}, nil
 }
 
@@ -75,8 +75,8 @@ func (o EngineOptions) connect(ctx context.Context, name string, config *rest.Co
 	}
 	monitor := o.monitor(name)
 	return target.Connect(ctx, config, target.Options{
-		Reconciler: name, Writers: o.Writers, CacheFull: o.CacheFull, Scope: target.WatchScope(o.Observe),
-		Namespaces: o.ObserveNamespaces, Wrap: monitor.Meter.Transport, Monitor: monitor,
+		Reconciler: name, Writers: o.Writers, CacheFull: o.CacheFull, Scope: target.WatchScope(o.WatchScope),
+		Namespaces: o.WatchNamespaces, Wrap: monitor.Meter.Transport, Monitor: monitor,
 	})
 }
 
@@ -88,7 +88,7 @@ func (o EngineOptions) newApplier(name string) (*applier.Applier, error) {
 	}
 	return applier.New(applier.Options{
 		Reconciler: name, Policies: o.Policies.Or(defaultPolicies),
-		PreviousManagers: slices.Concat(plan.PreviousManagers, o.Predecessors), Incidental: incidental, Monitor: o.monitor(name),
+		PreviousManagers: slices.Concat(plan.PreviousManagers, o.PreviousManagers), Incidental: incidental, Monitor: o.monitor(name),
 	}), nil
 }
 
@@ -99,13 +99,13 @@ func (o EngineOptions) monitor(name string) telemetry.Monitor {
 // As returns an engine that writes, looks up and adopts as another identity, which the engine's own must be allowed to
 // impersonate. It shares the watches, the network connections, and the bound on concurrent requests with this engine. The
 // objects of others are protected by reads as the engine's own identity, because they must not depend on the rights of a
-// component. Only with ReachIdentity they are read as the other identity; a list that it may not make is an error then.
+// component. Only with WatchScopeIdentity they are read as the other identity; a list that it may not make is an error then.
 func (e *Engine) As(id Identity) (*Engine, error) {
 	other, err := e.client.As(target.Identity(id))
 	if err != nil {
 		return nil, err
 	}
-	other.Elsewhere = e.client.Elsewhere
+	other.RemoteTarget = e.client.RemoteTarget
 	return &Engine{client: other, applier: e.applier}, nil
 }
 

@@ -27,9 +27,9 @@ const MaxStatusInventory = 256 << 10
 type Options struct {
 	// Policies of dependents that name none, in components that name none.
 	Policies Policies
-	// Predecessors are managers, besides those of kubectl and Helm, whose fields dependents take over under the update policy ssa-override,
+	// PreviousManagers are managers, besides those of kubectl and Helm, whose fields dependents take over under the update policy ssa-override,
 	// so that what the manifest does not name disappears: the names under which another tool managed them before.
-	Predecessors []string
+	PreviousManagers []string
 	// MaxConcurrentReconciles bounds the components that are worked on at once; 8 by default.
 	MaxConcurrentReconciles int
 	// Writers bounds the requests that write dependents at once in a target; 16 by default. All components share it fairly: each of k that
@@ -50,10 +50,10 @@ type Options struct {
 	// CacheFull are the kinds whose dependents are kept whole in memory, as the API server sends them. Of all others only facts are kept. Hooks
 	// read them without a request; see DependentReader.
 	CacheFull []schema.GroupKind
-	// Observe says how far watches reach, and as whom they are made; ReachCluster by default.
-	Observe Reach
-	// ObserveNamespaces are where components are watched under ReachNamespaces.
-	ObserveNamespaces []string
+	// WatchScope says how far watches reach, and as whom they are made; WatchScopeCluster by default.
+	WatchScope WatchScope
+	// WatchNamespaces are where components are watched under WatchScopeNamespaces.
+	WatchNamespaces []string
 	// Incidental are objects that controllers of the cluster put into namespaces by themselves, besides those of Kubernetes, Istio and
 	// OpenShift, which are known: they hold up no deletion of a namespace that is a dependent, and go with it.
 	Incidental []Incidental
@@ -131,7 +131,7 @@ func (o Options) withDefaults() Options {
 // engine returns the options of the engine beneath a reconciler.
 func (o Options) engine() EngineOptions {
 	return EngineOptions{
-		Policies: o.Policies, Predecessors: o.Predecessors, Writers: o.Writers, CacheFull: o.CacheFull,
-		Incidental: o.Incidental, Observe: o.Observe, ObserveNamespaces: o.ObserveNamespaces, TracerProvider: o.TracerProvider,
+		Policies: o.Policies, PreviousManagers: o.PreviousManagers, Writers: o.Writers, CacheFull: o.CacheFull,
+		Incidental: o.Incidental, WatchScope: o.WatchScope, WatchNamespaces: o.WatchNamespaces, TracerProvider: o.TracerProvider,
 	}
 }

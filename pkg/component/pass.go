@@ -74,10 +74,10 @@ type Outcome struct {
 	Observing bool
 	// Waiting are the dependents that are not ready, not gone, or failed; empty when all is done.
 	Waiting []Waiting
-	// Contested are the dependents with a repair conflict: another client reverts the repairs, and the next repair is
+	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next repair is
 	// delayed, or the last one has not lasted long enough to be sure. They do not count as ready. Waiting holds those of
 	// them that do not exist.
-	Contested []metav1alpha1.DependentReport
+	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types whose foreign instances forbid a deletion; nothing was deleted then.
 	Blocked []Blocked
 	// Unwatched are the types of dependents that cannot be watched. Their drift and readiness are known only after the
@@ -125,14 +125,14 @@ type Change struct {
 	Reason string
 }
 
-// ReportContested is the reason of a report on a dependent with a repair conflict.
-const ReportContested = string(plan.WaitRepairConflict)
+// ReportRepairConflict is the reason of a report on a dependent with a repair conflict.
+const ReportRepairConflict = string(plan.WaitRepairConflict)
 
 // publicOutcome returns an outcome as callers of an Engine get it.
 func publicOutcome(o outcome.Outcome) Outcome {
 	return Outcome{
 		Inventory: o.Inventory, Applied: o.Applied, Ready: o.Ready, Desired: o.Desired, Observing: o.Observing,
-		Waiting: publicWaiting(o.Waiting), Contested: o.Contested, Blocked: publicBlocked(o.Blocked),
+		Waiting: publicWaiting(o.Waiting), RepairConflicts: o.RepairConflicts, Blocked: publicBlocked(o.Blocked),
 		Unwatched: convert(o.Unwatched, func(u outcome.Unwatched) Unwatched { return Unwatched(u) }),
 		Phase:     o.Phase, Skipped: o.Skipped, NextDue: o.NextDue,
 		Changes: convert(o.Changes, func(c outcome.Change) Change { return Change(c) }),

@@ -47,8 +47,8 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if _, err := incidentals(r.options.Incidental); err != nil {
 		return err
 	}
-	if err := r.options.Observe.Check(r.options.ObserveNamespaces); err != nil {
-		return fmt.Errorf("Options.Observe and ObserveNamespaces: %w", err)
+	if err := r.options.WatchScope.Check(r.options.WatchNamespaces); err != nil {
+		return fmt.Errorf("Options.WatchScope and WatchNamespaces: %w", err)
 	}
 	prototype, err := newComponent[T]()
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 		if err != nil {
 			return err
 		}
-		if err := r.checkReach(p.local); err != nil {
+		if err := r.checkWatchScope(p.local); err != nil {
 			return err
 		}
 		if err := p.metrics.Start(ctx); err != nil {
@@ -115,8 +115,8 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 // newCollector returns the garbage collection of Secrets.
 func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *components.Owners) *records.Collector {
 	namespaces := []string{""}
-	if r.options.Observe == ReachNamespaces {
-		namespaces = r.options.ObserveNamespaces
+	if r.options.WatchScope == WatchScopeNamespaces {
+		namespaces = r.options.WatchNamespaces
 	}
 	return &records.Collector{
 		Store: p.recorded.Secrets, Namespaces: namespaces, Started: p.local.Started,

@@ -141,15 +141,15 @@ func stopServing(p parts, targets *target.Resolver, owner manifests.Owner) {
 	targets.Release(owner)
 }
 
-// checkReach refuses to watch cluster-scoped components in some namespaces.
-func (r *Reconciler[T]) checkReach(local *target.Connection) error {
-	if r.options.Observe != ReachNamespaces {
+// checkWatchScope refuses to watch cluster-scoped components in some namespaces.
+func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
+	if r.options.WatchScope != WatchScopeNamespaces {
 		return nil
 	}
 	scope, err := local.Discovery.Scope(r.gvk)
 	if err == nil && scope == manifests.ScopeCluster {
-		err = fmt.Errorf("Options.Observe: %s is in no namespace, so it cannot be watched in some of them; "+
-			"let Observe be %q or %q", r.gvk.Kind, ReachCluster, ReachIdentity)
+		err = fmt.Errorf("Options.WatchScope: %s is in no namespace, so it cannot be watched in some of them; "+
+			"let WatchScope be %q or %q", r.gvk.Kind, WatchScopeCluster, WatchScopeIdentity)
 	}
 	return err
 }

@@ -193,25 +193,25 @@ var _ = Describe("A dependent that somebody fights over", func() {
 				mark := markAudit(ctx)
 				undo := func() { r.undo(ctx, namespace) }
 				repaired := func(component.Outcome) bool { return !r.lost(ctx, namespace) }
-				putOff := func(o component.Outcome) bool { return len(o.Contested) > 0 && r.lost(ctx, namespace) }
+				putOff := func(o component.Outcome) bool { return len(o.RepairConflicts) > 0 && r.lost(ctx, namespace) }
 
 				free := 0
-				contested := e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).Contested
+				contested := e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
 				for ; len(contested) == 0; free++ {
-					contested = e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).Contested
+					contested = e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
 				}
 				// What was created by a regular update loses other managed fields the first time than after it was repaired.
 				Expect(free).To(BeNumerically("~", 5, 1))
 				Expect(contested).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
 
 				for range 8 {
-					Expect(e.after(ctx, 6*time.Minute, repaired).Contested).To(Equal(contested), "nothing that is said changes while it is repaired")
-					Expect(e.undone(ctx, undo, putOff).Contested).To(Equal(contested))
+					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "nothing that is said changes while it is repaired")
+					Expect(e.undone(ctx, undo, putOff).RepairConflicts).To(Equal(contested))
 				}
 				Expect(e.writes(ctx, mark)).To(HaveLen(free+8), "%v", verbs(e.writes(ctx, mark)))
 
-				Expect(e.after(ctx, 6*time.Minute, repaired).Contested).To(Equal(contested), "it may be undone again")
-				e.after(ctx, 6*time.Minute, func(o component.Outcome) bool { return len(o.Contested) == 0 && o.Applied && o.Ready == 1 })
+				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "it may be undone again")
+				e.after(ctx, 6*time.Minute, func(o component.Outcome) bool { return len(o.RepairConflicts) == 0 && o.Applied && o.Ready == 1 })
 				Expect(r.lost(ctx, namespace)).To(BeFalse())
 			})
 		}
@@ -258,7 +258,7 @@ var _ = Describe("A dependent that somebody fights over", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionContested, "True DependentContested: "+fmt.Sprintf(message, namespace))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False DependentContested: "+fmt.Sprintf(message, namespace))
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("1/2"))
-		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(HaveField("Reason", component.ReportContested)))
+		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(HaveField("Reason", component.ReportRepairConflict)))
 
 		mark := markAudit(ctx)
 		patch(ctx, newConfigMap(namespace, "late"), `{"data":{"value":"theirs"}}`)

@@ -33,7 +33,7 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 			operator, tenant = newOperatorName(), newNamespace(ctx)
 			account = serviceAccountUser(tenant, "deployer")
 			permit(ctx, "", operator, operator, documented("fairlead-operator-tenants")...)
-			options = operatorOptions{user: newUser(ctx, operator), component: component.Options{Observe: component.ReachIdentity}}
+			options = operatorOptions{user: newUser(ctx, operator), component: component.Options{WatchScope: component.WatchScopeIdentity}}
 		})
 		lose := func(ctx context.Context, text string) *gadget.Gadget {
 			GinkgoHelper()
@@ -109,7 +109,7 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 		operator, here, there := newOperatorName(), newNamespace(ctx), newNamespace(ctx)
 		options := operatorOptions{
 			user:      newUser(ctx, operator),
-			component: component.Options{Observe: component.ReachNamespaces, ObserveNamespaces: []string{here, there}},
+			component: component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{here, there}},
 		}
 		permit(ctx, "", operator, operator, documented("fairlead-operator-somewhere")...)
 		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "configmaps") })

@@ -47,7 +47,7 @@ func (t *twoNamespaces) admit(ctx context.Context, namespaces ...string) {
 }
 
 func (t *twoNamespaces) options() operatorOptions {
-	return operatorOptions{user: t.user, component: component.Options{Observe: component.ReachNamespaces, ObserveNamespaces: []string{t.here, t.there}}}
+	return operatorOptions{user: t.user, component: component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{t.here, t.there}}}
 }
 
 // requests are those of the operator since then.

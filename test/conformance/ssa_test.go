@@ -116,7 +116,7 @@ var _ = Describe("An object that another tool made", func() {
 	It("and that is configured as a predecessor is taken over", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{
-			Predecessors: []string{"deployer"}, Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+			PreviousManagers: []string{"deployer"}, Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		}})
 		maker{"deployer", "deployer", "Apply"}.write(ctx, namespace, settingsMap("a: x, theirs: x"))
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x"), servedBy(operator))

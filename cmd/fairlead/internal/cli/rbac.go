@@ -46,8 +46,8 @@ type rbacOptions struct {
 }
 
 // watchScopes are the values of --observe.
-var watchScopes = []string{string(component.ReachCluster), string(component.ReachNamespaces),
-	string(component.ReachIdentity)}
+var watchScopes = []string{string(component.WatchScopeCluster), string(component.WatchScopeNamespaces),
+	string(component.WatchScopeIdentity)}
 
 func (a *app) newRBAC() *cobra.Command {
 	o := rbacOptions{renderOptions: renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}, includeCRDs: true}}
@@ -70,7 +70,7 @@ func (a *app) newRBAC() *cobra.Command {
 	flags.StringVar(&o.folder, "dir", "", "folder or archive to render, instead of the component in the cluster")
 	flags.StringVar(&o.account, "service-account", "",
 		"service account of the component; by default that of its spec, or else "+defaultAccount)
-	flags.StringVar(&o.observe, "observe", string(component.ReachCluster),
+	flags.StringVar(&o.observe, "observe", string(component.WatchScopeCluster),
 		"watch scope of the operator: "+strings.Join(watchScopes, ", "))
 	completion.Values(cmd, "observe", watchScopes...)
 	flags.BoolVar(&o.bind, "bind", false, "also print the bindings to the service account")
@@ -93,7 +93,7 @@ func (a *app) rbac(ctx context.Context, name string, o rbacOptions) error {
 	if err != nil {
 		return err
 	}
-	r.AccountWatches = o.observe == string(component.ReachIdentity)
+	r.AccountWatches = o.observe == string(component.WatchScopeIdentity)
 	operator, err := r.OfOperator()
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ var _ = Describe("Tree", func() {
 
 	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested,
 		"contested: Namespace shop (theirs)")
-	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportContested,
+	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportRepairConflict,
 		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`}}
 
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {

@@ -56,7 +56,7 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 			UID: string(n.UID), State: string(n.State), Reason: n.Reason, Message: n.Message,
 		}
 		if message, ok := contested[n.Key.String()]; ok {
-			d.Reason, d.Message = component.ReportContested, message
+			d.Reason, d.Message = component.ReportRepairConflict, message
 		}
 		tree.Dependents = append(tree.Dependents, d)
 	}
@@ -67,7 +67,7 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 func contestedIn(status metav1alpha1.Status) map[string]string {
 	contested := map[string]string{}
 	for _, w := range status.Waiting {
-		if w.Reason == component.ReportContested {
+		if w.Reason == component.ReportRepairConflict {
 			contested[w.Dependent] = w.Message
 		}
 	}

@@ -223,7 +223,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 		for range 10 {
 			c.server.Delete("v1", "ConfigMap", "shop", "a")
 			c.eventuallySeen(keyOf("a"), "")
-			if o := c.apply(); len(o.Contested) > 0 && len(o.Changes) == 0 {
+			if o := c.apply(); len(o.RepairConflicts) > 0 && len(o.Changes) == 0 {
 				contested = o.NextDue.After(start)
 				break
 			}

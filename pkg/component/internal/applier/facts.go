@@ -29,7 +29,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 		return plan.Facts{}, false
 	}
 	facts = plan.Facts{
-		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.Elsewhere, Managed: r.Managed,
+		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.RemoteTarget, Managed: r.Managed,
 		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
 		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Desired: r.Desired,
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,

@@ -36,7 +36,7 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 		})
 	}
 	for _, c := range p.RepairConflicts {
-		o.Contested = append(o.Contested, metav1alpha1.DependentReport{
+		o.RepairConflicts = append(o.RepairConflicts, metav1alpha1.DependentReport{
 			Dependent: c.Key.String(), Wave: int32(c.Wave), Reason: string(plan.WaitRepairConflict), Message: c.Message,
 		})
 	}

@@ -104,7 +104,7 @@ func TestOutcomeOf(t *testing.T) {
 			{DependentReport: report("b", 0, plan.WaitForbidden, ""), Failed: true, Terminal: true},
 			{DependentReport: report("c", 0, plan.WaitAPIError, ""), Failed: true},
 		},
-		Contested: []metav1alpha1.DependentReport{report("d", 3, plan.WaitRepairConflict, "n")},
+		RepairConflicts: []metav1alpha1.DependentReport{report("d", 3, plan.WaitRepairConflict, "n")},
 		Blocked: []outcome.Blocked{
 			{Type: "Widget.example.com", Count: 2, Names: []string{"x", "y"}},
 			{Type: "Widget.example.com", Error: "refused"},

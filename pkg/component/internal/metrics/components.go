@@ -67,7 +67,7 @@ func (p *ComponentSet) Forget(name types.NamespacedName) {
 
 // componentCollector collects the exported sets of a process. It makes the series at each scrape.
 type componentCollector struct {
-	byState, state, dependents, contested *prometheus.Desc
+	byState, state, dependents, repairConflicts *prometheus.Desc
 
 	mu   sync.Mutex
 	sets []*ComponentSet
@@ -83,7 +83,7 @@ func newComponentCollector() *componentCollector {
 		dependents: prometheus.NewDesc("fairlead_component_dependents",
 			"Number of recorded dependents of a component by readiness: ready or unready.",
 			append(component[:3:3], "readiness"), nil),
-		contested: prometheus.NewDesc("fairlead_component_contested_dependents",
+		repairConflicts: prometheus.NewDesc("fairlead_component_contested_dependents",
 			"Number of dependents of a component whose repairs another client reverts again and again.", component, nil),
 	}
 }
@@ -110,7 +110,7 @@ func (c *componentCollector) Describe(into chan<- *prometheus.Desc) {
 	into <- c.byState
 	into <- c.state
 	into <- c.dependents
-	into <- c.contested
+	into <- c.repairConflicts
 }
 
 // Collect implements prometheus.Collector.
@@ -128,7 +128,7 @@ func (c *componentCollector) Collect(into chan<- prometheus.Metric) {
 			gauge(c.state, 1, component.State)
 			gauge(c.dependents, component.Ready, "ready")
 			gauge(c.dependents, component.Unready, "unready")
-			gauge(c.contested, component.RepairConflicts)
+			gauge(c.repairConflicts, component.RepairConflicts)
 		}
 	}
 }

@@ -20,9 +20,9 @@ type Outcome struct {
 	Observing bool
 	// Waiting are the dependents that are not ready, not gone, or failed.
 	Waiting []Waiting
-	// Contested are the dependents with a repair conflict: another client reverts the repairs, and the next repair is
+	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next repair is
 	// delayed. They do not count as ready. Waiting holds those of them that do not exist.
-	Contested []metav1alpha1.DependentReport
+	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types with foreign instances. Nothing is deleted while there are any.
 	Blocked []Blocked
 	// Unwatched are types that cannot be watched.
@@ -95,7 +95,7 @@ func (o Outcome) Reports() []metav1alpha1.DependentReport {
 		reports = append(reports, w.DependentReport)
 		listed[w.Dependent] = true
 	}
-	for _, c := range o.Contested {
+	for _, c := range o.RepairConflicts {
 		if !listed[c.Dependent] {
 			reports = append(reports, c)
 		}

@@ -18,7 +18,7 @@ func TestDone(t *testing.T) {
 		want    bool
 	}{
 		{"nothing is left to do", Outcome{Applied: true}, true},
-		{"a repair conflict alone is nothing to wait for", Outcome{Contested: []metav1alpha1.DependentReport{report("a")}}, true},
+		{"a repair conflict alone is nothing to wait for", Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a")}}, true},
 		{"the first list is under way", Outcome{Observing: true}, false},
 		{"a dependent is waited for", Outcome{Waiting: []Waiting{{}}}, false},
 		{"foreign instances block the deletion", Outcome{Blocked: []Blocked{{}}}, false},
@@ -50,7 +50,7 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 	contested.Reason = "Contested"
 	got := Outcome{
 		Waiting:   []Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
-		Contested: []metav1alpha1.DependentReport{contested, report("contested")},
+		RepairConflicts: []metav1alpha1.DependentReport{contested, report("contested")},
 	}.Reports()
 	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -62,7 +62,7 @@ func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolic
 			Discovery: t.Client.Discovery, Metadata: t.Client.Reader.Metadata, Dynamic: t.Client.Reader.Dynamic,
 		},
 		DeletePolicy: policies.Delete, Namespace: c.Namespace, Namespaces: t.Client.ComponentNamespaces(),
-		User: t.Client.User, AsOperator: t.Client.Reader.Name == "", Remote: t.Client.Elsewhere,
+		User: t.Client.User, AsOperator: t.Client.Reader.Name == "", Remote: t.Client.RemoteTarget,
 		NamespaceGoes: t.Client.Own().Executor.NamespaceGoes,
 	}
 	// Types that cannot be parsed were never applied.

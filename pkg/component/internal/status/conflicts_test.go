@@ -25,15 +25,15 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 		outcome outcome.Outcome
 		want    Verdict
 	}{
-		{"one that is there", outcome.Outcome{Contested: contested}, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"}},
+		{"one that is there", outcome.Outcome{RepairConflicts: contested}, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"}},
 		{
 			"one that is missing, in the same words",
-			outcome.Outcome{Contested: contested, Waiting: []outcome.Waiting{missing}},
+			outcome.Outcome{RepairConflicts: contested, Waiting: []outcome.Waiting{missing}},
 			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"},
 		},
 		{
 			"not before others are ready",
-			outcome.Outcome{Contested: contested, Waiting: []outcome.Waiting{slow}},
+			outcome.Outcome{RepairConflicts: contested, Waiting: []outcome.Waiting{slow}},
 			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: b (why b)"},
 		},
 	} {
@@ -47,8 +47,8 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 
 func TestReportsNameEachDependentOnce(t *testing.T) {
 	o := outcome.Outcome{
-		Waiting:   []outcome.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitRepairConflict))}},
-		Contested: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))},
+		Waiting:         []outcome.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitRepairConflict))}},
+		RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))},
 	}
 	want := []metav1alpha1.DependentReport{report("b", string(plan.WaitInProgress)), report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))}
 	if diff := cmp.Diff(want, o.Reports()); diff != "" {
@@ -60,7 +60,7 @@ func TestTheConditionContestedLastsAsLongAsThereIsOne(t *testing.T) {
 	var status metav1alpha1.Status
 	is := func() bool { return meta.IsStatusConditionTrue(status.Conditions, metav1alpha1.ConditionContested) }
 	now := time.Unix(1000, 0)
-	contested := outcome.Outcome{Contested: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))}}
+	contested := outcome.Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))}}
 	if setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now}); !is() {
 		t.Error("it is missing")
 	}

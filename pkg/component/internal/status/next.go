@@ -131,7 +131,7 @@ func conditionSetter(
 func setRepairConflicts(status *metav1alpha1.Status, r Report) {
 	message := describeRepairConflicts(r.Outcome)
 	set := conditionSetter(status, r.Generation, metav1alpha1.ReasonDependentContested, message, r.Now)
-	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.Contested) > 0)
+	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.RepairConflicts) > 0)
 }
 
 // count enters the counts of dependents, and names the first that are waited for.

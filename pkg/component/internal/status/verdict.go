@@ -202,13 +202,13 @@ func DescribeSkipped(skipped []manifests.Key) string {
 
 // onlyRepairConflicts reports whether nothing is waited for but dependents that another client deletes again and again.
 func onlyRepairConflicts(o outcome.Outcome) bool {
-	return len(o.Contested) > 0 &&
+	return len(o.RepairConflicts) > 0 &&
 		!slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return plan.WaitReason(w.Reason) != plan.WaitRepairConflict })
 }
 
 func describeRepairConflicts(o outcome.Outcome) string {
-	contested := make([]outcome.Waiting, 0, len(o.Contested))
-	for _, c := range o.Contested {
+	contested := make([]outcome.Waiting, 0, len(o.RepairConflicts))
+	for _, c := range o.RepairConflicts {
 		contested = append(contested, outcome.Waiting{DependentReport: c})
 	}
 	return describe("contested", contested)

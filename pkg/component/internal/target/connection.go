@@ -188,8 +188,8 @@ type Client struct {
 	Executor *execute.Executor
 	// Metadata reads as the connection's own identity.
 	Metadata metadata.Interface
-	// Elsewhere is set if the components are in another cluster.
-	Elsewhere bool
+	// RemoteTarget is set if the components are in another cluster.
+	RemoteTarget bool
 	// Reader is the identity that watches. Protecting reads what protects the objects of others: as the identity that
 	// watches, whatever the rights of this identity are.
 	Reader     observe.Reader
@@ -230,7 +230,7 @@ func (c *Connection) As(id Identity) (*Client, error) {
 
 // Home returns the namespace of a component in the cluster of its dependents; empty if the component is elsewhere.
 func (c *Client) Home(owner manifests.Owner) string {
-	if c.Elsewhere {
+	if c.RemoteTarget {
 		return ""
 	}
 	return owner.Namespace

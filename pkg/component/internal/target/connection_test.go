@@ -129,7 +129,7 @@ func TestClientsOfAnIdentity(t *testing.T) {
 				_, err := client.Protecting.Instances(t.Context(), secretKind, "")
 				return err
 			})
-			if client.User != c.id.User || client.Elsewhere || (client.Reader.Name == "") != (c.watches == "") {
+			if client.User != c.id.User || client.RemoteTarget || (client.Reader.Name == "") != (c.watches == "") {
 				t.Errorf("got user %q, reader %q", client.User, client.Reader.Name)
 			}
 		})
@@ -141,8 +141,8 @@ var secretKind = corev1.SchemeGroupVersion.WithKind("Secret").GroupKind()
 func TestClientsShareTheConnection(t *testing.T) {
 	connection := connectTo(t, apiservertest.New(t), Options{})
 	first, second := connection.Own(), connection.Own()
-	first.Elsewhere = true
-	if second.Elsewhere || connection.Own().Elsewhere || first.Connection != second.Connection {
+	first.RemoteTarget = true
+	if second.RemoteTarget || connection.Own().RemoteTarget || first.Connection != second.Connection {
 		t.Error("clients are not independent")
 	}
 	if got := second.Home(component); got != "shop" {

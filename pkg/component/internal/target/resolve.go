@@ -139,7 +139,7 @@ func At(connection *Connection, cluster, own string) Target {
 	if cluster == own {
 		cluster = ""
 	}
-	client.Elsewhere = cluster != ""
+	client.RemoteTarget = cluster != ""
 	return Target{Client: client, Cluster: cluster}
 }
 

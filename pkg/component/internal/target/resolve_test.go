@@ -131,10 +131,10 @@ func TestTargetInAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	remoteID := string(c.remote.Object("v1", "Namespace", "", "kube-system").GetUID())
-	if found.Cluster != remoteID || !found.Client.Elsewhere || found.Kubeconfig.GetName() != "remote" {
+	if found.Cluster != remoteID || !found.Client.RemoteTarget || found.Kubeconfig.GetName() != "remote" {
 		t.Errorf("got %+v", found)
 	}
-	if found.Client.User != "" || found.Local.User != "system:serviceaccount:shop:deployer" || found.Local.Elsewhere {
+	if found.Client.User != "" || found.Local.User != "system:serviceaccount:shop:deployer" || found.Local.RemoteTarget {
 		t.Errorf("users: %q in the target, %q in the own cluster", found.Client.User, found.Local.User)
 	}
 	c.local.Requests()
@@ -162,7 +162,7 @@ func TestKubeconfigThatLeadsToTheOwnCluster(t *testing.T) {
 	c.putKubeconfig("custom", c.kubeconfig())
 	c.request.KubeConfig.Key = "custom"
 	found, err := c.acquire(t)
-	if err != nil || found.Cluster != "" || found.Client.Elsewhere {
+	if err != nil || found.Cluster != "" || found.Client.RemoteTarget {
 		t.Errorf("got %+v, %v", found, err)
 	}
 }

@@ -129,7 +129,7 @@ func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end Pa
 		v.tracer.RecordFailure(ctx, end.Verdict.Message)
 	}
 	known := counted(end.Status)
-	known.RepairConflicts = len(end.Outcome.Contested)
+	known.RepairConflicts = len(end.Outcome.RepairConflicts)
 	v.components.Set(name, known)
 	if end.Verdict.State == metav1alpha1.StateReady {
 		v.ready(name, end.Now)

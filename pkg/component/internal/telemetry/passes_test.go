@@ -117,7 +117,7 @@ func TestComponentsAreExportedUntilTheEnd(t *testing.T) {
 	expect(t, "fairlead_components", reconciler, "Progressing 1")
 	expect(t, "fairlead_component_dependents", reconciler, "web/shop/ready 3")
 	m.End(t.Context(), web, PassEnd{
-		Outcome: outcome.Outcome{Contested: make([]metav1alpha1.DependentReport, 2)},
+		Outcome: outcome.Outcome{RepairConflicts: make([]metav1alpha1.DependentReport, 2)},
 		Verdict: status.Verdict{State: metav1alpha1.StateReady}, Status: statusOf(metav1alpha1.StateReady, 1, 4), Now: start,
 	})
 	m.Restore(web, statusOf(metav1alpha1.StateStalled, 0, 0))

@@ -9,9 +9,9 @@ import (
 )
 
 // An operator that takes both from flags tells its users what is wrong with them.
-func ExampleReach_Check() {
-	fmt.Println(component.ReachNamespaces.Check([]string{"shop", "shop"}))
-	fmt.Println(component.ReachCluster.Check(nil))
+func ExampleWatchScope_Check() {
+	fmt.Println(component.WatchScopeNamespaces.Check([]string{"shop", "shop"}))
+	fmt.Println(component.WatchScopeCluster.Check(nil))
 	// Output:
 	// namespace "shop" is named twice
 	// <nil>
@@ -19,7 +19,7 @@ func ExampleReach_Check() {
 
 // An operator that serves two namespaces needs the right to list and watch in these alone.
 func ExampleOptions_Cache() {
-	options := component.Options{Observe: component.ReachNamespaces, ObserveNamespaces: []string{"shop-a", "shop-b"}}
+	options := component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{"shop-a", "shop-b"}}
 	// These are for the Cache of the manager's options; the reconciler gets the options themselves.
 	watched := options.Cache()
 	fmt.Println(slices.Sorted(maps.Keys(watched.DefaultNamespaces)))

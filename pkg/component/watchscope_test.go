@@ -14,26 +14,26 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-func TestReachIsChecked(t *testing.T) {
+func TestWatchScopeIsChecked(t *testing.T) {
 	for _, c := range []struct {
 		name       string
-		reach      Reach
+		scope      WatchScope
 		namespaces []string
 		want       string
 	}{
 		{"nothing is said", "", nil, ""},
-		{"the cluster", ReachCluster, nil, ""},
-		{"identities", ReachIdentity, nil, ""},
-		{"some namespaces", ReachNamespaces, []string{"a", "b"}, ""},
+		{"the cluster", WatchScopeCluster, nil, ""},
+		{"identities", WatchScopeIdentity, nil, ""},
+		{"some namespaces", WatchScopeNamespaces, []string{"a", "b"}, ""},
 		{"what does not exist", "all", nil, `"all" is none of "cluster", "namespaces" and "identity"`},
-		{"no namespaces", ReachNamespaces, nil, `name the namespaces in ObserveNamespaces, or let Observe be "cluster"`},
-		{"namespaces for the cluster", "", []string{"a"}, `namespaces need Observe to be "namespaces"`},
-		{"namespaces for identities", ReachIdentity, []string{"a"}, `namespaces need Observe to be "namespaces"`},
-		{"the empty name, which stands for all", ReachNamespaces, []string{""}, `"" is no name of a namespace`},
-		{"the same twice", ReachNamespaces, []string{"a", "b", "a"}, `namespace "a" is named twice`},
+		{"no namespaces", WatchScopeNamespaces, nil, `name the namespaces in WatchNamespaces, or let WatchScope be "cluster"`},
+		{"namespaces for the cluster", "", []string{"a"}, `namespaces need WatchScope to be "namespaces"`},
+		{"namespaces for identities", WatchScopeIdentity, []string{"a"}, `namespaces need WatchScope to be "namespaces"`},
+		{"the empty name, which stands for all", WatchScopeNamespaces, []string{""}, `"" is no name of a namespace`},
+		{"the same twice", WatchScopeNamespaces, []string{"a", "b", "a"}, `namespace "a" is named twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := c.reach.Check(c.namespaces)
+			err := c.scope.Check(c.namespaces)
 			if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
