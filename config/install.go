@@ -62,8 +62,10 @@ func Install(ctx context.Context, c client.Client) error {
 
 // waitForTypes waits until components are served, which is a moment after the definition is established.
 func waitForTypes(ctx context.Context, c client.Client) error {
-	components := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "fairlead.io/v1alpha1",
-		"kind": "ComponentList"}}
+	components := &unstructured.UnstructuredList{Object: map[string]any{
+		"apiVersion": "fairlead.io/v1alpha1",
+		"kind":       "ComponentList",
+	}}
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		last = c.List(ctx, components, client.Limit(1))

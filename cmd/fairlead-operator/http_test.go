@@ -66,8 +66,10 @@ func packed(server *archives, title string) ([]byte, v1alpha1.Source) {
 		"\n" + settings)}})
 	Expect(err).NotTo(HaveOccurred())
 	sum := sha256.Sum256(archive)
-	return archive, v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app.tgz",
-		SHA256: hex.EncodeToString(sum[:])}}
+	return archive, v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{
+		URL:    server.URL + "/app.tgz",
+		SHA256: hex.EncodeToString(sum[:]),
+	}}
 }
 
 var _ = Describe("An archive outside the cluster", func() {
@@ -120,8 +122,10 @@ var _ = Describe("An archive outside the cluster", func() {
 		server.has(archive, http.StatusOK)
 		sum := sha256.Sum256(archive)
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{URL: server.URL + "/app-1.0.0.tgz",
-				SHA256: hex.EncodeToString(sum[:])}},
+			Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{
+				URL:    server.URL + "/app-1.0.0.tgz",
+				SHA256: hex.EncodeToString(sum[:]),
+			}},
 			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))

@@ -26,8 +26,10 @@ func tokenOf(ctx context.Context, namespace, name string) string {
 
 // scraper gets a URL by HTTPS as Prometheus does: with a token, and without a look at the certificate.
 func scraper(url, token string) func() (int, error) {
-	c := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		DisableKeepAlives: true}}
+	c := http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true,
+	}}
 	return func() (int, error) {
 		request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
 		if err != nil {

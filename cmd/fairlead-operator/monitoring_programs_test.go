@@ -251,8 +251,10 @@ var _ = Describe("The dashboard and the alerts", func() {
 		component := createComponent(ctx, namespace, "shop",
 			v1alpha1.ComponentSpec{Source: inline("settings.yaml", monitored)})
 		Eventually(status(ctx, component)).WithTimeout(30 * time.Second).Should(HavePrefix("Ready Ready: "))
-		Expect(administrator.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
-			Name: "settings"}})).To(Succeed())
+		Expect(administrator.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace,
+			Name:      "settings",
+		}})).To(Succeed())
 
 		Eventually(func() ([]string, error) {
 			e, err := scrape("http://" + address + "/metrics")

@@ -26,26 +26,42 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 	}{
 		{[]string{"--bogus"}, "fairlead-operator: flag provided but not defined: -bogus; --help lists the flags\n"},
 		{[]string{"run"}, "fairlead-operator: unexpected argument \"run\"; --help lists the flags\n"},
-		{[]string{"--max-concurrent-reconciles=0"},
-			"fairlead-operator: --max-concurrent-reconciles=0: want 1 or more; --help lists the flags\n"},
-		{[]string{"--max-concurrent-writes=-1"},
-			"fairlead-operator: --max-concurrent-writes=-1: want 1 or more; --help lists the flags\n"},
-		{[]string{"--max-rendered-bytes=-1"},
-			"fairlead-operator: --max-rendered-bytes=-1: want 1 or more; --help lists the flags\n"},
-		{[]string{"--max-status-inventory-bytes=0"},
-			"fairlead-operator: --max-status-inventory-bytes=0: want 1 or more; --help lists the flags\n"},
-		{[]string{"--max-status-inventory-bytes=262145"},
-			"fairlead-operator: --max-status-inventory-bytes=262145: want 262144 or less; --help lists the flags\n"},
-		{[]string{"--default-service-account=a:b"},
-			"fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n"},
+		{
+			[]string{"--max-concurrent-reconciles=0"},
+			"fairlead-operator: --max-concurrent-reconciles=0: want 1 or more; --help lists the flags\n",
+		},
+		{
+			[]string{"--max-concurrent-writes=-1"},
+			"fairlead-operator: --max-concurrent-writes=-1: want 1 or more; --help lists the flags\n",
+		},
+		{
+			[]string{"--max-rendered-bytes=-1"},
+			"fairlead-operator: --max-rendered-bytes=-1: want 1 or more; --help lists the flags\n",
+		},
+		{
+			[]string{"--max-status-inventory-bytes=0"},
+			"fairlead-operator: --max-status-inventory-bytes=0: want 1 or more; --help lists the flags\n",
+		},
+		{
+			[]string{"--max-status-inventory-bytes=262145"},
+			"fairlead-operator: --max-status-inventory-bytes=262145: want 262144 or less; --help lists the flags\n",
+		},
+		{
+			[]string{"--default-service-account=a:b"},
+			"fairlead-operator: --default-service-account=a:b: want the name of a service account; --help lists the flags\n",
+		},
 		{[]string{"--observe=all"}, "fairlead-operator: --observe=all: \"all\" is none of \"cluster\", \"namespaces\" and " +
 			"\"identity\"; --help lists the flags\n"},
 		{[]string{"--observe=namespaces"}, "fairlead-operator: --observe=namespaces: name the namespaces with " +
 			"--observe-namespaces; --help lists the flags\n"},
-		{[]string{"--observe=identity", "--observe-namespaces=a,b"},
-			"fairlead-operator: --observe-namespaces=a,b: it needs --observe=namespaces; --help lists the flags\n"},
-		{[]string{"--observe=namespaces", "--observe-namespaces=a,a"},
-			"fairlead-operator: --observe-namespaces=a,a: namespace \"a\" is named twice; --help lists the flags\n"},
+		{
+			[]string{"--observe=identity", "--observe-namespaces=a,b"},
+			"fairlead-operator: --observe-namespaces=a,b: it needs --observe=namespaces; --help lists the flags\n",
+		},
+		{
+			[]string{"--observe=namespaces", "--observe-namespaces=a,a"},
+			"fairlead-operator: --observe-namespaces=a,a: namespace \"a\" is named twice; --help lists the flags\n",
+		},
 		{
 			[]string{"--observe=namespaces", "--observe-namespaces=a, b"},
 			"fairlead-operator: --observe-namespaces=a, b: \" b\" is no name of a namespace: " +
@@ -53,18 +69,26 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		},
 		{[]string{"--observe=all", "--observe-namespaces=a"}, "fairlead-operator: --observe=all: \"all\" is none of " +
 			"\"cluster\", \"namespaces\" and \"identity\"; --help lists the flags\n"},
-		{[]string{"--own-deployment=operator"},
-			"fairlead-operator: --own-deployment=operator: want namespace/name; --help lists the flags\n"},
+		{
+			[]string{"--own-deployment=operator"},
+			"fairlead-operator: --own-deployment=operator: want namespace/name; --help lists the flags\n",
+		},
 		{[]string{"--tracing-endpoint=collector:4318"}, "fairlead-operator: --tracing-endpoint=collector:4318: want a URL " +
 			"such as http://collector:4318; --help lists the flags\n"},
-		{[]string{"--tracing-sampling-ratio=2"},
-			"fairlead-operator: --tracing-sampling-ratio=2: want a number from 0 to 1; --help lists the flags\n"},
+		{
+			[]string{"--tracing-sampling-ratio=2"},
+			"fairlead-operator: --tracing-sampling-ratio=2: want a number from 0 to 1; --help lists the flags\n",
+		},
 		{[]string{"--metrics-cert-path=/nowhere"}, "fairlead-operator: --metrics-cert-path=/nowhere: want a folder with " +
 			"tls.crt and tls.key: open /nowhere/tls.crt: no such file or directory; --help lists the flags\n"},
-		{[]string{"--metrics-cert-path=/nowhere", "--metrics-secure=false"},
-			"fairlead-operator: --metrics-cert-path=/nowhere: it needs --metrics-secure; --help lists the flags\n"},
-		{[]string{"--leader-election-namespace=x"},
-			"fairlead-operator: --leader-election-namespace=x: it needs --leader-elect; --help lists the flags\n"},
+		{
+			[]string{"--metrics-cert-path=/nowhere", "--metrics-secure=false"},
+			"fairlead-operator: --metrics-cert-path=/nowhere: it needs --metrics-secure; --help lists the flags\n",
+		},
+		{
+			[]string{"--leader-election-namespace=x"},
+			"fairlead-operator: --leader-election-namespace=x: it needs --leader-elect; --help lists the flags\n",
+		},
 		{[]string{"--zap-log-level=loud"}, "fairlead-operator: invalid value \"loud\" for flag -zap-log-level: invalid " +
 			"log level \"loud\"; --help lists the flags\n"},
 	} {
@@ -82,8 +106,10 @@ func TestHelpListsTheFlags(t *testing.T) {
 	g := NewWithT(t)
 	var stdout, stderr bytes.Buffer
 	g.Expect(run([]string{"--help"}, &stdout, &stderr)).To(Equal(0))
-	for _, name := range []string{"--kubeconfig\n", "--leader-elect\n", "--max-concurrent-reconciles\n",
-		"--zap-log-level\n", "(default :8081)\n"} {
+	for _, name := range []string{
+		"--kubeconfig\n", "--leader-elect\n", "--max-concurrent-reconciles\n",
+		"--zap-log-level\n", "(default :8081)\n",
+	} {
 		g.Expect(stdout.String()).To(ContainSubstring(name))
 	}
 	g.Expect(stderr.String()).To(BeEmpty())
@@ -124,8 +150,10 @@ func TestTheChartPassesFlagsThatTheOperatorKnows(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 
 	// All else is as without flags: what the chart says of defaults is what they are.
-	want, err := parseOptions([]string{"--leader-elect", "--leader-election-namespace=" + operatorNamespace,
-		"--default-service-account=fairlead", "--own-deployment=fairlead-system/fairlead-operator"})
+	want, err := parseOptions([]string{
+		"--leader-elect", "--leader-election-namespace=" + operatorNamespace,
+		"--default-service-account=fairlead", "--own-deployment=fairlead-system/fairlead-operator",
+	})
 	g.Expect(err).NotTo(HaveOccurred())
 	got.zap, want.zap = zap.Options{}, zap.Options{}
 	g.Expect(got).To(Equal(want))

@@ -20,8 +20,10 @@ var _ = Describe("Post-renderers", func() {
 			Source: inline("a.yaml", settings), Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 			PostRenderers: []v1alpha1.PostRenderer{
 				{Kustomize: &v1alpha1.KustomizePostRenderer{
-					Patches: []v1alpha1.KustomizePatch{{Patch: "{data: {color: red}}",
-						Target: &v1alpha1.PatchTarget{Kind: "ConfigMap"}}},
+					Patches: []v1alpha1.KustomizePatch{{
+						Patch:  "{data: {color: red}}",
+						Target: &v1alpha1.PatchTarget{Kind: "ConfigMap"},
+					}},
 				}},
 				{Kustomize: &v1alpha1.KustomizePostRenderer{CommonMetadata: &v1alpha1.CommonMetadata{Labels: map[string]string{"team": "blue"}}}},
 			},

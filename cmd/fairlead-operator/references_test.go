@@ -107,12 +107,16 @@ var _ = Describe("A referenced object", func() {
 				{Kind: metav1alpha1.ConfigMapReference, Name: "sometimes", Optional: true},
 			},
 		})
-		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("always"),
-			Data: map[string]string{"values.yaml": "level: one"}})).To(Succeed())
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: named("always"),
+			Data:       map[string]string{"values.yaml": "level: one"},
+		})).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(level(ctx, namespace)()).To(Equal("one"))
-		Expect(administrator.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("sometimes"),
-			Data: map[string]string{"values.yaml": "level: two"}})).To(Succeed())
+		Expect(administrator.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: named("sometimes"),
+			Data:       map[string]string{"values.yaml": "level: two"},
+		})).To(Succeed())
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
 	}, SpecTimeout(time.Minute))
 })

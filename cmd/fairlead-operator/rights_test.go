@@ -35,8 +35,10 @@ spec:
 func allow(ctx context.Context, group string, verbs ...string) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-operator-" + group,
-			Labels: map[string]string{"fairlead.io/aggregate-to-operator": "true"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   "fairlead-operator-" + group,
+			Labels: map[string]string{"fairlead.io/aggregate-to-operator": "true"},
+		},
 		Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"tugs"}, Verbs: verbs}},
 	}
 	Expect(administrator.Create(ctx, role)).To(Succeed())

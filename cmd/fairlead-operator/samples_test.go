@@ -40,8 +40,10 @@ var _ = Describe("The operator under its own identity", func() {
 				return administrator.Get(ctx, client.ObjectKeyFromObject(component), component)
 			}).WithTimeout(30*time.Second).Should(Satisfy(apierrors.IsNotFound), component.Name)
 		}
-		definition := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiextensions.k8s.io/v1",
-			"kind": "CustomResourceDefinition"}}
+		definition := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiextensions.k8s.io/v1",
+			"kind":       "CustomResourceDefinition",
+		}}
 		Expect(administrator.Get(ctx, client.ObjectKey{Name: "berths.samples.fairlead.io"}, definition)).
 			To(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(2*time.Minute))

@@ -88,8 +88,10 @@ func newManager(restConfig *rest.Config, o options) (ctrl.Manager, error) {
 		GracefulShutdownTimeout:       &timeout,
 		Cache:                         watched,
 		// Reading a Secret must not start a watch of all Secrets.
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{},
-			&corev1.ConfigMap{}}}},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+			&corev1.Secret{},
+			&corev1.ConfigMap{},
+		}}},
 	})
 }
 

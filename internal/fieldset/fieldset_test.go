@@ -15,8 +15,12 @@ func TestAnItemIsTheOneThatAnElementNames(t *testing.T) {
 	}{
 		{"an item by its key", map[string]any{"name": "a", "x": "y"}, `k:{"name":"a"}`, true},
 		{"not another item", map[string]any{"name": "b"}, `k:{"name":"a"}`, false},
-		{"a number by its value", map[string]any{"port": int64(80), "protocol": "TCP"}, `k:{"port":80,"protocol":"TCP"}`,
-			true},
+		{
+			"a number by its value",
+			map[string]any{"port": int64(80), "protocol": "TCP"},
+			`k:{"port":80,"protocol":"TCP"}`,
+			true,
+		},
 		{"a port without protocol is TCP", map[string]any{"port": int64(80)}, `k:{"port":80,"protocol":"TCP"}`, true},
 		{"a port without protocol is not UDP", map[string]any{"port": int64(80)}, `k:{"port":80,"protocol":"UDP"}`, false},
 		{"a scalar by its value", "a", `v:"a"`, true},

@@ -60,13 +60,17 @@ var _ = Describe("The engines", func() {
 	It("leave out the definitions of a chart where the spec says so, and refuse that for anything else", func() {
 		definition := "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: " +
 			"gadgets.example.com}}"
-		chart := inline(map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}",
-			"crds/a.yaml": definition, "templates/a.yaml": template})
+		chart := inline(map[string]string{
+			"Chart.yaml":  "{apiVersion: v2, name: shop, version: 1.0.0}",
+			"crds/a.yaml": definition, "templates/a.yaml": template,
+		})
 		Expect(render(v1alpha1.ComponentSpec{Source: chart, Helm: &v1alpha1.HelmOptions{}}, nil)).To(HaveLen(2))
 		Expect(render(v1alpha1.ComponentSpec{Source: chart, Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)).
 			To(Equal([]string{"ConfigMap shop-web map[size:10000000]"}))
-		_, err := render(v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": template}),
-			Helm: &v1alpha1.HelmOptions{SkipCRDs: true}}, nil)
+		_, err := render(v1alpha1.ComponentSpec{
+			Source: inline(map[string]string{"a.yaml": template}),
+			Helm:   &v1alpha1.HelmOptions{SkipCRDs: true},
+		}, nil)
 		Expect(err).To(MatchError("spec.helm: it is for charts, but the source is rendered by GoTemplate: remove it, or " +
 			"set spec.path to the folder of a chart"))
 	})

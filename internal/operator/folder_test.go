@@ -50,8 +50,10 @@ var _ = Describe("The folder that is rendered", func() {
 	DescribeTable("is proposed where it was not named, and templates fail",
 		func(spec v1alpha1.ComponentSpec, tree fstest.MapFS, want string) {
 			engine := &recorder{err: errors.New("a.yaml:1: no")}
-			subject := newGenerator(map[generator.Engine]generator.Generator{generator.EngineGoTemplate: engine,
-				generator.EngineHelm: engine}, nil)
+			subject := newGenerator(map[generator.Engine]generator.Generator{
+				generator.EngineGoTemplate: engine,
+				generator.EngineHelm:       engine,
+			}, nil)
 			_, err := subject.Generate(GinkgoT().Context(), generator.Request{Component: newComponent(spec), Source: tree})
 			Expect(err).To(MatchError(want))
 			Expect(err).To(MatchError(engine.err))

@@ -70,8 +70,10 @@ func serviceOf(req generator.Request) (function.Service, error) {
 		service.Timeout = spec.Timeout.Duration
 	}
 	for _, item := range spec.Items {
-		service.Items = append(service.Items, generator.Reference{Kind: item.Kind, Namespace: component.Namespace,
-			Name: item.Name})
+		service.Items = append(service.Items, generator.Reference{
+			Kind: item.Kind, Namespace: component.Namespace,
+			Name: item.Name,
+		})
 	}
 	c := credentials{namespace: component.Namespace, references: req.References}
 	if ref := spec.CARef; ref != nil {

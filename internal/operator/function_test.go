@@ -64,8 +64,10 @@ var _ = Describe("A function", func() {
 		Expect(config["metadata"]).To(Equal(map[string]any{"name": "store", "namespace": "prod"}))
 		Expect(config["spec"]).To(And(
 			HaveKeyWithValue("parameters", map[string]any{"size": 1e7, "color": "red"}),
-			HaveKeyWithValue("component", map[string]any{"apiVersion": "fairlead.io/v1alpha1", "kind": "Component",
-				"namespace": "apps", "name": "shop"}),
+			HaveKeyWithValue("component", map[string]any{
+				"apiVersion": "fairlead.io/v1alpha1", "kind": "Component",
+				"namespace": "apps", "name": "shop",
+			}),
 		))
 		Expect(received["items"]).To(HaveExactElements(HaveKeyWithValue("data", map[string]any{"a": "b"})),
 			"the Secret of the values was not asked for")
@@ -92,8 +94,10 @@ var _ = Describe("A function", func() {
 	It("tells, and fails, without a word of a Secret", func() {
 		spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: "Secret", Name: "values"}}
 		spec.Function.Items = []v1alpha1.FunctionItem{{Kind: "Secret", Name: "db"}}
-		references := generator.References{secret("values"): data("values.yaml", "color: crimson"),
-			secret("db"): data("password", "hunter2\n")}
+		references := generator.References{
+			secret("values"): data("values.yaml", "color: crimson"),
+			secret("db"):     data("password", "hunter2\n"),
+		}
 		said = answer + `,"results":[{"severity":"warning","message":"crimson and hunter2","field":{"path":"hunter2"}}]}`
 		Expect(generate(references)).To(Equal([]string{"a"}))
 		Expect(told).To(Equal([]string{"(redacted): (redacted) and (redacted)"}))
@@ -119,13 +123,17 @@ var _ = Describe("A function", func() {
 		},
 		Entry("a token", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x"}}, data("a", "b", "c", "d"),
 			`spec.function: tokenRef: Secret apps/x: it has no content under the key "token"; its keys are a, c`),
-		Entry("a token under another key", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{Name: "x",
-			Key: "b"}}, data("token", ""),
+		Entry("a token under another key", v1alpha1.FunctionGenerator{TokenRef: &v1alpha1.TokenReference{
+			Name: "x",
+			Key:  "b",
+		}}, data("token", ""),
 			`spec.function: tokenRef: Secret apps/x: it has no content under the key "b"; its keys are token`),
 		Entry("a CA", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}}, data("ca.crt", ""),
 			`spec.function: caRef: Secret apps/x: it has no content under the key "ca.crt"; its keys are ca.crt`),
-		Entry("a CA in a ConfigMap", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "x",
-			Key: "ca"}}, nil,
+		Entry("a CA in a ConfigMap", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{
+			Kind: "ConfigMap", Name: "x",
+			Key: "ca",
+		}}, nil,
 			`spec.function: caRef: ConfigMap apps/x: it has no content under the key "ca"; its keys are none`),
 		Entry("a CA that is none", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}},
 			data("ca.crt", "hunter2"),

@@ -111,8 +111,10 @@ var _ = Describe("The generator of Components", func() {
 		}
 		return made
 	}
-	chart := fstest.MapFS{"shop/Chart.yaml": {Data: []byte("name: shop")}, "shop/templates/a.yaml": {},
-		"base/kustomization.yaml": {}}
+	chart := fstest.MapFS{
+		"shop/Chart.yaml": {Data: []byte("name: shop")}, "shop/templates/a.yaml": {},
+		"base/kustomization.yaml": {},
+	}
 
 	DescribeTable("picks the engine",
 		func(spec v1alpha1.ComponentSpec, references generator.References, want generator.Engine) {
@@ -125,8 +127,10 @@ var _ = Describe("The generator of Components", func() {
 			v1alpha1.ComponentSpec{Source: inline(map[string]string{"kustomization.yaml": ""})}, nil, generator.EngineKustomize),
 		Entry("GoTemplate for anything else", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a.yaml": ""})}, nil,
 			generator.EngineGoTemplate),
-		Entry("the one that the spec names", v1alpha1.ComponentSpec{Source: inline(map[string]string{"Chart.yaml": ""}),
-			Generator: "GoTemplate"}, nil, generator.EngineGoTemplate),
+		Entry("the one that the spec names", v1alpha1.ComponentSpec{
+			Source:    inline(map[string]string{"Chart.yaml": ""}),
+			Generator: "GoTemplate",
+		}, nil, generator.EngineGoTemplate),
 		Entry("by what is in spec.path", v1alpha1.ComponentSpec{Source: fromConfigMap(), Path: "base"},
 			generator.References{configMap("src"): data("a.tgz", pack(chart))}, generator.EngineKustomize),
 		Entry("by the keys of a flat ConfigMap", v1alpha1.ComponentSpec{Source: fromConfigMap()},
@@ -216,8 +220,10 @@ var _ = Describe("The generator of Components", func() {
 		Entry("a path that leaves", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
 			`spec.path: folder "../x": want a relative path inside the source, without ".."`),
 		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap and http is set`),
-		Entry("an engine that does not exist", v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}),
-			Generator: "Jsonnet"}, nil,
+		Entry("an engine that does not exist", v1alpha1.ComponentSpec{
+			Source:    inline(map[string]string{"a": ""}),
+			Generator: "Jsonnet",
+		}, nil,
 			`spec.generator: this operator has no engine "Jsonnet"`),
 	)
 

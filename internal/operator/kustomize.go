@@ -21,8 +21,10 @@ func (f folder) withSurroundings() (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
-	return folder{files: kustomize.At(f.tree, f.path), digest: digest + " " + path.Clean(f.path), tree: f.tree,
-		path: f.path}, nil
+	return folder{
+		files: kustomize.At(f.tree, f.path), digest: digest + " " + path.Clean(f.path), tree: f.tree,
+		path: f.path,
+	}, nil
 }
 
 // reachesOut reports whether a kustomization in the folder may refer to files outside of it. Templates of

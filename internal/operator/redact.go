@@ -43,8 +43,10 @@ func itemTexts(component *v1alpha1.Component, references generator.References) [
 		if item.Kind != metav1alpha1.SecretReference {
 			continue
 		}
-		for _, content := range references[generator.Reference{Kind: item.Kind, Namespace: component.Namespace,
-			Name: item.Name}] {
+		for _, content := range references[generator.Reference{
+			Kind: item.Kind, Namespace: component.Namespace,
+			Name: item.Name,
+		}] {
 			texts = appendTexts(texts, string(content))
 		}
 	}

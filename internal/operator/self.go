@@ -82,8 +82,10 @@ func isLost(status *metav1alpha1.Status) bool {
 
 // heldBy reads whether the Deployment is a dependent of a component, and its annotations.
 func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[string]string, error) {
-	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(),
-		Kind: "Deployment"}}
+	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{
+		APIVersion: appsv1.SchemeGroupVersion.String(),
+		Kind:       "Deployment",
+	}}
 	err := s.reader.Get(ctx, s.deployment, live)
 	if apierrors.IsNotFound(err) {
 		return false, nil, nil
@@ -99,6 +101,8 @@ func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[stri
 }
 
 func (s self) key() manifests.Key {
-	return manifests.Key{Group: appsv1.GroupName, Kind: "Deployment", Namespace: s.deployment.Namespace,
-		Name: s.deployment.Name}
+	return manifests.Key{
+		Group: appsv1.GroupName, Kind: "Deployment", Namespace: s.deployment.Namespace,
+		Name: s.deployment.Name,
+	}
 }

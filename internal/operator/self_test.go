@@ -37,26 +37,34 @@ func (a answers) updatedBy(policy string) answers {
 }
 
 func (a answers) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	obj.SetAnnotations(map[string]string{"fairlead.io/owner-id": a.owner, "fairlead.io/delete-policy": a.policy,
-		"fairlead.io/update-policy": a.update})
+	obj.SetAnnotations(map[string]string{
+		"fairlead.io/owner-id": a.owner, "fairlead.io/delete-policy": a.policy,
+		"fairlead.io/update-policy": a.update,
+	})
 	return a.err
 }
 
 var _ = Describe("The operator's own Deployment", func() {
 	own := types.NamespacedName{Namespace: "system", Name: "operator"}
 	holds := func(name string, policy metav1alpha1.DeletePolicy) metav1alpha1.Status {
-		entry := metav1alpha1.InventoryEntry{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "system",
-			Name: name, UID: "u1", DeletePolicy: policy}
+		entry := metav1alpha1.InventoryEntry{
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "system",
+			Name: name, UID: "u1", DeletePolicy: policy,
+		}
 		lines := []string{entry.String()}
-		return metav1alpha1.Status{Reconciler: ReconcilerName, Inventory: lines,
-			InventoryDigest: must(manifests.Digest(lines))}
+		return metav1alpha1.Status{
+			Reconciler: ReconcilerName, Inventory: lines,
+			InventoryDigest: must(manifests.Digest(lines)),
+		}
 	}
 	edited := func(status metav1alpha1.Status) metav1alpha1.Status {
 		status.Inventory = holds("other", "").Inventory
 		return status
 	}
-	inSecrets := metav1alpha1.Status{Reconciler: ReconcilerName,
-		InventoryRecord: &metav1alpha1.InventoryRecord{Namespace: "prod", Name: "inventory-a-b", Parts: 1}}
+	inSecrets := metav1alpha1.Status{
+		Reconciler:      ReconcilerName,
+		InventoryRecord: &metav1alpha1.InventoryRecord{Namespace: "prod", Name: "inventory-a-b", Parts: 1},
+	}
 	elsewhere := func(status metav1alpha1.Status) metav1alpha1.Status {
 		status.TargetCluster = "another"
 		return status

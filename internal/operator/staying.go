@@ -63,8 +63,10 @@ func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.
 // of the deletion do not count.
 func (s self) is(o client.Object, in string) bool {
 	kind := o.GetObjectKind().GroupVersionKind().GroupKind()
-	if s.key() != (manifests.Key{Group: kind.Group, Kind: kind.Kind, Namespace: cmp.Or(o.GetNamespace(), in),
-		Name: o.GetName()}) {
+	if s.key() != (manifests.Key{
+		Group: kind.Group, Kind: kind.Kind, Namespace: cmp.Or(o.GetNamespace(), in),
+		Name: o.GetName(),
+	}) {
 		return false
 	}
 	named := o.GetAnnotations()[phases]

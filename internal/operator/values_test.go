@@ -82,8 +82,10 @@ var _ = Describe("Values", func() {
 		Entry("YAML 1.1 booleans", "a: yes\nb: off\n", map[string]any{"a": true, "b": false}),
 		Entry("whole and other numbers", "a: 10000000000\nb: 1.5\n", map[string]any{"a": int64(10000000000), "b": 1.5}),
 		Entry("keys that are no strings", "80: a\n", map[string]any{"80": "a"}),
-		Entry("anchors", "a: &x {b: 1}\nc: *x\n", map[string]any{"a": map[string]any{"b": int64(1)},
-			"c": map[string]any{"b": int64(1)}}),
+		Entry("anchors", "a: &x {b: 1}\nc: *x\n", map[string]any{
+			"a": map[string]any{"b": int64(1)},
+			"c": map[string]any{"b": int64(1)},
+		}),
 	)
 
 	DescribeTable("are merged deeply",

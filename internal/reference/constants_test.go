@@ -64,12 +64,16 @@ func TestFieldsDescendIntoListsAndMaps(t *testing.T) {
 		Required: []string{"list"},
 		Properties: map[string]apiextensionsv1.JSONSchemaProps{
 			"map": {Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &text}},
-			"list": {Type: "array", Description: "A list.",
+			"list": {
+				Type: "array", Description: "A list.",
 				Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{
 					Type: "object",
-					Properties: map[string]apiextensionsv1.JSONSchemaProps{"a": {Enum: []apiextensionsv1.JSON{{Raw: []byte(`"x"`)}}},
-						"b": {}},
-				}}},
+					Properties: map[string]apiextensionsv1.JSONSchemaProps{
+						"a": {Enum: []apiextensionsv1.JSON{{Raw: []byte(`"x"`)}}},
+						"b": {},
+					},
+				}},
+			},
 		},
 	}, "spec.")
 	want := [][]string{

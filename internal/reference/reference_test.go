@@ -41,8 +41,10 @@ func TestReferenceOfConditions(t *testing.T) {
 		"open: a later version may add values.\n\n## Conditions\n\n"+reference.Table([]string{"condition", "meaning"},
 		reference.Rows(found, "Condition"))+
 		"\n## Reasons\n\n"+reference.Table([]string{"reason", "meaning"}, reference.Rows(found, "Reason"))+
-		"\n## States\n\n`status.state` summarises the conditions in one word.\n\n"+reference.Table([]string{"state",
-		"meaning"}, reference.Rows(found, "State")))
+		"\n## States\n\n`status.state` summarises the conditions in one word.\n\n"+reference.Table([]string{
+		"state",
+		"meaning",
+	}, reference.Rows(found, "State")))
 }
 
 // values are the constants that a setting may be, by the beginning of their names.

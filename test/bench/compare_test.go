@@ -37,7 +37,8 @@ func TestNumbersOfComparedScenariosAreChecked(t *testing.T) {
 		"all by default":  {nil, comparedScenarios, ""},
 		"the chosen ones": {[]int{3, 9}, []int{3, 9}, ""},
 		"none that compares no operator": {
-			[]int{1, 5}, nil,
+			[]int{1, 5},
+			nil,
 			"scenario 5 does not compare operators; those that do are 1, 2, 3, 4, 6, 8, 9",
 		},
 	} {

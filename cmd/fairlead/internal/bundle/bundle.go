@@ -60,8 +60,10 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 func references(component *v1alpha1.Component) []metav1alpha1.Reference {
 	refs := component.References()
 	if kubeconfig := component.KubeConfig(); kubeconfig != nil {
-		refs = append(refs, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: kubeconfig.Name,
-			Credential: true})
+		refs = append(refs, metav1alpha1.Reference{
+			Kind: metav1alpha1.SecretReference, Name: kubeconfig.Name,
+			Credential: true,
+		})
 	}
 	return refs
 }

@@ -60,8 +60,10 @@ func TestUnifiedMasksSecrets(t *testing.T) {
 			t.Errorf("it tells %q:\n%s", value, text)
 		}
 	}
-	for _, line := range []string{"-  gone: '***'", "+  more: '***'", "-  other: '*** (before)'",
-		"+  other: '*** (after)'", "   same: '***'"} {
+	for _, line := range []string{
+		"-  gone: '***'", "+  more: '***'", "-  other: '*** (before)'",
+		"+  other: '*** (after)'", "   same: '***'",
+	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("it lacks %q:\n%s", line, text)
 		}

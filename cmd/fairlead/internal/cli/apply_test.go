@@ -78,8 +78,10 @@ var _ = Describe("apply", onCluster(func() {
 
 	It("switches source and values in one write, and keeps the fields of others", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop",
-			Labels: map[string]string{"team": "a"}}}
+		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "shop",
+			Labels: map[string]string{"team": "a"},
+		}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"old.yaml": "kind: Pod"}}
 		c.Spec.Values = &runtime.RawExtension{Raw: []byte(`{"old": true}`)}
 		c.Spec.Suspend, c.Spec.Path, c.Spec.TargetName = true, "old", "store"

@@ -25,8 +25,10 @@ func onTerminal(ctx context.Context, args []string) string {
 		text, _ := io.ReadAll(master) // it ends in an error when the terminal is closed
 		seen <- string(text)
 	}()
-	code := cli.Run(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: terminal,
-		ErrOut: &bytes.Buffer{}})
+	code := cli.Run(ctx, args, genericiooptions.IOStreams{
+		In: strings.NewReader(""), Out: terminal,
+		ErrOut: &bytes.Buffer{},
+	})
 	Expect(terminal.Close()).To(Succeed())
 	Expect(code).To(Equal(0))
 	return <-seen

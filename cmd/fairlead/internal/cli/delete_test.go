@@ -60,8 +60,10 @@ var _ = Describe("delete", onCluster(func() {
 			report(ctx, shopIn(ctx, namespace), deletion(metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed,
 				"cannot be deleted"))
 			role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"}}
-			role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"fairlead.io"}, Resources: []string{"*"},
-				Verbs: []string{"get", "list", "watch", "delete"}}}
+			role.Rules = []rbacv1.PolicyRule{{
+				APIGroups: []string{"fairlead.io"}, Resources: []string{"*"},
+				Verbs: []string{"get", "list", "watch", "delete"},
+			}}
 			Expect(k8s.Create(ctx, role)).To(Succeed())
 			Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-patch"},

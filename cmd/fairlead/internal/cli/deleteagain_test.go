@@ -47,16 +47,20 @@ func TestARequestThatConflictsIsNoSignThatTheComponentIsGone(t *testing.T) {
 					return conflict
 				},
 			})
-			mapping := &meta.RESTMapping{Resource: components, GroupVersionKind: v1alpha1.GroupVersion.WithKind("Component"),
-				Scope: meta.RESTScopeNamespace}
+			mapping := &meta.RESTMapping{
+				Resource: components, GroupVersionKind: v1alpha1.GroupVersion.WithKind("Component"),
+				Scope: meta.RESTScopeNamespace,
+			}
 			target := cluster.Target{Mapping: mapping, Namespace: "team", Name: "shop"}
 			obj := target.Blank()
 			obj.SetUID("first")
 
 			var out bytes.Buffer
 			a := newApp(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
-			after, err := a.deleteAgain(t.Context(), cluster.Object{Cluster: &cluster.Cluster{Client: refusing}, Target: target,
-				Live: obj})
+			after, err := a.deleteAgain(t.Context(), cluster.Object{
+				Cluster: &cluster.Cluster{Client: refusing}, Target: target,
+				Live: obj,
+			})
 			if err != nil || (after != nil) != c.left || out.Len() > 0 {
 				t.Errorf("got %v, %v, %q", after, err, out.String())
 			}

@@ -20,17 +20,23 @@ var _ = Describe("export", onCluster(func() {
 	exportable := func(ctx SpecContext) (namespace string) {
 		GinkgoHelper()
 		namespace = newNamespace(ctx)
-		more := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "more"},
-			Data: map[string]string{"values.yaml": "replicas: 3"}}
-		login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"},
-			StringData: map[string]string{"values.yaml": "color: hidden"}}
+		more := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "more"},
+			Data:       map[string]string{"values.yaml": "replicas: 3"},
+		}
+		login := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"},
+			StringData: map[string]string{"values.yaml": "color: hidden"},
+		}
 		Expect(k8s.Create(ctx, more)).To(Succeed())
 		Expect(k8s.Create(ctx, login)).To(Succeed())
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(shopTemplates()...)).Code).To(Equal(0))
 		c := shopIn(ctx, namespace)
 		c.Labels = map[string]string{"team": "a"}
-		c.Spec.ValuesFrom = []metav1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "more"},
-			{Kind: "Secret", Name: "values"}}
+		c.Spec.ValuesFrom = []metav1alpha1.ValuesReference{
+			{Kind: "ConfigMap", Name: "more"},
+			{Kind: "Secret", Name: "values"},
+		}
 		Expect(k8s.Update(ctx, c)).To(Succeed())
 		return namespace
 	}
@@ -61,8 +67,10 @@ var _ = Describe("export", onCluster(func() {
 		Expect(after.Labels).To(Equal(before.Labels))
 		Expect(sources(ctx, elsewhere)[0].BinaryData).To(Equal(sources(ctx, namespace)[0].BinaryData))
 
-		login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: "values"},
-			StringData: map[string]string{"values.yaml": "color: hidden"}}
+		login := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: "values"},
+			StringData: map[string]string{"values.yaml": "color: hidden"},
+		}
 		Expect(k8s.Create(ctx, login)).To(Succeed())
 		operate(elsewhere)
 		Eventually(ctx, func() error {

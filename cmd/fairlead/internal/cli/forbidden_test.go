@@ -61,8 +61,10 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 			lines[line+" --as=visitor"] = shown
 		}
 		// A reader may not see Secrets, and a guest no components either.
-		for _, line := range []string{"plan shop", "plan shop DIR", "diff shop", "tree shop", "notes shop", "rbac shop",
-			"why configmap/settings"} {
+		for _, line := range []string{
+			"plan shop", "plan shop DIR", "diff shop", "tree shop", "notes shop", "rbac shop",
+			"why configmap/settings",
+		} {
 			lines[line+" --as=reader"] = hidden
 		}
 		lines["why configmap/settings --as=guest"], lines["export shop --as=reader"] = hidden, shown

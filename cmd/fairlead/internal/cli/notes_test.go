@@ -12,8 +12,10 @@ var _ = Describe("notes", onCluster(func() {
 
 	It("are what the chart says, for the component's values, revision and target", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"},
-			Data: map[string]string{"host": "shop.example.com"}}
+		settings := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"},
+			Data:       map[string]string{"host": "shop.example.com"},
+		}
 		Expect(k8s.Create(ctx, settings)).To(Succeed())
 		dir := folder("Chart.yaml", chart, "values.yaml", "scheme: http", "templates/NOTES.txt", `
 {{- $settings := lookup "v1" "ConfigMap" .Release.Namespace "settings" }}

@@ -72,8 +72,10 @@ var _ = Describe("plan", onCluster(func() {
 
 	It("names what somebody has to put right, and goes on behind it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		other := manifests.Owner{Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component",
-			Namespace: namespace, Name: "other"}
+		other := manifests.Owner{
+			Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component",
+			Namespace: namespace, Name: "other",
+		}
 		taken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "settings",
 			Labels:      map[string]string{"fairlead.io/owner-id": other.ID()},
@@ -97,8 +99,10 @@ var _ = Describe("plan", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(ContainSubstring("no operator has reconciled it yet"))
 
-		owner := manifests.Owner{Cluster: "c", Reconciler: "gadgets.example.com", Group: "gadgets.example.com",
-			Kind: "Gadget", Namespace: namespace, Name: "g"}
+		owner := manifests.Owner{
+			Cluster: "c", Reconciler: "gadgets.example.com", Group: "gadgets.example.com",
+			Kind: "Gadget", Namespace: namespace, Name: "g",
+		}
 		ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "ours",
 			Labels:      map[string]string{"gadgets.example.com/owner-id": owner.ID()},

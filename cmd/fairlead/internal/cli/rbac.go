@@ -46,8 +46,10 @@ type rbacOptions struct {
 }
 
 // watchScopes are the values of --observe.
-var watchScopes = []string{string(component.WatchScopeCluster), string(component.WatchScopeNamespaces),
-	string(component.WatchScopeIdentity)}
+var watchScopes = []string{
+	string(component.WatchScopeCluster), string(component.WatchScopeNamespaces),
+	string(component.WatchScopeIdentity),
+}
 
 func (a *app) newRBAC() *cobra.Command {
 	o := rbacOptions{renderOptions: renderOptions{values: values.Sources{Stdin: a.In, Warn: a.warn}, includeCRDs: true}}

@@ -102,8 +102,10 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: " +
 			"ConfigMap, metadata: {name: a}}"}}
-		c.Spec.AdditionalManagedTypes = []metav1alpha1.TypePattern{{Group: "gadgets.example.com", Kind: "Gadget"},
-			{Group: "*.example.com", Kind: "*"}}
+		c.Spec.AdditionalManagedTypes = []metav1alpha1.TypePattern{
+			{Group: "gadgets.example.com", Kind: "Gadget"},
+			{Group: "*.example.com", Kind: "*"},
+		}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "rbac", "shop")
 		Expect(r.Code).To(Equal(0), r.Err)
@@ -119,8 +121,10 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		meta := metav1.ObjectMeta{Namespace: namespace, Name: "writer"}
 		role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"create"}},
-			{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"escalate"},
-				ResourceNames: []string{"secrets"}},
+			{
+				APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}, Verbs: []string{"escalate"},
+				ResourceNames: []string{"secrets"},
+			},
 		}}
 		Expect(k8s.Create(ctx, role)).To(Succeed())
 		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
@@ -130,8 +134,10 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		stronger := func() error {
 			return writer.Create(ctx, &rbacv1.Role{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "secrets"},
-				Rules: []rbacv1.PolicyRule{{APIGroups: []string{corev1.GroupName}, Resources: []string{"secrets"},
-					Verbs: []string{"get"}}},
+				Rules: []rbacv1.PolicyRule{{
+					APIGroups: []string{corev1.GroupName}, Resources: []string{"secrets"},
+					Verbs: []string{"get"},
+				}},
 			})
 		}
 		Eventually(stronger).Should(MatchError(ContainSubstring("attempting to grant RBAC permissions not currently held")))

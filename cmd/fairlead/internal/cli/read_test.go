@@ -20,8 +20,10 @@ import (
 func inventory(ctx context.Context, namespace string) []string {
 	GinkgoHelper()
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"},
-		StringData: map[string]string{"password": "s3cret"}}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"},
+		StringData: map[string]string{"password": "s3cret"},
+	}
 	Expect(k8s.Create(ctx, settings)).To(Succeed())
 	Expect(k8s.Create(ctx, secret)).To(Succeed())
 	return []string{
@@ -88,8 +90,10 @@ var _ = Describe("tree", onCluster(func() {
 			Conditions: readyCondition(metav1.ConditionTrue, "Ready", ""), Inventory: inventory(ctx, namespace)[1:2],
 		}
 		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
-		for _, kind := range []string{"gadget", "gadgets", "Gadget", "gadgets.gadgets.example.com",
-			"gadgets.v1.gadgets.example.com", "Gadget.v1.gadgets.example.com"} {
+		for _, kind := range []string{
+			"gadget", "gadgets", "Gadget", "gadgets.gadgets.example.com",
+			"gadgets.v1.gadgets.example.com", "Gadget.v1.gadgets.example.com",
+		} {
 			r := fairlead(ctx, namespace, "tree", kind+"/g")
 			Expect(r.Code).To(Equal(0), r.Err)
 			Expect(r.Out).To(And(HavePrefix("Gadget.gadgets.example.com "+namespace+"/g: Ready"), ContainSubstring("settings")))

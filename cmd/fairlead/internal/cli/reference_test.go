@@ -36,8 +36,10 @@ func visible(root *cobra.Command) []*cobra.Command {
 func indexOf(root *cobra.Command) string {
 	var rows [][]string
 	for _, command := range visible(root) {
-		rows = append(rows, []string{fmt.Sprintf("[`%s`](%s.md)", command.Name(), command.Name()),
-			reference.Prose(command.Short)})
+		rows = append(rows, []string{
+			fmt.Sprintf("[`%s`](%s.md)", command.Name(), command.Name()),
+			reference.Prose(command.Short),
+		})
 	}
 	return "# Commands of fairlead\n\n[The command line](../../cli.md) explains them. `fairlead help COMMAND` shows " +
 		"the same.\n\n" +

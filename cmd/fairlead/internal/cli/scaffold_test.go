@@ -30,8 +30,10 @@ func project(ctx context.Context) string {
 		Group: "apps.example.com", Kind: "Shop", OperatorName: "shop-operator.example.com",
 		Module: "example.com/shop-operator",
 	}
-	rendered, err := scaffold.New(ctx, scaffold.Request{Options: answers.WithDefaults(),
-		Fairlead: must(scaffold.FindFairlead(""))})
+	rendered, err := scaffold.New(ctx, scaffold.Request{
+		Options:  answers.WithDefaults(),
+		Fairlead: must(scaffold.FindFairlead("")),
+	})
 	Expect(err).NotTo(HaveOccurred())
 	var files []string
 	for _, file := range rendered.Files {

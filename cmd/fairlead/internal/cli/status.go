@@ -145,8 +145,10 @@ func (w *statusWatch) show(s show.Status) error {
 	if reflect.DeepEqual(s, w.printed) {
 		return nil
 	}
-	between := map[show.Format]string{show.FormatTable: "\n", show.FormatWide: "\n",
-		show.FormatYAML: "---\n"}[w.out.Format]
+	between := map[show.Format]string{
+		show.FormatTable: "\n", show.FormatWide: "\n",
+		show.FormatYAML: "---\n",
+	}[w.out.Format]
 	if w.printed.Kind != "" && between != "" {
 		if _, err := fmt.Fprint(w.out, between); err != nil {
 			return err

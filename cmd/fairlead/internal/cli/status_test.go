@@ -43,8 +43,10 @@ var _ = Describe("status", onCluster(func() {
 		c := held(ctx, namespace, "shop")
 		status := progressing(web)
 		status.InputDigest, status.ProgressingSince = "abc", new(metav1.NewTime(time.Unix(1000, 0)))
-		status.History = []metav1alpha1.RevisionRecord{{Revision: 1, Source: "ConfigMap shop-1", SourceDigest: "def",
-			Started: metav1.Now(), Outcome: metav1alpha1.RevisionProgressing}}
+		status.History = []metav1alpha1.RevisionRecord{{
+			Revision: 1, Source: "ConfigMap shop-1", SourceDigest: "def",
+			Started: metav1.Now(), Outcome: metav1alpha1.RevisionProgressing,
+		}}
 		report(ctx, c, status)
 		var s show.Status
 		r := fairlead(ctx, namespace, "status", "shop", "-o=json")
@@ -91,10 +93,14 @@ var _ = Describe("history", onCluster(func() {
 		status := allReady()
 		started := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 		status.History = []metav1alpha1.RevisionRecord{
-			{Revision: 2, Outcome: metav1alpha1.RevisionReady, Started: started,
-				Ended: new(metav1.NewTime(started.Add(90 * time.Second))), Source: "ConfigMap shop-2"},
-			{Revision: 1, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", Started: started, Ended: new(started),
-				Digest: "abc"},
+			{
+				Revision: 2, Outcome: metav1alpha1.RevisionReady, Started: started,
+				Ended: new(metav1.NewTime(started.Add(90 * time.Second))), Source: "ConfigMap shop-2",
+			},
+			{
+				Revision: 1, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout", Started: started, Ended: new(started),
+				Digest: "abc",
+			},
 		}
 		report(ctx, c, status)
 		r = fairlead(ctx, namespace, "history", "shop")

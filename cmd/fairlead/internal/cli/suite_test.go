@@ -99,8 +99,10 @@ func run(ctx context.Context, args ...string) result {
 
 // connected adds the flags that reach the cluster. They come first, so that a spec may override them.
 func connected(namespace string, args ...string) []string {
-	flags := []string{"fairlead", "--kubeconfig", kube.Kubeconfig(), "--cache-dir",
-		filepath.Join(filepath.Dir(kube.Kubeconfig()), "cache"), "-n", namespace}
+	flags := []string{
+		"fairlead", "--kubeconfig", kube.Kubeconfig(), "--cache-dir",
+		filepath.Join(filepath.Dir(kube.Kubeconfig()), "cache"), "-n", namespace,
+	}
 	return append(flags, args...)
 }
 

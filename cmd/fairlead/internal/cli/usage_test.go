@@ -132,10 +132,12 @@ var _ = Describe("the command line", func() {
 			"shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\nmetadata: {name: shop}\n"))
 		r := run(ctx, append([]string{"fairlead"}, args...)...)
 		Expect(r).
-			To(Equal(result{Code: 2,
+			To(Equal(result{
+				Code: 2,
 				Err: "fairlead: shop.yaml: this is a manifest of kind Component, and -f expects values, such as replicas: 2; " +
 					"kubectl apply -f applies a manifest; to make it part of a component, put it into the folder: fairlead apply " +
-					"NAME DIR\n"}))
+					"NAME DIR\n",
+			}))
 	},
 		Entry("apply as kubectl has it", "apply", "-f", "shop.yaml"),
 		Entry("apply without a folder", "apply", "shop", "-f", "shop.yaml"),

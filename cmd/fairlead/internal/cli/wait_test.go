@@ -39,8 +39,10 @@ func stalled(message string) metav1alpha1.Status {
 	return metav1alpha1.Status{State: metav1alpha1.StateStalled, Conditions: conditions}
 }
 
-var web = metav1alpha1.DependentReport{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress",
-	Message: "Available: 0/2"}
+var web = metav1alpha1.DependentReport{
+	Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress",
+	Message: "Available: 0/2",
+}
 
 var _ = Describe("apply --wait", onCluster(func() {
 	var namespace string
@@ -182,8 +184,10 @@ var _ = Describe("apply --wait", onCluster(func() {
 
 	It("cannot ask when it may not watch", func(ctx SpecContext) {
 		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-watch"}}
-		role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"", "fairlead.io"}, Resources: []string{"*"},
-			Verbs: []string{"get", "create", "patch", "list"}}}
+		role.Rules = []rbacv1.PolicyRule{{
+			APIGroups: []string{"", "fairlead.io"}, Resources: []string{"*"},
+			Verbs: []string{"get", "create", "patch", "list"},
+		}}
 		Expect(k8s.Create(ctx, role)).To(Succeed())
 		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-watch"},

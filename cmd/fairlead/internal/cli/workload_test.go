@@ -115,8 +115,10 @@ func (k *kubelet) asked() url.Values {
 }
 
 func podSpec(node string) corev1.PodSpec {
-	return corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "x"},
-		{Name: "proxy", Image: "x"}}}
+	return corev1.PodSpec{NodeName: node, Containers: []corev1.Container{
+		{Name: "main", Image: "x"},
+		{Name: "proxy", Image: "x"},
+	}}
 }
 
 // workload makes a Deployment with a ReplicaSet, as the controllers would, and returns the latter.
@@ -127,23 +129,29 @@ func workload(ctx context.Context, namespace, name string) *appsv1.ReplicaSet {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	deployment.Spec = appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template}
 	Expect(k8s.Create(ctx, deployment)).To(Succeed())
-	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-1",
-		OwnerReferences: controlled("apps/v1", "Deployment", deployment)}}
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name + "-1",
+		OwnerReferences: controlled("apps/v1", "Deployment", deployment),
+	}}
 	set.Spec = appsv1.ReplicaSetSpec{Selector: deployment.Spec.Selector, Template: template}
 	Expect(k8s.Create(ctx, set)).To(Succeed())
 	return set
 }
 
 func controlled(apiVersion, kind string, by client.Object) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: by.GetName(), UID: by.GetUID(),
-		Controller: new(true)}}
+	return []metav1.OwnerReference{{
+		APIVersion: apiVersion, Kind: kind, Name: by.GetName(), UID: by.GetUID(),
+		Controller: new(true),
+	}}
 }
 
 // podOf makes a running pod; of nobody where set is nil.
 func podOf(ctx context.Context, k *kubelet, namespace, name string, set *appsv1.ReplicaSet) *corev1.Pod {
 	GinkgoHelper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
-		Labels: map[string]string{"pod": name}}, Spec: podSpec(k.node)}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name,
+		Labels: map[string]string{"pod": name},
+	}, Spec: podSpec(k.node)}
 	if set != nil {
 		pod.OwnerReferences = controlled("apps/v1", "ReplicaSet", set)
 	}
@@ -153,8 +161,10 @@ func podOf(ctx context.Context, k *kubelet, namespace, name string, set *appsv1.
 	})
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: running},
-		{Name: "proxy", State: running}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: "main", State: running},
+		{Name: "proxy", State: running},
+	}
 	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
 	return pod
 }

@@ -28,8 +28,10 @@ var _ = Describe("CodeOf", func() {
 	}}
 	missing := apierrors.NewForbidden(components, "shop",
 		errors.New(`User "joe" cannot get resource "components" in API group "fairlead.io"`))
-	refused := &url.Error{Op: "Get", URL: "https://127.0.0.1:1",
-		Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
+	refused := &url.Error{
+		Op: "Get", URL: "https://127.0.0.1:1",
+		Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")},
+	}
 
 	DescribeTable("tells the class of an error, however it is wrapped",
 		func(err error, want exit.Code) {

@@ -32,8 +32,10 @@ type Follower struct {
 
 // NewFollower returns a Follower of at most limit logs at once.
 func NewFollower(opener Opener, o Options, limit int, out io.Writer, warn func(error)) *Follower {
-	return &Follower{opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit,
-		begun: map[Source]bool{}}
+	return &Follower{
+		opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit,
+		begun: map[Source]bool{},
+	}
 }
 
 // ErrTooMany reports that there are more logs than the limit.

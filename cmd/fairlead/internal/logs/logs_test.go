@@ -92,8 +92,10 @@ func TestLinesTellWhoWroteThemAndWhen(t *testing.T) {
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
-	asked := &corev1.PodLogOptions{Container: "main", Timestamps: true, TailLines: new(int64(7)),
-		SinceSeconds: new(int64(60))}
+	asked := &corev1.PodLogOptions{
+		Container: "main", Timestamps: true, TailLines: new(int64(7)),
+		SinceSeconds: new(int64(60)),
+	}
 	if diff := cmp.Diff(asked, k.requests[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -148,8 +150,10 @@ func pod(edit func(*corev1.Pod)) *corev1.Pod {
 			Containers:     []corev1.Container{{Name: "main"}, {Name: "proxy"}},
 		},
 		Status: corev1.PodStatus{
-			InitContainerStatuses: []corev1.ContainerStatus{{Name: "init",
-				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}},
+			InitContainerStatuses: []corev1.ContainerStatus{{
+				Name:  "init",
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+			}},
 			ContainerStatuses: []corev1.ContainerStatus{{Name: "main", State: running}, {Name: "proxy", State: running}},
 		},
 	}
@@ -175,8 +179,11 @@ func TestContainersOfAPod(t *testing.T) {
 		{"none that has not begun", pod(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 		}), logs.Options{}, nil},
-		{"another one after a restart", pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
-			logs.Options{}, []string{"main u/2"}},
+		{
+			"another one after a restart", pod(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 2 }),
+			logs.Options{},
+			[]string{"main u/2"},
+		},
 		{"those that were restarted, before that", pod(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
 		}), logs.Options{All: true, Previous: true}, []string{"main u/0"}},

@@ -98,8 +98,10 @@ func (f onWrite) Write(text []byte) (int, error) {
 
 func TestALogThatAPersonInterruptsIsNoneThatBreaks(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	k := &kubelet{answers: map[string][]answer{"a/main": {{text: "one\n",
-		breaks: errors.New("read on closed response body")}}}}
+	k := &kubelet{answers: map[string][]answer{"a/main": {{
+		text:   "one\n",
+		breaks: errors.New("read on closed response body"),
+	}}}}
 	err := logs.Print(ctx, k, []logs.Source{source("a")}, all(), onWrite(interrupt), func(err error) { t.Error(err) })
 	if !errors.Is(err, context.Canceled) || exit.CodeOf(err) != exit.Interrupted {
 		t.Errorf("got %v", err)

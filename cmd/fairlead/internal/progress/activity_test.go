@@ -18,8 +18,10 @@ func TestBusy(t *testing.T) {
 		want string
 	}{
 		{"says nothing of what is quick", func(*progress.Activity) { time.Sleep(900 * time.Millisecond) }, ""},
-		{"says how long it has taken, on the same line", func(*progress.Activity) { time.Sleep(2500 * time.Millisecond) },
-			erase + "first (1s)" + erase + "first (2s)" + erase},
+		{
+			"says how long it has taken, on the same line", func(*progress.Activity) { time.Sleep(2500 * time.Millisecond) },
+			erase + "first (1s)" + erase + "first (2s)" + erase,
+		},
 		{"says what it is at now", func(b *progress.Activity) {
 			time.Sleep(900 * time.Millisecond)
 			b.Begin("second\x1b[2J")

@@ -19,8 +19,10 @@ func at(
 	s.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: ready, Reason: reason, Message: message}}
 	if state == metav1alpha1.StateStalled || state == metav1alpha1.StateDeletionBlocked {
 		s.Conditions = append(s.Conditions,
-			metav1.Condition{Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: reason,
-				Message: message})
+			metav1.Condition{
+				Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: reason,
+				Message: message,
+			})
 	}
 	return s
 }

@@ -88,8 +88,10 @@ func sourceMap(name string, owner types.UID, age time.Duration) *corev1.ConfigMa
 		Labels: map[string]string{publish.LabelSourceOf: "shop", "app.kubernetes.io/managed-by": "fairlead-cli"},
 	}}
 	if owner != "" {
-		obj.OwnerReferences = []metav1.OwnerReference{{APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop",
-			UID: owner}}
+		obj.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop",
+			UID: owner,
+		}}
 	}
 	return obj
 }

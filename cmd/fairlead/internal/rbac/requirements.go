@@ -107,8 +107,10 @@ func (r Requirements) resource(gvk schema.GroupVersionKind) schema.GroupResource
 }
 
 func rule(resource schema.GroupResource, verbs []string, names ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, Verbs: verbs,
-		ResourceNames: names}
+	return rbacv1.PolicyRule{
+		APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, Verbs: verbs,
+		ResourceNames: names,
+	}
 }
 
 // merged joins rules with the same verbs: the resources of a group, and the names of a resource.

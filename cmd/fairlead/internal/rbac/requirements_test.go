@@ -34,8 +34,10 @@ func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rb
 	}
 	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
 		Reconciler: "fairlead.io", Namespace: "shop",
-		Owner: manifests.Owner{Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: "shop",
-			Name: "web"},
+		Owner: manifests.Owner{
+			Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: "shop",
+			Name: "web",
+		},
 		ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 			if strings.HasPrefix(gvk.Kind, "Cluster") || gvk.Kind == "CustomResourceDefinition" || gvk.Kind == "Namespace" {
 				return manifests.ScopeCluster, nil
@@ -46,8 +48,10 @@ func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rb
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rbac.Requirements{Namespace: "shop", Policies: policies, Objects: objects,
-		Resource: rbac.Resources(objects, nil, func(schema.GroupVersionKind) {})}
+	return rbac.Requirements{
+		Namespace: "shop", Policies: policies, Objects: objects,
+		Resource: rbac.Resources(objects, nil, func(schema.GroupVersionKind) {}),
+	}
 }
 
 // lines are grants as text.
@@ -94,8 +98,10 @@ func TestVerbsFollowThePolicies(t *testing.T) {
 }
 
 func TestPoliciesOfTheComponentHoldWhereAManifestNamesNone(t *testing.T) {
-	policies := metav1alpha1.Policies{Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan,
-		Adoption: metav1alpha1.AdoptAlways}
+	policies := metav1alpha1.Policies{
+		Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan,
+		Adoption: metav1alpha1.AdoptAlways,
+	}
 	expect(t, needs(t, policies, config).OfAccount(), "shop  configmaps get,create,update,patch")
 }
 
@@ -187,8 +193,10 @@ func TestARoleThatIsCreatedByPostIsNoRoleByName(t *testing.T) {
 
 func TestWhatIsReferencedAndLookedUpMayBeRead(t *testing.T) {
 	n := needs(t, defaults)
-	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.SecretReference, Name: "login"},
-		{Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+	n.References = []metav1alpha1.Reference{
+		{Kind: metav1alpha1.SecretReference, Name: "login"},
+		{Kind: metav1alpha1.ConfigMapReference, Name: "values"},
+	}
 	secret := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 	n.Lookups = []rbac.Lookup{
 		{GroupVersionKind: secret, Namespace: "shop", Name: "token"},
@@ -202,8 +210,10 @@ func TestWhatIsReferencedAndLookedUpMayBeRead(t *testing.T) {
 
 func TestAReferenceWithoutANameStandsForAllOfItsKind(t *testing.T) {
 	n := needs(t, defaults)
-	n.References = []metav1alpha1.Reference{{Kind: metav1alpha1.ConfigMapReference},
-		{Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
+	n.References = []metav1alpha1.Reference{
+		{Kind: metav1alpha1.ConfigMapReference},
+		{Kind: metav1alpha1.ConfigMapReference, Name: "values"},
+	}
 	expect(t, n.OfAccount(), "shop  configmaps get", "shop  configmaps get values")
 }
 

@@ -62,11 +62,15 @@ func (r Roles) meta(namespace string) metav1.ObjectMeta {
 func (r Roles) role(namespace string, rules []rbacv1.PolicyRule) client.Object {
 	version := rbacv1.SchemeGroupVersion.String()
 	if namespace == "" {
-		return &rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRole"},
-			ObjectMeta: r.meta(""), Rules: rules}
+		return &rbacv1.ClusterRole{
+			TypeMeta:   metav1.TypeMeta{APIVersion: version, Kind: "ClusterRole"},
+			ObjectMeta: r.meta(""), Rules: rules,
+		}
 	}
-	return &rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: r.meta(namespace),
-		Rules: rules}
+	return &rbacv1.Role{
+		TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "Role"}, ObjectMeta: r.meta(namespace),
+		Rules: rules,
+	}
 }
 
 func (r Roles) binding(namespace string) client.Object {

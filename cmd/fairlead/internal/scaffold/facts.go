@@ -24,7 +24,8 @@ const exampleSpec = `spec:
 
 // exampleKinds are the kinds that the example in Go renders.
 var exampleKinds = []schema.GroupVersionKind{
-	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"},
+	{Version: "v1", Kind: "ConfigMap"},
+	{Version: "v1", Kind: "Service"},
 	{Group: "apps", Version: "v1", Kind: "Deployment"},
 }
 

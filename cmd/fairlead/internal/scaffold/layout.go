@@ -76,8 +76,10 @@ func generatorLayout(o Options) []entry {
 	var example []string
 	switch o.Generator {
 	case GeneratorHelm:
-		example = []string{"Chart.yaml", "values.yaml", "values.schema.json", "templates/_labels.tpl", "templates/page.yaml",
-			"templates/web.yaml"}
+		example = []string{
+			"Chart.yaml", "values.yaml", "values.schema.json", "templates/_labels.tpl", "templates/page.yaml",
+			"templates/web.yaml",
+		}
 	case GeneratorKustomize:
 		example = []string{"kustomization.yaml", "web.yaml", ".fairlead-kustomize.yaml"}
 	case GeneratorGoTemplate:
@@ -85,16 +87,20 @@ func generatorLayout(o Options) []entry {
 	case GeneratorGo:
 	}
 	for _, file := range example {
-		entries = append(entries, entry{path.Join(sourceFolder(o), file),
-			path.Join("example", string(o.Generator), file+".tmpl")})
+		entries = append(entries, entry{
+			path.Join(sourceFolder(o), file),
+			path.Join("example", string(o.Generator), file+".tmpl"),
+		})
 	}
 	return entries
 }
 
 // sourceFolder returns the folder of the source that the generator renders.
 func sourceFolder(o Options) string {
-	names := map[Generator]string{GeneratorHelm: "chart", GeneratorKustomize: "kustomization",
-		GeneratorGoTemplate: "templates"}
+	names := map[Generator]string{
+		GeneratorHelm: "chart", GeneratorKustomize: "kustomization",
+		GeneratorGoTemplate: "templates",
+	}
 	return path.Join("internal/generator", names[o.Generator])
 }
 

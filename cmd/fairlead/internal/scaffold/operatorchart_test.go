@@ -72,10 +72,12 @@ func TestTheChartOfAnOperatorTakesNamesThatYAMLTakesForSomethingElse(t *testing.
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, err := g.Generate(t.Context(), generator.Request{Name: "1", Namespace: "y", Revision: 1,
+			objects, err := g.Generate(t.Context(), generator.Request{
+				Name: "1", Namespace: "y", Revision: 1,
 				Parameters: map[string]any{
 					"metrics": map[string]any{"readers": []any{map[string]any{"name": "1", "namespace": "on"}}},
-				}})
+				},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,55 +12,81 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 		change func(*scaffold.Options)
 		want   string
 	}{
-		"a group with capitals": {func(o *scaffold.Options) { o.Group = "Apps.example.com" },
-			`--group "Apps.example.com"`},
+		"a group with capitals": {
+			func(o *scaffold.Options) { o.Group = "Apps.example.com" },
+			`--group "Apps.example.com"`,
+		},
 		"a group without a dot": {func(o *scaffold.Options) { o.Group = "apps" }, "with a dot"},
 		"the group of Fairlead": {func(o *scaffold.Options) {
 			o.Group, o.Kind = "fairlead.io",
 				"Component"
 		}, "Fairlead"},
 		"a group of Kubernetes": {func(o *scaffold.Options) { o.Group = "apps.k8s.io" }, "of Kubernetes"},
-		"the operator name of Fairlead": {func(o *scaffold.Options) { o.OperatorName = "fairlead.io" },
-			"Fairlead"},
-		"no group": {func(o *scaffold.Options) { o.Group = "" },
-			"--group is missing: want a name of your own"},
+		"the operator name of Fairlead": {
+			func(o *scaffold.Options) { o.OperatorName = "fairlead.io" },
+			"Fairlead",
+		},
+		"no group": {
+			func(o *scaffold.Options) { o.Group = "" },
+			"--group is missing: want a name of your own",
+		},
 		"no module":              {func(o *scaffold.Options) { o.Module = "" }, "--module is missing"},
 		"a version that is none": {func(o *scaffold.Options) { o.Version = "1.0" }, "--version"},
 		"version zero":           {func(o *scaffold.Options) { o.Version = "v0" }, "--version"},
 		"a kind in lower case":   {func(o *scaffold.Options) { o.Kind = "shop" }, "--kind"},
 		"a kind with a hyphen":   {func(o *scaffold.Options) { o.Kind = "My-Shop" }, "--kind"},
 		"a kind that is a list":  {func(o *scaffold.Options) { o.Kind = "ShopList" }, "lists"},
-		"a kind that is too long": {func(o *scaffold.Options) { o.Kind = "S" + strings.Repeat("h", 63) },
-			"--kind"},
+		"a kind that is too long": {
+			func(o *scaffold.Options) { o.Kind = "S" + strings.Repeat("h", 63) },
+			"--kind",
+		},
 		"a definition whose name is too long": {func(o *scaffold.Options) {
 			o.Group = strings.Repeat("a.", 124) +
 				"com"
 		}, "name of the definition"},
-		"an operator name with an underscore": {func(o *scaffold.Options) { o.OperatorName = "shop_operator.example.com" },
-			"--operator-name"},
-		"an operator name that begins with a digit": {func(o *scaffold.Options) { o.OperatorName = "1shop.example.com" },
-			"before the first dot"},
+		"an operator name with an underscore": {
+			func(o *scaffold.Options) { o.OperatorName = "shop_operator.example.com" },
+			"--operator-name",
+		},
+		"an operator name that begins with a digit": {
+			func(o *scaffold.Options) { o.OperatorName = "1shop.example.com" },
+			"before the first dot",
+		},
 		"an operator name that leaves no room": {func(o *scaffold.Options) {
 			o.OperatorName = strings.Repeat("a", 41) +
 				".example.com"
 		}, "before the first dot"},
-		"a module path with a space": {func(o *scaffold.Options) { o.Module = "example.com/shop operator" },
-			"--module"},
+		"a module path with a space": {
+			func(o *scaffold.Options) { o.Module = "example.com/shop operator" },
+			"--module",
+		},
 		"a module path that leaves its folder":  {func(o *scaffold.Options) { o.Module = "../shop" }, "--module"},
 		"a module path of the standard library": {func(o *scaffold.Options) { o.Module = "std/shop" }, "--module"},
-		"a module path with major version one": {func(o *scaffold.Options) { o.Module = "example.com/shop/v1" },
-			"major version"},
-		"the module path of Fairlead": {func(o *scaffold.Options) { o.Module = "github.com/fairlead-io/fairlead/x" },
-			"module of Fairlead"},
-		"an image with a tag": {func(o *scaffold.Options) { o.Image = "registry.example.com/shop:1" },
-			"--image"},
-		"an image with capitals": {func(o *scaffold.Options) { o.Image = "registry.example.com/Shop" },
-			"--image"},
-		"an unknown generator": {func(o *scaffold.Options) { o.Generator = "jsonnet" },
-			"Helm, Kustomize, GoTemplate, Go"},
+		"a module path with major version one": {
+			func(o *scaffold.Options) { o.Module = "example.com/shop/v1" },
+			"major version",
+		},
+		"the module path of Fairlead": {
+			func(o *scaffold.Options) { o.Module = "github.com/fairlead-io/fairlead/x" },
+			"module of Fairlead",
+		},
+		"an image with a tag": {
+			func(o *scaffold.Options) { o.Image = "registry.example.com/shop:1" },
+			"--image",
+		},
+		"an image with capitals": {
+			func(o *scaffold.Options) { o.Image = "registry.example.com/Shop" },
+			"--image",
+		},
+		"an unknown generator": {
+			func(o *scaffold.Options) { o.Generator = "jsonnet" },
+			"Helm, Kustomize, GoTemplate, Go",
+		},
 		"an unknown interface": {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"colour"} }, "--interfaces"},
-		"an interface twice": {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"suspend", "suspend"} },
-			"twice"},
+		"an interface twice": {
+			func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"suspend", "suspend"} },
+			"twice",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := shop()

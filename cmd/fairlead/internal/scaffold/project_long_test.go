@@ -20,11 +20,15 @@ func TestAProjectOfEachKindBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *t
 		{"go, with all interfaces", func(o *scaffold.Options) { o.Interfaces = scaffold.Interfaces }, nil},
 		{"gotemplate", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorGoTemplate }, nil},
 		{"kustomize", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize }, nil},
-		{"a kustomization", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize },
-			os.DirFS("testdata/kustomization")},
+		{
+			"a kustomization", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize },
+			os.DirFS("testdata/kustomization"),
+		},
 		{"helm", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorHelm }, nil},
-		{"a chart, with webhooks", func(o *scaffold.Options) { o.Generator, o.Webhooks = scaffold.GeneratorHelm, true },
-			os.DirFS("testdata/chart")},
+		{
+			"a chart, with webhooks", func(o *scaffold.Options) { o.Generator, o.Webhooks = scaffold.GeneratorHelm, true },
+			os.DirFS("testdata/chart"),
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := shop()

@@ -53,21 +53,29 @@ func TestAChartThatCannotRenderIsRefusedWithFileAndLine(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"a template that does not parse": {map[string]string{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.a \n"},
-			"shop/templates/a.yaml:5"},
-		"a function that there is not": {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ toYml 1 }}}\n"},
-			"shop/templates/a.yaml:4"},
+		"a template that does not parse": {
+			map[string]string{"templates/a.yaml": configMap + "data:\n  a: {{ .Values.a \n"},
+			"shop/templates/a.yaml:5",
+		},
+		"a function that there is not": {
+			map[string]string{"templates/a.yaml": configMap + "data: {a: {{ toYml 1 }}}\n"},
+			"shop/templates/a.yaml:4",
+		},
 		"a definition that is no YAML": {map[string]string{"crds/a.yaml": "a: ["}, "shop/crds/a.yaml:1"},
 		"a definition that is no YAML, and a manifest that lacks its name": {
-			map[string]string{"crds/a.yaml": "a: [",
-				"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.name }}}\n"},
+			map[string]string{
+				"crds/a.yaml":      "a: [",
+				"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.name }}}\n",
+			},
 			"shop/crds/a.yaml:1",
 		},
 		"a schema that is no JSON": {map[string]string{"values.schema.json": "{"}, "values.schema.json"},
 		"a sub-chart that is not there": {map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: " +
 			"1.0.0, dependencies: [{name: cache, version: 1.x}]}\n"}, "requires cache 1.x"},
-		"a packed sub-chart that is no .tgz": {map[string]string{"charts/cache-1.0.0.tgz": "cache"},
-			"charts/cache-1.0.0.tgz: not a .tgz archive"},
+		"a packed sub-chart that is no .tgz": {
+			map[string]string{"charts/cache-1.0.0.tgz": "cache"},
+			"charts/cache-1.0.0.tgz: not a .tgz archive",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := fromChart(t, chartOf(test.files))
@@ -83,12 +91,16 @@ func TestAChartThatLacksValuesOrAClusterIsTakenWithANote(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"a value that is required": {map[string]string{"templates/a.yaml": `{{ required "say what" .Values.what }}`},
-			"say what"},
+		"a value that is required": {
+			map[string]string{"templates/a.yaml": `{{ required "say what" .Values.what }}`},
+			"say what",
+		},
 		"a value inside of none": {map[string]string{"templates/a.yaml": "{{ .Values.a.b.c }}"}, "shop/templates/a.yaml:1"},
 		"a name that is a value": {
-			map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n",
-				"values.yaml": "name: ''\n"},
+			map[string]string{
+				"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n",
+				"values.yaml":      "name: ''\n",
+			},
 			"shop/templates/a.yaml (rendered):1: no metadata.name",
 		},
 		"a kind that is a value": {

@@ -115,8 +115,10 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 		p.Counts[step.Action]++
 	}
 	for _, w := range f.Waiting {
-		p.Waiting = append(p.Waiting, PlanWaiting{Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message,
-			Failed: w.Failed || w.Reason == component.NodeNotServed})
+		p.Waiting = append(p.Waiting, PlanWaiting{
+			Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message,
+			Failed: w.Failed || w.Reason == component.NodeNotServed,
+		})
 	}
 	for _, b := range f.Blocked {
 		p.Blocked = append(p.Blocked, PlanBlocked{Type: b.Type, Count: b.Count, Names: b.Names, Error: b.Error})

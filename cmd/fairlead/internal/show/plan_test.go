@@ -29,8 +29,10 @@ var _ = Describe("Plan", func() {
 	live := map[string]any{"image": "v1", "priority": "low", "backoffLimit": int64(6)}
 	fieldsOf := func(effect component.Effect, applied string) []string {
 		GinkgoHelper()
-		forecast := component.Forecast{Steps: []component.Step{{Effect: effect, Before: job(live, applied),
-			After: job(map[string]any{"image": "v2"}, "")}}}
+		forecast := component.Forecast{Steps: []component.Step{{
+			Effect: effect, Before: job(live, applied),
+			After: job(map[string]any{"image": "v2"}, ""),
+		}}}
 		plan := show.NewPlan(&unstructured.Unstructured{}, forecast, false)
 		Expect(plan.Steps).To(HaveLen(1))
 		return plan.Steps[0].Fields
@@ -58,8 +60,10 @@ var _ = Describe("Plan", func() {
 			Manager: "scaler", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale", APIVersion: "batch/v1",
 			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:priority":{}}}`),
 		}))
-		step := component.Step{Effect: component.EffectRecreate, Before: before,
-			After: job(map[string]any{"image": "v2"}, "")}
+		step := component.Step{
+			Effect: component.EffectRecreate, Before: before,
+			After: job(map[string]any{"image": "v2"}, ""),
+		}
 		plan := show.NewPlan(&unstructured.Unstructured{}, component.Forecast{Steps: []component.Step{step}}, false)
 		Expect(plan.Steps).To(ConsistOf(HaveField("Fields", ConsistOf("spec.image", "spec.priority"))))
 		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"), "the value that diff shows")

@@ -80,8 +80,10 @@ var _ = Describe("Tree", func() {
 
 	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested,
 		"contested: Namespace shop (theirs)")
-	contested.Waiting = []metav1alpha1.DependentReport{{Dependent: "Namespace shop", Reason: component.ReportRepairConflict,
-		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`}}
+	contested.Waiting = []metav1alpha1.DependentReport{{
+		Dependent: "Namespace shop", Reason: component.ReportRepairConflict,
+		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`,
+	}}
 
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
 		golden(file, func(out *bytes.Buffer) error { return tree.Print(show.Output{Writer: out, Format: format}) })
@@ -134,14 +136,18 @@ var _ = Describe("Status", func() {
 	full.Reconciler, full.TargetNamespace, full.TargetName, full.Rendition = "fairlead.io", "shop", "shop", 1
 	full.InputDigest, full.AppliedDigest = "0123456789abcdef0123", "fedcba9876543210fedc"
 	full.ProgressingSince = new(metav1.NewTime(now.Add(-4 * time.Minute)))
-	full.Waiting = []metav1alpha1.DependentReport{{Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress",
-		Message: "Available: 0/2"}}
+	full.Waiting = []metav1alpha1.DependentReport{{
+		Wave: 1, Dependent: "Deployment.apps shop/web", Reason: "InProgress",
+		Message: "Available: 0/2",
+	}}
 	full.History = []metav1alpha1.RevisionRecord{
 		{Outcome: metav1alpha1.RevisionFailed, Source: "ConfigMap shop-2"},
 		{Revision: 2, Source: "ConfigMap shop-1", SourceDigest: "aabbccddeeff00112233"},
 	}
-	settings := show.Settings{Source: "ConfigMap shop-2", Timeout: new(10 * time.Minute), RetryInterval: new(time.Minute),
-		Interval: new(10 * time.Hour)}
+	settings := show.Settings{
+		Source: "ConfigMap shop-2", Timeout: new(10 * time.Minute), RetryInterval: new(time.Minute),
+		Interval: new(10 * time.Hour),
+	}
 
 	blocked := status(metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
 		"deletion is refused, because team/mine exists")
@@ -168,14 +174,22 @@ var _ = Describe("Status", func() {
 var _ = Describe("History", func() {
 	known := status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "")
 	known.History = []metav1alpha1.RevisionRecord{
-		{Revision: 3, Generation: 4, Outcome: metav1alpha1.RevisionProgressing,
-			Started: metav1.NewTime(now.Add(-time.Minute)), Digest: "0123", Source: "ConfigMap shop-2", SourceDigest: "4567"},
-		{Generation: 3, Outcome: metav1alpha1.RevisionFailed, Reason: "GenerateFailed",
-			Started: metav1.NewTime(now.Add(-30 * time.Minute)), Digest: "89ab", Source: "ConfigMap shop-3"},
-		{Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout",
-			Started: metav1.NewTime(now.Add(-2 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-time.Hour)))},
-		{Revision: 1, Generation: 1, Outcome: metav1alpha1.RevisionReady, Started: metav1.NewTime(now.Add(-50 * time.Hour)),
-			Ended: new(metav1.NewTime(now.Add(-49 * time.Hour)))},
+		{
+			Revision: 3, Generation: 4, Outcome: metav1alpha1.RevisionProgressing,
+			Started: metav1.NewTime(now.Add(-time.Minute)), Digest: "0123", Source: "ConfigMap shop-2", SourceDigest: "4567",
+		},
+		{
+			Generation: 3, Outcome: metav1alpha1.RevisionFailed, Reason: "GenerateFailed",
+			Started: metav1.NewTime(now.Add(-30 * time.Minute)), Digest: "89ab", Source: "ConfigMap shop-3",
+		},
+		{
+			Revision: 2, Generation: 2, Outcome: metav1alpha1.RevisionFailed, Reason: "Timeout",
+			Started: metav1.NewTime(now.Add(-2 * time.Hour)), Ended: new(metav1.NewTime(now.Add(-time.Hour))),
+		},
+		{
+			Revision: 1, Generation: 1, Outcome: metav1alpha1.RevisionReady, Started: metav1.NewTime(now.Add(-50 * time.Hour)),
+			Ended: new(metav1.NewTime(now.Add(-49 * time.Hour))),
+		},
 	}
 
 	DescribeTable("prints", func(file string, format show.Format) {

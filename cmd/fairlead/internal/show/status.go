@@ -144,8 +144,10 @@ func (s Status) IsReady() bool {
 func conditionsOf(status metav1alpha1.Status) []Condition {
 	conditions := make([]Condition, 0, len(status.Conditions))
 	for _, c := range status.Conditions {
-		conditions = append(conditions, Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason,
-			Message: c.Message, Since: c.LastTransitionTime})
+		conditions = append(conditions, Condition{
+			Type: c.Type, Status: string(c.Status), Reason: c.Reason,
+			Message: c.Message, Since: c.LastTransitionTime,
+		})
 	}
 	slices.SortStableFunc(conditions, func(a, b Condition) int {
 		switch first := metav1alpha1.ConditionReady; {

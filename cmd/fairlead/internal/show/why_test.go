@@ -13,8 +13,10 @@ import (
 var _ = DescribeTable("Why says of a field", func(field show.WhyField, through []string, want ...string) {
 	field.Path = "spec.x"
 	var out bytes.Buffer
-	w := show.Why{Object: show.WhyObject{Kind: "Pod", Namespace: "apps", Name: "web"}, Component: "c", Reconciler: "r",
-		Through: through, Field: &field}
+	w := show.Why{
+		Object: show.WhyObject{Kind: "Pod", Namespace: "apps", Name: "web"}, Component: "c", Reconciler: "r",
+		Through: through, Field: &field,
+	}
 	Expect(w.Print(show.Output{Writer: &out})).To(Succeed())
 	var rows []string
 	for line := range strings.Lines(out.String()) {

@@ -31,8 +31,10 @@ func TestCutCountsWhatIsSeen(t *testing.T) {
 }
 
 func TestWidthCountsColumns(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "größer": 6, "日本": 4, "e\u0301": 1,
-		terminal.Coloured().In(terminal.Bad, "no"): 2} {
+	for text, want := range map[string]int{
+		"": 0, "größer": 6, "日本": 4, "e\u0301": 1,
+		terminal.Coloured().In(terminal.Bad, "no"): 2,
+	} {
 		if got := terminal.Width(text); got != want {
 			t.Errorf("%q: want %d, got %d", text, want, got)
 		}
@@ -51,8 +53,11 @@ func TestThereAreNoColoursWhereNobodySeesThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	for _, palette := range []terminal.Palette{{}, terminal.NewPalette(file, false),
-		terminal.NewPalette(&bytes.Buffer{}, false)} {
+	for _, palette := range []terminal.Palette{
+		{},
+		terminal.NewPalette(file, false),
+		terminal.NewPalette(&bytes.Buffer{}, false),
+	} {
 		if got := palette.In(terminal.Good, "Ready"); got != "Ready" {
 			t.Errorf("got %q", got)
 		}

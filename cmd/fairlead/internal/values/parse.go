@@ -30,8 +30,10 @@ func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 		return values, nil
 	}
 	if root.Kind != yamlnode.MappingNode {
-		return nil, &manifests.FileError{File: file, Line: root.Line,
-			Err: errors.New("want a map of values, such as replicas: 2")}
+		return nil, &manifests.FileError{
+			File: file, Line: root.Line,
+			Err: errors.New("want a map of values, such as replicas: 2"),
+		}
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -69,8 +71,10 @@ func firstDocument(file string, text []byte) (root *yamlnode.Node, ignored, err 
 	}
 	switch err := documents.Decode(&second); {
 	case err == nil:
-		ignored = &manifests.FileError{File: file, Line: second.Line,
-			Err: errors.New("a second document begins here; as in Helm, only the first document is read")}
+		ignored = &manifests.FileError{
+			File: file, Line: second.Line,
+			Err: errors.New("a second document begins here; as in Helm, only the first document is read"),
+		}
 	case !errors.Is(err, io.EOF):
 		ignored = fmt.Errorf("%w; as in Helm, only the first document is read", located(file, err))
 	}

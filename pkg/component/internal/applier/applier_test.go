@@ -415,7 +415,8 @@ func TestPoliciesOfTheRequestReplaceThoseOfTheApplier(t *testing.T) {
 
 func TestSortedEntries(t *testing.T) {
 	entries := []metav1alpha1.InventoryEntry{
-		{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "a"}, {Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
+		{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "a"},
+		{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"},
 		{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "b"},
 	}
 	sorted := plan.NewInventory(entries).Sorted()

@@ -111,7 +111,8 @@ func TestCreateGuardReturnsTheEntriesOfCreatedObjects(t *testing.T) {
 	}
 	var guard createGuard
 	guard.add([]plan.Action{
-		{Verb: plan.VerbCreate, Key: keyOf("created")}, {Verb: plan.VerbApply, Key: keyOf("applied")},
+		{Verb: plan.VerbCreate, Key: keyOf("created")},
+		{Verb: plan.VerbApply, Key: keyOf("applied")},
 		{Verb: plan.VerbCreateNamespace, Key: keyOf("implicit")},
 	})
 	guard.add([]plan.Action{{Verb: plan.VerbCreate, Key: keyOf("later")}, {Verb: plan.VerbCreate, Key: keyOf("forgotten")}})

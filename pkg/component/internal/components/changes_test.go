@@ -22,19 +22,22 @@ func TestDamagedRecords(t *testing.T) {
 		{"not as it was written", metav1alpha1.Status{Inventory: lines, InventoryDigest: digest}, false},
 		{
 			"not after it came back from Secrets",
-			metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: none}, false,
+			metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: none},
+			false,
 		},
 		{"not in Secrets", metav1alpha1.Status{InventoryDigest: digest, InventoryRecord: named}, false},
 		{"if a line was removed", metav1alpha1.Status{Inventory: lines[1:], InventoryDigest: digest}, true},
 		{
 			"if lines changed places",
-			metav1alpha1.Status{Inventory: []string{lines[1], lines[0]}, InventoryDigest: digest}, true,
+			metav1alpha1.Status{Inventory: []string{lines[1], lines[0]}, InventoryDigest: digest},
+			true,
 		},
 		{"if the digest was removed", metav1alpha1.Status{Inventory: lines}, true},
 		{"if the name of the Secrets was removed", metav1alpha1.Status{InventoryDigest: digest}, true},
 		{
 			"if lines were added beside Secrets",
-			metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: named}, true,
+			metav1alpha1.Status{Inventory: lines, InventoryDigest: digest, InventoryRecord: named},
+			true,
 		},
 		{"if the digest of the Secrets was removed", metav1alpha1.Status{InventoryRecord: named}, true},
 	} {

@@ -94,16 +94,21 @@ func TestMergeRestoresAnEarlierRendering(t *testing.T) {
 			"", "Secret shop/db: x[0].v",
 		},
 		{
-			"not in a new field", secretA, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "",
+			"not in a new field", secretA, secretA + "data: {k: bmV3}",
+			[]determinism.Field{field("data", "k")},
+			"",
 			"Secret shop/db: data.k",
 		},
 		{
-			"not in a new object", mapB, secretA + "data: {k: bmV3}", []determinism.Field{field("data", "k")}, "",
+			"not in a new object", mapB, secretA + "data: {k: bmV3}",
+			[]determinism.Field{field("data", "k")},
+			"",
 			"Secret shop/db: data.k",
 		},
 		{
 			"not in a field that was no scalar", secretA + "data: {k: {a: b}}", secretA + "data: {k: bmV3}",
-			[]determinism.Field{field("data", "k")}, "", "Secret shop/db: data.k",
+			[]determinism.Field{field("data", "k")},
+			"", "Secret shop/db: data.k",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

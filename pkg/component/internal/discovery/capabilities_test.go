@@ -150,25 +150,35 @@ func TestWhatIsServedByGroupsThatDoNotAnswer(t *testing.T) {
 		undiscovered []string
 	}{
 		{
-			"is not known at first", []*catalog{serves("a", "A", "c", "b")},
-			[]string{"a/v1", "a/v1/A"}, []string{"b/v1", "c/v1"},
+			"is not known at first",
+			[]*catalog{serves("a", "A", "c", "b")},
+			[]string{"a/v1", "a/v1/A"},
+			[]string{"b/v1", "c/v1"},
 		},
 		{"nor later", []*catalog{serves("a", "A", "b"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, []string{"b/v1"}},
 		{
-			"is what was known", []*catalog{serves("b", "B"), serves("a", "A", "b")},
-			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil,
+			"is what was known",
+			[]*catalog{serves("b", "B"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"},
+			nil,
 		},
 		{
-			"is what they answered in between", []*catalog{serves("a", "A", "b"), serves("b", "B"), serves("a", "A", "b")},
-			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"}, nil,
+			"is what they answered in between",
+			[]*catalog{serves("a", "A", "b"), serves("b", "B"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A", "b/v1", "b/v1/B"},
+			nil,
 		},
 		{
-			"is nothing where they are new", []*catalog{serves("a", "A"), serves("a", "A", "b")},
-			[]string{"a/v1", "a/v1/A"}, nil,
+			"is nothing where they are new",
+			[]*catalog{serves("a", "A"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A"},
+			nil,
 		},
 		{
-			"and where they were gone", []*catalog{serves("a", "A", "b"), serves("a", "A"), serves("a", "A", "b")},
-			[]string{"a/v1", "a/v1/A"}, nil,
+			"and where they were gone",
+			[]*catalog{serves("a", "A", "b"), serves("a", "A"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A"},
+			nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -31,28 +31,39 @@ func TestDryRunReturnsTheObjectInTheAnswer(t *testing.T) {
 		{
 			"an update reads the live object and sends the request of the update",
 			action(plan.VerbApply, metav1alpha1.UpdateSSAMerge),
-			[]answer{found(nil), applied}, []string{read, patch}, "8", "",
+			[]answer{found(nil), applied},
+			[]string{read, patch},
+			"8", "",
 		},
 		{
 			"a refused update has no object", action(plan.VerbApply, metav1alpha1.UpdateSSAMerge),
-			[]answer{found(nil), status(403, metav1.StatusReasonForbidden)}, []string{read, patch}, "", "Forbidden",
+			[]answer{found(nil), status(403, metav1.StatusReasonForbidden)},
+			[]string{read, patch},
+			"", "Forbidden",
 		},
 		{
 			"a conflict has no object", action(plan.VerbApply, metav1alpha1.UpdateSSAMerge),
-			[]answer{found(nil), status(409, metav1.StatusReasonConflict), found(nil)}, []string{read, patch, read}, "", "",
+			[]answer{found(nil), status(409, metav1.StatusReasonConflict), found(nil)},
+			[]string{read, patch, read},
+			"", "",
 		},
 		{
 			"a migration is one update with all managed fields", migration,
-			[]answer{found(nil), found(ownedInPart), applied}, []string{read, read, put}, "8", "",
+			[]answer{found(nil), found(ownedInPart), applied},
+			[]string{read, read, put},
+			"8", "",
 		},
 		{
 			"a migration that takes over patches the owner first", takeover,
-			[]answer{found(ownedByThem), found(ownedByThem), found(nil), applied}, []string{read, read, patch, put}, "8", "",
+			[]answer{found(ownedByThem), found(ownedByThem), found(nil), applied},
+			[]string{read, read, patch, put},
+			"8", "",
 		},
 		{
 			"a migration of a missing object fails", migration,
 			[]answer{status(404, metav1.StatusReasonNotFound), status(404, metav1.StatusReasonNotFound)},
-			[]string{read, read}, "", "NotFound",
+			[]string{read, read},
+			"", "NotFound",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,11 +23,15 @@ func TestOrphanSendsOnePatch(t *testing.T) {
 		failure  plan.WaitReason
 	}{
 		{
-			"removes our label and annotations after a read", []answer{found(nil), orphaned}, []string{read, patched},
+			"removes our label and annotations after a read",
+			[]answer{found(nil), orphaned},
+			[]string{read, patched},
 			plan.VerbOrphan, plan.Present, "",
 		},
 		{
-			"accepts that the object does not exist", []answer{status(404, metav1.StatusReasonNotFound)}, []string{read},
+			"accepts that the object does not exist",
+			[]answer{status(404, metav1.StatusReasonNotFound)},
+			[]string{read},
 			plan.VerbOrphan, plan.Absent, "",
 		},
 		{
@@ -55,8 +59,10 @@ func TestOrphanSendsOnePatch(t *testing.T) {
 			plan.VerbRead, plan.Present, "",
 		},
 		{
-			"returns the reason of a failure", []answer{found(nil), status(403, metav1.StatusReasonForbidden)},
-			[]string{read, patched}, plan.VerbOrphan, "", "Forbidden",
+			"returns the reason of a failure",
+			[]answer{found(nil), status(403, metav1.StatusReasonForbidden)},
+			[]string{read, patched},
+			plan.VerbOrphan, "", "Forbidden",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,19 +34,27 @@ func TestATakeover(t *testing.T) {
 	}{
 		{
 			"patches label and annotations, then moves them to the apply entry and applies", metav1alpha1.UpdateSSAMerge,
-			[]answer{theirs, ours, ours, ours}, []string{read, patch, read, patch}, plan.VerbApply,
+			[]answer{theirs, ours, ours, ours},
+			[]string{read, patch, read, patch},
+			plan.VerbApply,
 		},
 		{
 			"patches label and annotations, then replaces", metav1alpha1.UpdateReplace,
-			[]answer{theirs, ours, found(ownedInPart), ours}, []string{read, patch, read, "PUT " + single}, plan.VerbReplace,
+			[]answer{theirs, ours, found(ownedInPart), ours},
+			[]string{read, patch, read, "PUT " + single},
+			plan.VerbReplace,
 		},
 		{
-			"is planned again if the owner has changed", metav1alpha1.UpdateSSAMerge, []answer{ours, ours}, []string{read, read},
+			"is planned again if the owner has changed", metav1alpha1.UpdateSSAMerge,
+			[]answer{ours, ours},
+			[]string{read, read},
 			plan.VerbRead,
 		},
 		{
 			"is planned again if the object changed after the read", metav1alpha1.UpdateSSAMerge,
-			[]answer{theirs, status(409, metav1.StatusReasonConflict), theirs}, []string{read, patch, read}, plan.VerbRead,
+			[]answer{theirs, status(409, metav1.StatusReasonConflict), theirs},
+			[]string{read, patch, read},
+			plan.VerbRead,
 		},
 		{
 			"is planned again if the object does not exist", metav1alpha1.UpdateSSAMerge,

@@ -8,11 +8,10 @@ import (
 	"sync"
 	"time"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 

@@ -144,7 +144,8 @@ func TestAReferenceThatDoesNotExist(t *testing.T) {
 	}{
 		{"is an error", []metav1alpha1.Reference{toSettings}, "ConfigMap shop/settings does not exist; create it, or mark"},
 		{
-			"is named with all others", []metav1alpha1.Reference{toSettings, toPassword},
+			"is named with all others",
+			[]metav1alpha1.Reference{toSettings, toPassword},
 			"ConfigMap shop/settings does not exist; Secret shop/password does not exist; create it",
 		},
 		{"is left out if it is optional", []metav1alpha1.Reference{optional}, ""},
@@ -239,7 +240,8 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 		{"a source can be used", Declaration{Source: source}, true, ""},
 		{
 			"the errors of all patterns are joined",
-			Declaration{ManagedTypes: []metav1alpha1.TypePattern{{Kind: "A"}, {Group: "*"}}}, true, "\n",
+			Declaration{ManagedTypes: []metav1alpha1.TypePattern{{Kind: "A"}, {Group: "*"}}},
+			true, "\n",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

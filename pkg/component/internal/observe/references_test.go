@@ -188,12 +188,14 @@ func TestAFailureOfReferencesEnqueuesOnce(t *testing.T) {
 	}{
 		{
 			"for network failures that name different ports",
-			[]watchFailure{unreachable("1"), unreachable("2"), unreachable("3")}, 1,
+			[]watchFailure{unreachable("1"), unreachable("2"), unreachable("3")},
+			1,
 		},
 		{"and again if a network failure becomes a refusal", []watchFailure{unreachable("1"), refused("a")}, 2},
 		{"and again if another user is refused", []watchFailure{refused("a"), refused("a"), refused("b")}, 2},
 		{
-			"and again if a refusal becomes a network failure", []watchFailure{refused("a"), unreachable("1"), unreachable("2")},
+			"and again if a refusal becomes a network failure",
+			[]watchFailure{refused("a"), unreachable("1"), unreachable("2")},
 			2,
 		},
 	} {

@@ -23,25 +23,37 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 		listed  []Unwatched
 	}{
 		{
-			"is read if it supports get", []string{"create", "get"}, nil,
-			watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitUnwatched, []Unwatched{{configMaps, unwatched}},
+			"is read if it supports get",
+			[]string{"create", "get"},
+			nil,
+			watchFailure{reason: plan.WaitNotListable, definite: true},
+			plan.WaitUnwatched,
+			[]Unwatched{{configMaps, unwatched}},
 		},
 		{
-			"cannot be a dependent if it supports create only", []string{"create"}, nil,
-			watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil,
+			"cannot be a dependent if it supports create only",
+			[]string{"create"},
+			nil,
+			watchFailure{reason: plan.WaitNotListable, definite: true},
+			plan.WaitNotListable, nil,
 		},
 		{
 			"is not read if discovery does not answer", nil, errors.New("no answer"),
-			watchFailure{reason: plan.WaitNotListable, definite: true}, plan.WaitNotListable, nil,
+			watchFailure{reason: plan.WaitNotListable, definite: true},
+			plan.WaitNotListable, nil,
 		},
 		{
 			"is read if the right to watch is missing", nil, nil,
-			watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true}, plan.WaitUnwatched,
+			watchFailure{reason: plan.WaitUnwatched, message: "no", definite: true},
+			plan.WaitUnwatched,
 			[]Unwatched{{configMaps, "no"}},
 		},
 		{
-			"is not read if the API server refuses the credentials", []string{"get"}, nil,
-			watchFailure{reason: plan.WaitUnauthorized, definite: true}, plan.WaitUnauthorized, nil,
+			"is not read if the API server refuses the credentials",
+			[]string{"get"},
+			nil,
+			watchFailure{reason: plan.WaitUnauthorized, definite: true},
+			plan.WaitUnauthorized, nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

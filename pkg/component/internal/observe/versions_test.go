@@ -50,15 +50,18 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 		{"a change before the watch began enqueues", db, "1", []any{object("db", "2", nil)}, nil, 1, true},
 		{"a creation before the watch began enqueues", db, "", []any{object("db", "2", nil)}, nil, 1, true},
 		{
-			"a change enqueues", db, "1", []any{object("db", "1", nil)},
+			"a change enqueues", db, "1",
+			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("db", "2", nil)) }, 1, true,
 		},
 		{
-			"a deletion enqueues", db, "1", []any{object("db", "1", nil)},
+			"a deletion enqueues", db, "1",
+			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Delete(object("db", "1", nil)) }, 1, true,
 		},
 		{
-			"another object enqueues nobody", db, "1", []any{object("db", "1", nil)},
+			"another object enqueues nobody", db, "1",
+			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("else", "2", nil)) }, 0, false,
 		},
 		{
@@ -66,21 +69,24 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false,
 		},
 		{
-			"a deleted dependent of the component enqueues nobody", db, VersionOwn, []any{object("db", "1", &self)},
+			"a deleted dependent of the component enqueues nobody", db, VersionOwn,
+			[]any{object("db", "1", &self)},
 			func(w *referenceWatch) error {
 				return w.Delete(object("db", "1", &self))
 			},
 			0, false,
 		},
 		{
-			"a dependent that another component takes over enqueues", db, VersionOwn, []any{object("db", "1", &self)},
+			"a dependent that another component takes over enqueues", db, VersionOwn,
+			[]any{object("db", "1", &self)},
 			func(w *referenceWatch) error {
 				return w.Update(object("db", "2", &other))
 			},
 			1, true,
 		},
 		{
-			"an object that the component adopts enqueues nobody", db, "1", []any{object("db", "1", nil)},
+			"an object that the component adopts enqueues nobody", db, "1",
+			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("db", "2", &self)) }, 0, false,
 		},
 		{
@@ -89,7 +95,8 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			nil, 0, false,
 		},
 		{
-			"a changed object of a list enqueues", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)},
+			"a changed object of a list enqueues", all, sum(object("a", "1", nil)),
+			[]any{object("a", "1", nil)},
 			func(w *referenceWatch) error {
 				return w.Update(object("a", "2", nil))
 			},
@@ -100,7 +107,8 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			func(w *referenceWatch) error { return w.Update(object("a", "1", nil)) }, 1, true,
 		},
 		{
-			"a deleted object of a list enqueues", all, sum(object("a", "1", nil)), []any{object("a", "1", nil)},
+			"a deleted object of a list enqueues", all, sum(object("a", "1", nil)),
+			[]any{object("a", "1", nil)},
 			func(w *referenceWatch) error {
 				return w.Delete(object("a", "1", nil))
 			},
@@ -108,7 +116,8 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 		},
 		{
 			"a new dependent of the component in a list enqueues nobody", all, sum(object("a", "1", nil)),
-			[]any{object("a", "1", nil)}, func(w *referenceWatch) error {
+			[]any{object("a", "1", nil)},
+			func(w *referenceWatch) error {
 				return w.Update(object("b", "2", &self))
 			},
 			0, false,
@@ -118,7 +127,8 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			func(w *referenceWatch) error { return w.Update(object("b", "2", &other)) }, 1, true,
 		},
 		{
-			"a refusal enqueues, because the object must be read then", db, "1", []any{object("db", "1", nil)},
+			"a refusal enqueues, because the object must be read then", db, "1",
+			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error {
 				w.listFailed(watchFailure{message: "forbidden", definite: true})
 				return nil

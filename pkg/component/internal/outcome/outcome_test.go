@@ -49,7 +49,7 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 	contested := report("both")
 	contested.Reason = "Contested"
 	got := Outcome{
-		Waiting:   []Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
+		Waiting:         []Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
 		RepairConflicts: []metav1alpha1.DependentReport{contested, report("contested")},
 	}.Reports()
 	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {

@@ -142,13 +142,17 @@ func (i Inventory) Load(
 }
 
 // ProtectKubeconfig implements reconcile.Inventory.
-func (Inventory) ProtectKubeconfig(context.Context, *reconcile.Component, manifests.Owner) error { return nil }
+func (Inventory) ProtectKubeconfig(context.Context, *reconcile.Component, manifests.Owner) error {
+	return nil
+}
 
 // CheckKubeconfig implements reconcile.Inventory.
 func (Inventory) CheckKubeconfig(*reconcile.Component, manifests.Owner, target.Target) {}
 
 // Begin implements reconcile.Inventory.
-func (Inventory) Begin(context.Context, *reconcile.Component, manifests.Owner, rendering.Set) error { return nil }
+func (Inventory) Begin(context.Context, *reconcile.Component, manifests.Owner, rendering.Set) error {
+	return nil
+}
 
 // Record implements reconcile.Inventory.
 func (Inventory) Record(
@@ -161,7 +165,9 @@ func (Inventory) Record(
 type Source struct{ Files fs.FS }
 
 // Fetch implements input.Fetcher.
-func (s Source) Fetch(context.Context, metav1alpha1.SourceReference) (fs.FS, error) { return s.Files, nil }
+func (s Source) Fetch(context.Context, metav1alpha1.SourceReference) (fs.FS, error) {
+	return s.Files, nil
+}
 
 // Fetched implements input.Fetcher.
 func (s Source) Fetched(metav1alpha1.SourceReference) (fs.FS, bool) { return s.Files, true }

@@ -93,7 +93,8 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 		},
 		{
 			"discovery that fails is tried again", func(s *apiservertest.Server) { s.Break("example.com/v1") },
-			plan.Transient, []string{"it is not known what would go with it: ", "example.com/v1"},
+			plan.Transient,
+			[]string{"it is not known what would go with it: ", "example.com/v1"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

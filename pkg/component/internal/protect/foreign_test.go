@@ -45,7 +45,8 @@ func TestForeign(t *testing.T) {
 		{"the component itself is not foreign", inspect.Instance{Key: key("itself"), UID: "u4"}, 0},
 		{
 			"an instance that was created again, and whose new UID was not recorded because of a crash, is ours",
-			inspect.Instance{Key: key("ours"), UID: "u2"}, 0,
+			inspect.Instance{Key: key("ours"), UID: "u2"},
+			0,
 		},
 		{"an instance with our owner mark under another name is foreign", inspect.Instance{Key: key("copy"), UID: "u2"}, 1},
 		{"an instance that another client created under a recorded name is foreign", inspect.Instance{Key: key("crashed"), UID: "u3"}, 1},
@@ -93,11 +94,13 @@ func TestUnchecked(t *testing.T) {
 		{"an object that holds no others is not checked", plan.VerbDelete, []metav1alpha1.InventoryEntry{settings}, nil},
 		{
 			"the first definition is checked", plan.VerbDelete,
-			[]metav1alpha1.InventoryEntry{widgets, settings}, []metav1alpha1.InventoryEntry{widgets},
+			[]metav1alpha1.InventoryEntry{widgets, settings},
+			[]metav1alpha1.InventoryEntry{widgets},
 		},
 		{
 			"a later definition is checked, too, and the first is not checked again", plan.VerbDelete,
-			[]metav1alpha1.InventoryEntry{widgets, gizmos}, []metav1alpha1.InventoryEntry{gizmos},
+			[]metav1alpha1.InventoryEntry{widgets, gizmos},
+			[]metav1alpha1.InventoryEntry{gizmos},
 		},
 		{"no definition is checked twice", plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil},
 		{"a namespace is checked", plan.VerbDelete, []metav1alpha1.InventoryEntry{namespace}, []metav1alpha1.InventoryEntry{namespace}},

@@ -26,41 +26,49 @@ func TestIncidentalObjects(t *testing.T) {
 		{"an object that is being deleted", "", "ConfigMap", metav1.ObjectMeta{Name: "settings", DeletionTimestamp: &now}, true},
 		{
 			"an object that a controller owns", "", "ConfigMap",
-			metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: new(true)}}}, true,
+			metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: new(true)}}},
+			true,
 		},
 		{
 			"an object whose owner is no controller counts", "", "ConfigMap",
-			metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{}}}, false,
+			metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{}}},
+			false,
 		},
 		{"the certificate authority of Kubernetes", "", "ConfigMap", metav1.ObjectMeta{Name: "kube-root-ca.crt"}, true},
 		{"the default service account", "", "ServiceAccount", metav1.ObjectMeta{Name: "default"}, true},
 		{
 			"a Secret of a service account", "", "Secret",
-			metav1.ObjectMeta{Annotations: map[string]string{"kubernetes.io/service-account.name": "a"}}, true,
+			metav1.ObjectMeta{Annotations: map[string]string{"kubernetes.io/service-account.name": "a"}},
+			true,
 		},
 		{
 			"another object with the annotation of a service account counts", "", "ConfigMap",
-			metav1.ObjectMeta{Annotations: map[string]string{"kubernetes.io/service-account.name": "a"}}, false,
+			metav1.ObjectMeta{Annotations: map[string]string{"kubernetes.io/service-account.name": "a"}},
+			false,
 		},
 		{"the certificate authority of a mesh", "", "ConfigMap", metav1.ObjectMeta{Name: "istio-ca-root-cert"}, true},
 		{
 			"a role binding of a distribution", "rbac.authorization.k8s.io", "RoleBinding",
-			metav1.ObjectMeta{Name: "system:image-pullers"}, true,
+			metav1.ObjectMeta{Name: "system:image-pullers"},
+			true,
 		},
 		{
 			"an object of the same name in another group counts", "example.com", "RoleBinding",
-			metav1.ObjectMeta{Name: "system:image-pullers"}, false,
+			metav1.ObjectMeta{Name: "system:image-pullers"},
+			false,
 		},
 		{"an object that is configured by name", "", "Secret", metav1.ObjectMeta{Name: "pull"}, true},
 		{"another object of that kind counts", "", "Secret", metav1.ObjectMeta{Name: "pull-too"}, false},
 		{"an object that is configured by kind", "example.com", "Report", metav1.ObjectMeta{Name: "a"}, true},
 		{
 			"an object that is configured by labels", "", "ConfigMap",
-			metav1.ObjectMeta{Name: "a", Labels: map[string]string{"bundle": "all", "more": "b"}}, true,
+			metav1.ObjectMeta{Name: "a", Labels: map[string]string{"bundle": "all", "more": "b"}},
+			true,
 		},
 		{
 			"an object with another value of the label counts", "", "ConfigMap",
-			metav1.ObjectMeta{Name: "a", Labels: map[string]string{"bundle": "some"}}, false,
+			metav1.ObjectMeta{Name: "a", Labels: map[string]string{"bundle": "some"}},
+			false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -112,7 +112,8 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 		},
 		{"with a hash, and nothing that decides", "5d9c7", healthy, ready.Hints{}, ready.Result{State: ready.Unknown, Message: notRead}},
 		{
-			"with a hash, and a hint that needs the generation", "5d9c7", healthy, ready.Hints{HasObservedGeneration: true},
+			"with a hash, and a hint that needs the generation", "5d9c7", healthy,
+			ready.Hints{HasObservedGeneration: true},
 			ready.Result{State: ready.Unknown, Message: notRead},
 		},
 		{"with a hash, decided by the hint", "5d9c7", healthy, available, ready.Result{State: ready.Ready}},

@@ -44,20 +44,24 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 		{"the one that was written last, whatever comes first", []metav1.PartialObjectMetadata{latter, former}, "", "a"},
 		{
 			"the one that the status names, whatever was written after it",
-			[]metav1.PartialObjectMetadata{former, latter}, "b", "b",
+			[]metav1.PartialObjectMetadata{former, latter},
+			"b", "b",
 		},
 		{"not one that the status names and nobody finds", []metav1.PartialObjectMetadata{former}, "a", "b"},
 		{
 			"not one of which a part is missing",
-			[]metav1.PartialObjectMetadata{former, part("a", 1, "2", at(10))}, "a", "b",
+			[]metav1.PartialObjectMetadata{former, part("a", 1, "2", at(10))},
+			"a", "b",
 		},
 		{
 			"one of several parts",
-			[]metav1.PartialObjectMetadata{former, part("a", 0, "2", at(10)), part("a", 1, "2", at(10))}, "", "a",
+			[]metav1.PartialObjectMetadata{former, part("a", 0, "2", at(10)), part("a", 1, "2", at(10))},
+			"", "a",
 		},
 		{
 			"the same one, where the times are equal or lost",
-			[]metav1.PartialObjectMetadata{part("b", 0, "1", ""), part("a", 0, "1", "")}, "", "a",
+			[]metav1.PartialObjectMetadata{part("b", 0, "1", ""), part("a", 0, "1", "")},
+			"", "a",
 		},
 		{"not one that says nothing of its parts", []metav1.PartialObjectMetadata{part("a", 0, "", at(1))}, "", ""},
 	} {

@@ -40,37 +40,44 @@ func TestTheCacheEvictsTheLeastRecentlyUsedSets(t *testing.T) {
 		{
 			"all sets are kept within the limit",
 			[]func(*cache){put("a", 40), put("b", 40), put("c", 20)},
-			[]string{"a", "b", "c"}, 100,
+			[]string{"a", "b", "c"},
+			100,
 		},
 		{
 			"the oldest set is evicted first",
 			[]func(*cache){put("a", 40), put("b", 40), put("c", 40)},
-			[]string{"b", "c"}, 80,
+			[]string{"b", "c"},
+			80,
 		},
 		{
 			"a set that was used recently stays",
 			[]func(*cache){put("a", 40), put("b", 40), get("a"), put("c", 40)},
-			[]string{"a", "c"}, 80,
+			[]string{"a", "c"},
+			80,
 		},
 		{
 			"a large set evicts as many others as needed",
 			[]func(*cache){put("a", 30), put("b", 30), put("c", 30), put("d", 70)},
-			[]string{"c", "d"}, 100,
+			[]string{"c", "d"},
+			100,
 		},
 		{
 			"a set replaces the former set of its component",
 			[]func(*cache){put("a", 90), put("a", 10), put("b", 90)},
-			[]string{"a", "b"}, 100,
+			[]string{"a", "b"},
+			100,
 		},
 		{
 			"a set larger than the cache is not kept, and neither is its predecessor",
 			[]func(*cache){put("a", 10), put("b", 10), put("a", 101)},
-			[]string{"b"}, 10,
+			[]string{"b"},
+			10,
 		},
 		{
 			"drop removes one set",
 			[]func(*cache){put("a", 40), put("b", 40), drop("a"), drop("c")},
-			[]string{"b"}, 40,
+			[]string{"b"},
+			40,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

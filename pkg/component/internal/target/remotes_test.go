@@ -49,23 +49,28 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 		{"equal kubeconfigs share a connection", []step{{"a", "x", "1"}, {"b", "x", "1"}}, map[string]bool{"x": true}},
 		{
 			"the connection stays open while a component uses it",
-			[]step{{"a", "x", "1"}, {"b", "x", "1"}, {"a", none, none}}, map[string]bool{"x": true},
+			[]step{{"a", "x", "1"}, {"b", "x", "1"}, {"a", none, none}},
+			map[string]bool{"x": true},
 		},
 		{
 			"the last release closes the connection",
-			[]step{{"a", "x", "1"}, {"b", "x", "1"}, {"a", none, none}, {"b", none, none}}, map[string]bool{"x": false},
+			[]step{{"a", "x", "1"}, {"b", "x", "1"}, {"a", none, none}, {"b", none, none}},
+			map[string]bool{"x": false},
 		},
 		{
 			"a component counts once, however often it acquires the connection",
-			[]step{{"a", "x", "1"}, {"a", "x", "2"}, {"a", none, none}}, map[string]bool{"x": false},
+			[]step{{"a", "x", "1"}, {"a", "x", "2"}, {"a", none, none}},
+			map[string]bool{"x": false},
 		},
 		{
 			"another kubeconfig releases the former connection",
-			[]step{{"a", "x", "1"}, {"a", "y", "2"}}, map[string]bool{"x": false, "y": true},
+			[]step{{"a", "x", "1"}, {"a", "y", "2"}},
+			map[string]bool{"x": false, "y": true},
 		},
 		{
 			"an unusable kubeconfig releases the former connection",
-			[]step{{"a", "x", "1"}, {"a", "bad", "2"}}, map[string]bool{"x": false},
+			[]step{{"a", "x", "1"}, {"a", "bad", "2"}},
+			map[string]bool{"x": false},
 		},
 		{"a release without a connection does nothing", []step{{"a", none, none}}, nil},
 	} {

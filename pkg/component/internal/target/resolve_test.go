@@ -319,11 +319,15 @@ func TestCheckCluster(t *testing.T) {
 		{"the same cluster", metav1alpha1.Status{Revision: 1, TargetCluster: "a"}, "a", 2, ""},
 		{"the own cluster", metav1alpha1.Status{Revision: 1}, "", 2, ""},
 		{
-			"from the own cluster to another", metav1alpha1.Status{Revision: 1}, "b", 2,
+			"from the own cluster to another",
+			metav1alpha1.Status{Revision: 1},
+			"b", 2,
 			"2 dependents exist in the component's own cluster, and the target is cluster b now",
 		},
 		{
-			"from another cluster to the own", metav1alpha1.Status{Revision: 1, TargetCluster: "a"}, "", 1,
+			"from another cluster to the own",
+			metav1alpha1.Status{Revision: 1, TargetCluster: "a"},
+			"", 1,
 			"1 dependents exist in cluster a, and the target is the component's own cluster now",
 		},
 	} {

@@ -6,10 +6,9 @@ import (
 	"sync"
 	"time"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-
 	"k8s.io/apimachinery/pkg/types"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"

@@ -46,22 +46,27 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 	}{
 		{"ready", metav1alpha1.StateReady, outcome.Outcome{}, nil, "Ready", false},
 		{
-			"waiting is no failure", metav1alpha1.StateProgressing, outcome.Outcome{Waiting: []outcome.Waiting{{}}}, nil,
+			"waiting is no failure", metav1alpha1.StateProgressing,
+			outcome.Outcome{Waiting: []outcome.Waiting{{}}},
+			nil,
 			"Progressing", false,
 		},
 		{"a failure that is retried", metav1alpha1.StateProgressing, failed, nil, "Retrying", true},
 		{"a failure that needs a person", metav1alpha1.StateStalled, failed, nil, "Stalled", true},
 		{"a deletion that needs a person", metav1alpha1.StateDeletionBlocked, outcome.Outcome{}, nil, "DeletionBlocked", true},
 		{
-			"an error that is retried", metav1alpha1.StateProgressing, outcome.Outcome{},
+			"an error that is retried", metav1alpha1.StateProgressing,
+			outcome.Outcome{},
 			&condition.Error{Reason: metav1alpha1.ReasonRetrying}, "Retrying", true,
 		},
 		{
-			"suspended components do not fail", metav1alpha1.StateSuspended, outcome.Outcome{},
+			"suspended components do not fail", metav1alpha1.StateSuspended,
+			outcome.Outcome{},
 			&condition.Error{Reason: metav1alpha1.ReasonSuspended}, "Suspended", false,
 		},
 		{
-			"foreign finalizers are no failure", metav1alpha1.StateDeleting, outcome.Outcome{},
+			"foreign finalizers are no failure", metav1alpha1.StateDeleting,
+			outcome.Outcome{},
 			&condition.Error{Reason: metav1alpha1.ReasonForeignFinalizers}, "Deleting", false,
 		},
 	} {

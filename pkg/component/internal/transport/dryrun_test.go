@@ -186,7 +186,8 @@ func TestDryRunGuardRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
 		},
 		{
 			"not of an API that does not know them", http.MethodPatch, "dryRun=All", `{"spec":{"service":{}}}`,
-			http.StatusBadRequest, []string{"GET " + service, "GET /clusters/one/openapi/v3/apis/example.com/v1"},
+			http.StatusBadRequest,
+			[]string{"GET " + service, "GET /clusters/one/openapi/v3/apis/example.com/v1"},
 		},
 		{"and asks nothing for a write", http.MethodPatch, "force=true", "", http.StatusOK, []string{"PATCH " + things}},
 		{"nor for a read", http.MethodGet, "dryRun=All", "", http.StatusNotFound, []string{"GET " + things}},

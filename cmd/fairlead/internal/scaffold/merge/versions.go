@@ -61,8 +61,10 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 		return &Change{Verb: VerbUpdate, File: path, Content: v.Newer}, nil, nil
 	case bytes.IndexByte(v.Mine, 0) >= 0:
 		return nil,
-			[]Conflict{{File: path,
-				Why: "the template changed it, but here it is not a text: move it, or take the template's file"}}, nil
+			[]Conflict{{
+				File: path,
+				Why:  "the template changed it, but here it is not a text: move it, or take the template's file",
+			}}, nil
 	case path == "go.mod":
 		merged, err := mergeModule(v.Mine, v.Base, v.Newer)
 		return &Change{Verb: VerbMerge, File: path, Content: merged}, nil, err

@@ -68,8 +68,10 @@ func rulesOnDefinitions(objects []*unstructured.Unstructured) []Rule {
 		plural, _, _ := unstructured.NestedString(object.Object, "spec", "names", "plural")
 		rules = append(rules, Rule{
 			Comment: "Instances of " + plural + "." + group + ": while others have any, the definition is not deleted.",
-			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural},
-				Verbs: []string{"get", "list", "watch"}},
+			PolicyRule: rbacv1.PolicyRule{
+				APIGroups: []string{group}, Resources: []string{plural},
+				Verbs: []string{"get", "list", "watch"},
+			},
 		})
 	}
 	if len(rules) == 0 {
@@ -104,8 +106,10 @@ func rulesToGrant(objects []*unstructured.Unstructured) []Rule {
 		resource := strings.ToLower(kind) + "s"
 		rules = append(rules, Rule{
 			Comment: "To bind " + kind + " " + name + ", which is no dependent.",
-			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{resource},
-				ResourceNames: []string{name}, Verbs: []string{"bind"}},
+			PolicyRule: rbacv1.PolicyRule{
+				APIGroups: []string{rbacv1.GroupName}, Resources: []string{resource},
+				ResourceNames: []string{name}, Verbs: []string{"bind"},
+			},
 		})
 	}
 	return rules
@@ -139,8 +143,10 @@ func hasDeletionHooks(objects []*unstructured.Unstructured) bool {
 func rulesOfFeatures(f Features, recordsPhases bool, kinds []schema.GroupVersionKind) []Rule {
 	var rules []Rule
 	add := func(why, resource string, verbs ...string) {
-		rules = append(rules, Rule{Comment: why, PolicyRule: rbacv1.PolicyRule{APIGroups: []string{""},
-			Resources: []string{resource}, Verbs: verbs}})
+		rules = append(rules, Rule{Comment: why, PolicyRule: rbacv1.PolicyRule{
+			APIGroups: []string{""},
+			Resources: []string{resource}, Verbs: verbs,
+		}})
 	}
 	hasSecrets := slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool {
 		return kind.Group == "" &&

@@ -89,8 +89,10 @@ func TestKindsAreReadFromTemplatesToo(t *testing.T) {
 	const template = "{{ if .Values.web }}\napiVersion: apps/v1\nkind: Deployment\n{{ end }}\n---\n" +
 		"apiVersion: {{ .Values.api }}\nkind: ConfigMap\n---\napiVersion: {{ .Values.api }}\nkind: Widget\n"
 	kinds, notes := rbac.Kinds("templates/web.yaml", []byte(template))
-	want := []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"},
-		{Version: "v1", Kind: "ConfigMap"}}
+	want := []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Version: "v1", Kind: "ConfigMap"},
+	}
 	if len(kinds) != 2 || kinds[0] != want[0] || kinds[1] != want[1] {
 		t.Errorf("got %v, want %v", kinds, want)
 	}

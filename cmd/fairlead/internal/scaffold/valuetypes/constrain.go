@@ -10,8 +10,10 @@ import (
 )
 
 // formats are the formats that the API server validates.
-var formats = []string{"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid", "cidr",
-	"mac"}
+var formats = []string{
+	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid", "cidr",
+	"mac",
+}
 
 // constrain adds markers for the constraints of the schema.
 func (d *deriver) constrain(t *valueType, s subject) {

@@ -39,8 +39,10 @@ func Derive(kind string, chart Chart) (Types, error) {
 	if err != nil {
 		return Types{}, err
 	}
-	d := &deriver{root: root, usage: usageOf(chart.Templates), foreign: foreign(chart.SubCharts),
-		documented: descriptionsIn(string(chart.Values))}
+	d := &deriver{
+		root: root, usage: usageOf(chart.Templates), foreign: foreign(chart.SubCharts),
+		documented: descriptionsIn(string(chart.Values)),
+	}
 	d.notes = d.usage.notes
 	t := d.all(subject{node: node, schema: root.resolve(root)})
 	p := printer{imports: map[string]bool{}, taken: map[string]bool{}}
