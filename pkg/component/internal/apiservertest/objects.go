@@ -209,7 +209,11 @@ func (s *Server) delete(at address, options map[string]any) error {
 	}
 	for field, value := range map[string]string{"uid": string(live.GetUID()), "resourceVersion": live.GetResourceVersion()} {
 		if wanted, set, _ := unstructured.NestedString(options, "preconditions", field); set && wanted != value {
-			return apierrors.NewConflict(at.GroupResource(), at.name, errors.New("the precondition on "+field+" failed"))
+			return apierrors.NewConflict(
+				at.GroupResource(),
+				at.name,
+				errors.New("the precondition on "+field+" failed"),
+			)
 		}
 	}
 	s.remove(at)

@@ -1,6 +1,6 @@
-// Package apiservertest plays an API server for tests of the packages that act on dependents. It serves discovery, and it
-// stores objects: list, watch, get, create, update, server-side apply and delete, with resource versions, UIDs,
-// preconditions and managed fields. It runs no controller and no admission, and lists in objects are atomic.
+// Package apiservertest plays an API server for tests of the packages that act on dependents. It serves discovery,
+// and it stores objects: list, watch, get, create, update, server-side apply and delete, with resource versions,
+// UIDs, preconditions and managed fields. It runs no controller and no admission, and lists in objects are atomic.
 package apiservertest
 
 import (
@@ -85,7 +85,12 @@ func New(t testing.TB) *Server {
 	s.Serve("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", false)
 	s.Serve("apiregistration.k8s.io/v1", "apiservices", "APIService", false)
 	s.Serve("admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", false)
-	s.Serve("admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", false)
+	s.Serve(
+		"admissionregistration.k8s.io/v1",
+		"validatingadmissionpolicybindings",
+		"ValidatingAdmissionPolicyBinding",
+		false,
+	)
 	for _, name := range []string{"default", "kube-system", "shop"} {
 		s.Put("v1", "Namespace", "", name, map[string]any{"status": map[string]any{"phase": "Active"}})
 	}
@@ -124,7 +129,8 @@ func (s *Server) Break(groupVersion string) {
 	s.broken[gv] = true
 }
 
-// Refuse makes requests fail with the error that a function returns, nil for none. The function must not call the Server.
+// Refuse makes requests fail with the error that a function returns, nil for none. The function must not call the
+// Server.
 func (s *Server) Refuse(refuse func(Request) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,8 +26,8 @@ type Options struct {
 	Monitor    telemetry.Monitor
 }
 
-// Applier applies and deletes sets of dependents. Between passes it remembers the guards and the repairs of each owner, and
-// nothing else. It is safe for concurrent use by different owners.
+// Applier applies and deletes sets of dependents. Between passes it remembers the guards and the repairs of each
+// owner, and nothing else. It is safe for concurrent use by different owners.
 type Applier struct {
 	options Options
 	memory  memory
@@ -126,7 +126,8 @@ func (a *Applier) run(
 	}
 }
 
-// end ends a pass that came to its end: watches that nobody needs any more stop, and others start for what is waited for.
+// end ends a pass that came to its end: watches that nobody needs any more stop, and others start for what is waited
+// for.
 func (a *Applier) end(
 	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []outcome.Change, guard createGuard,
 ) outcome.Outcome {

@@ -27,13 +27,16 @@ func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiti
 	}
 	var refs []observe.Reference
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		refs = append(refs, observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), Name: name})
+		refs = append(
+			refs,
+			observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), Name: name},
+		)
 	}
 	client.Namespaces.Watch(ownerID, observe.Reader{}, refs, wake)
 }
 
-// awaitOwners wakes the owner when objects that it waits for are released by their owners, and reports which objects the
-// owner itself has or wants, so that it can release others.
+// awaitOwners wakes the owner when objects that it waits for are released by their owners, and reports which objects
+// the owner itself has or wants, so that it can release others.
 func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided plan.Plan) {
 	client.Observer.ReportOwned(f.Owner, func(key manifests.Key) bool {
 		_, recorded := decided.Inventory[key]
@@ -52,7 +55,8 @@ func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided
 	client.Observer.AwaitHandover(f.Owner, holders)
 }
 
-// ownerOf returns the owner id of an object that another component of the reconciler owns; it is empty for other objects.
+// ownerOf returns the owner id of an object that another component of the reconciler owns; it is empty for other
+// objects.
 func ownerOf(live plan.Observed, reconciler string) string {
 	if owner, ok := manifests.ParseOwner(live.OwnerName); !ok || owner.Reconciler != reconciler {
 		return ""

@@ -13,10 +13,11 @@ import (
 // must not be created again by the other, from an older state. Only a create can bring an object back, because every
 // other write is bound to the UID.
 //
-// Before the first create of a pass, the component is written (the record) or read, so that it still needs the object. A
-// change between that and the create is found later: the next status write is bound to the resource version, and until
-// one has succeeded the created objects are unconfirmed, and the next pass deletes those that the component does not
-// need. A deletion that begins after the create finds the object, because it reads before it forgets.
+// Before the first create of a pass, the component is written (the record) or read, so that it still needs the
+// object. A change between that and the create is found later: the next status write is bound to the resource
+// version, and until one has succeeded the created objects are unconfirmed, and the next pass deletes those that the
+// component does not need. A deletion that begins after the create finds the object, because it reads before it
+// forgets.
 type createGuard struct {
 	// record is set if the inventory has to be persisted before the next action.
 	record bool

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Watch starts the watches that a pass needs, and returns the facts for its first plan. ok is false while a first list is
-// under way; Request.Wake is called when it has ended.
+// Watch starts the watches that a pass needs, and returns the facts for its first plan. ok is false while a first
+// list is under way; Request.Wake is called when it has ended.
 func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (facts plan.Facts, ok bool) {
 	defer a.options.Monitor.Time(metrics.StepObserve)()
 	ownerID, inventory := r.Owner.ID(), plan.NewInventory(r.Inventory)
@@ -55,8 +55,9 @@ func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 	return snapshot
 }
 
-// newest returns the newer of the watched state of an object and the answer to a request of this pass. Both may be late:
-// the watch always is, and another client may write after an answer. The version of an absent object is its last one.
+// newest returns the newer of the watched state of an object and the answer to a request of this pass. Both may be
+// late: the watch always is, and another client may write after an answer. The version of an absent object is its
+// last one.
 func newest(watched plan.Observed, r plan.Result) plan.Observed {
 	switch {
 	case r.Observed == nil:
@@ -72,8 +73,8 @@ func newest(watched plan.Observed, r plan.Result) plan.Observed {
 	return *r.Observed
 }
 
-// withCoverage adds to a later version of an object what an answer said about the manifest, if no other client has taken
-// a field since. Without it, the status that a controller writes right after an apply would cost a read.
+// withCoverage adds to a later version of an object what an answer said about the manifest, if no other client has
+// taken a field since. Without it, the status that a controller writes right after an apply would cost a read.
 func withCoverage(later, answered plan.Observed) plan.Observed {
 	same := later.UID == answered.UID && later.Digest == answered.Digest &&
 		later.Applied == answered.Applied && later.Updated == answered.Updated

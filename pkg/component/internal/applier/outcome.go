@@ -41,13 +41,26 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 		})
 	}
 	for _, b := range p.Blocked {
-		o.Blocked = append(o.Blocked, outcome.Blocked{Type: b.Type.String(), Count: b.Foreign.Count, Names: b.Foreign.Names, Error: b.Foreign.Message()})
+		o.Blocked = append(
+			o.Blocked,
+			outcome.Blocked{
+				Type:  b.Type.String(),
+				Count: b.Foreign.Count,
+				Names: b.Foreign.Names,
+				Error: b.Foreign.Message(),
+			},
+		)
 	}
 	return o
 }
 
 // Fold enters the result of an action, and returns the changes with its write.
-func Fold(results map[manifests.Key]plan.Result, a plan.Action, r plan.Result, changes []outcome.Change) []outcome.Change {
+func Fold(
+	results map[manifests.Key]plan.Result,
+	a plan.Action,
+	r plan.Result,
+	changes []outcome.Change,
+) []outcome.Change {
 	r.Attempts = results[a.Key].Attempts + 1
 	if r.Observed == nil && r.Failure == nil {
 		r.Observed = results[a.Key].Observed

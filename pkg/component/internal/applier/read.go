@@ -14,9 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ReadDependent returns a live object: from the watch if that keeps whole objects, or from the API server as the identity
-// of the client.
-func ReadDependent(ctx context.Context, client *target.Client, key manifests.Key, version string) (*unstructured.Unstructured, error) {
+// ReadDependent returns a live object: from the watch if that keeps whole objects, or from the API server as the
+// identity of the client.
+func ReadDependent(
+	ctx context.Context,
+	client *target.Client,
+	key manifests.Key,
+	version string,
+) (*unstructured.Unstructured, error) {
 	if body := client.Observer.Body(client.Reader, key); body != nil {
 		return body, nil
 	}

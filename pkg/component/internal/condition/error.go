@@ -112,8 +112,9 @@ func FromAuthor(err error, reason string, terminal bool) *Error {
 	return retried
 }
 
-// IsTransient reports whether an API server caused an error of an author's code, in a state that ends without a change by
-// a person: overload, an internal error, or a broken connection. after is the delay that the API server asked for.
+// IsTransient reports whether an API server caused an error of an author's code, in a state that ends without a
+// change by a person: overload, an internal error, or a broken connection. after is the delay that the API server
+// asked for.
 func IsTransient(err error) (after time.Duration, ok bool) {
 	var status apierrors.APIStatus
 	var request *url.Error

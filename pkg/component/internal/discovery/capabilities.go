@@ -239,7 +239,11 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	if err != nil && !errors.As(err, &partial) {
 		return Capabilities{}, err
 	}
-	read := Capabilities{Capabilities: generator.Capabilities{Version: *about}, kinds: kindsByVersion(lists), read: began}
+	read := Capabilities{
+		Capabilities: generator.Capabilities{Version: *about},
+		kinds:        kindsByVersion(lists),
+		read:         began,
+	}
 	if partial != nil {
 		read.complete(before, slices.Collect(maps.Keys(partial.Groups)))
 	}

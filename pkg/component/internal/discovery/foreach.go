@@ -9,8 +9,8 @@ import (
 // parallelLists bounds the concurrent requests of a ForEach.
 const parallelLists = 8
 
-// ForEach calls a function for each resource, a few at a time, and returns the answers in the order of the resources. All
-// errors are joined.
+// ForEach calls a function for each resource, a few at a time, and returns the answers in the order of the resources.
+// All errors are joined.
 func ForEach[T any](resources []Resource, ask func(Resource) ([]T, error)) ([]T, error) {
 	answers, errs := make([][]T, len(resources)), make([]error, len(resources))
 	slots := make(chan struct{}, parallelLists)

@@ -90,8 +90,8 @@ func (s *Fetches) Take(name types.NamespacedName, ref metav1alpha1.SourceReferen
 	return nil, f.failure(s.clock.Now())
 }
 
-// knows reports whether a source is being fetched for a component. A component has one pass at a time, so no other call can
-// begin the fetch in between.
+// knows reports whether a source is being fetched for a component. A component has one pass at a time, so no other
+// call can begin the fetch in between.
 func (s *Fetches) knows(name types.NamespacedName, ref metav1alpha1.SourceReference) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

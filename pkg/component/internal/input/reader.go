@@ -69,8 +69,8 @@ type Reader struct {
 	Wake func(types.NamespacedName)
 }
 
-// Read returns the inputs of a component. known are the contents that an earlier call returned; the result holds those of
-// now. The error is condition.ErrObserving until the watches on the references have delivered.
+// Read returns the inputs of a component. known are the contents that an earlier call returned; the result holds
+// those of now. The error is condition.ErrObserving until the watches on the references have delivered.
 func (r *Reader) Read(
 	ctx context.Context, name types.NamespacedName, d Declaration, t target.Target, known Contents,
 ) (Inputs, Contents, error) {
@@ -100,7 +100,9 @@ func (r *Reader) Declared(d Declaration) (Inputs, error) {
 		return in, nil
 	}
 	if !r.CanFetch {
-		return Inputs{}, condition.InvalidSpec(errors.New("this operator fetches no sources: it has no Options.Fetcher"))
+		return Inputs{}, condition.InvalidSpec(
+			errors.New("this operator fetches no sources: it has no Options.Fetcher"),
+		)
 	}
 	if err := d.Source.Validate(); err != nil {
 		return Inputs{}, condition.InvalidSpec(fmt.Errorf("source: %w", err))

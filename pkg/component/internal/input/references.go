@@ -58,7 +58,11 @@ func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
 }
 
 // watch makes the references wake their component, and returns those that exist, in their current versions.
-func (r *Reader) watch(name types.NamespacedName, declared []metav1alpha1.Reference, t target.Target) ([]Reference, error) {
+func (r *Reader) watch(
+	name types.NamespacedName,
+	declared []metav1alpha1.Reference,
+	t target.Target,
+) ([]Reference, error) {
 	if declared == nil {
 		return nil, nil
 	}
@@ -129,7 +133,9 @@ func identify(ctx context.Context, t target.Target, refs []Reference, known Cont
 func (r *Reference) Read(ctx context.Context, t target.Target) error {
 	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	// Unstructured, because the scheme of an author need not know the types.
-	obj, err := t.Local.Dynamic.Resource(r.watched.Resource).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	obj, err := t.Local.Dynamic.Resource(r.watched.Resource).
+		Namespace(r.Namespace).
+		Get(ctx, r.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return missingReferences([]string{fmt.Sprintf("%s %s does not exist", r.Kind, name)})
 	}

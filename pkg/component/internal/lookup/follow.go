@@ -53,9 +53,10 @@ func Capabilities(ctx context.Context, t target.Target) (discovery.Capabilities,
 	return now, nil
 }
 
-// Refresh reads again the objects that may have changed since they were looked up, and those that cannot be watched. It
-// returns the look-ups with their current versions, and whether a rendering would get equal results. A status counts even
-// if the rendering is not known to use it: it may have had no effect so far, such as an address that is not assigned yet.
+// Refresh reads again the objects that may have changed since they were looked up, and those that cannot be watched.
+// It returns the look-ups with their current versions, and whether a rendering would get equal results. A status
+// counts even if the rendering is not known to use it: it may have had no effect so far, such as an address that is
+// not assigned yet.
 func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups, bool, error) {
 	now, err := Capabilities(ctx, t)
 	if err != nil || now.Digest != l.Served.Digest {

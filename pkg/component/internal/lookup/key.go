@@ -63,8 +63,8 @@ func (a answer) isDefinite() bool {
 	return a.err == nil || apierrors.IsNotFound(a.err) || meta.IsNoMatchError(a.err)
 }
 
-// read does a look-up, as the identity of the client. The namespace of a cluster-scoped type is ignored, and removed from
-// the key that it returns.
+// read does a look-up, as the identity of the client. The namespace of a cluster-scoped type is ignored, and removed
+// from the key that it returns.
 func read(ctx context.Context, client *target.Client, k key) (key, answer) {
 	mapping, err := client.Discovery.Mapper().RESTMapping(k.gvk.GroupKind(), k.gvk.Version)
 	if err != nil {
@@ -97,5 +97,8 @@ func readAgain(ctx context.Context, t target.Target, k key) (answer, error) {
 	if apierrors.IsForbidden(a.err) {
 		return a, condition.Forbidden("look up "+object, client.User, a.err)
 	}
-	return a, &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("look up %s: %v", object, a.err)}
+	return a, &condition.Error{
+		Reason:  metav1alpha1.ReasonRetrying,
+		Message: fmt.Sprintf("look up %s: %v", object, a.err),
+	}
 }

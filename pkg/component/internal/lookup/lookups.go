@@ -39,9 +39,9 @@ func digestOf(capabilities string, lines []string) (string, error) {
 	return manifests.Digest(append([]string{capabilities}, lines...))
 }
 
-// EqualRecorded reports whether the status records equal look-ups, and whether the recorded rendering used the status of
-// looked-up objects. A rendering that did not has no digest of that status on record, so a status that exists now counts
-// as a difference.
+// EqualRecorded reports whether the status records equal look-ups, and whether the recorded rendering used the status
+// of looked-up objects. A rendering that did not has no digest of that status on record, so a status that exists now
+// counts as a difference.
 func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus bool) {
 	recorded, ok := recordedLookups(status)
 	if !ok {
@@ -60,8 +60,8 @@ func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
 	return ok && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
 }
 
-// SameCapabilities reports whether the status records a rendering for the same capabilities. It is false if there were too
-// many look-ups to record.
+// SameCapabilities reports whether the status records a rendering for the same capabilities. It is false if there
+// were too many look-ups to record.
 func (l Lookups) SameCapabilities(status *metav1alpha1.Status) bool {
 	digest, err := digestOf(l.Served.Digest, status.Lookups)
 	return err == nil && digest == status.LookupsDigest

@@ -63,7 +63,10 @@ func (r *Recorder) Results(o Owner) ([]Result, error) {
 		}
 		results = append(results, result)
 	}
-	slices.SortFunc(results, func(a, b Result) int { return strings.Compare(a.key.record().String(), b.key.record().String()) })
+	slices.SortFunc(
+		results,
+		func(a, b Result) int { return strings.Compare(a.key.record().String(), b.key.record().String()) },
+	)
 	return results, nil
 }
 
@@ -113,7 +116,10 @@ func (l recordingLookup) List(
 	if a.err != nil {
 		return nil, a.err
 	}
-	list := &unstructured.UnstructuredList{Object: a.list.Object, Items: make([]unstructured.Unstructured, 0, len(a.list.Items))}
+	list := &unstructured.UnstructuredList{
+		Object: a.list.Object,
+		Items:  make([]unstructured.Unstructured, 0, len(a.list.Items)),
+	}
 	for i := range a.list.Items {
 		list.Items = append(list.Items, *l.copyOf(&a.list.Items[i]))
 	}

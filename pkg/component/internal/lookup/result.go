@@ -125,8 +125,8 @@ func (o Owner) identifyList(r Result, list *unstructured.UnstructuredList) (Resu
 // hasStatus reports whether an object with a status was found.
 func (r Result) hasStatus() bool { return r.content.bare != r.content.whole }
 
-// equal reports whether a later look-up of the same key has the same result. An object that has become a dependent of the
-// component itself counts as unchanged.
+// equal reports whether a later look-up of the same key has the same result. An object that has become a dependent of
+// the component itself counts as unchanged.
 func (r Result) equal(later Result) bool {
 	if later.state == metav1alpha1.LookupOwn ||
 		r.state == metav1alpha1.LookupOwn && later.state == metav1alpha1.LookupMissing {

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Forecast is what passes over a component would do until nothing is left to do, provided that everything happens that they
-// wait for.
+// Forecast is what passes over a component would do until nothing is left to do, provided that everything happens
+// that they wait for.
 type Forecast struct {
 	// Steps are the writes, in order.
 	Steps []Step
@@ -87,7 +87,11 @@ func effectOf(a plan.Action) Effect {
 }
 
 func effectOfDelete(reason plan.Reason) Effect {
-	effects := map[plan.Reason]Effect{plan.ReasonPruned: EffectPrune, plan.ReasonPurged: EffectPurge, plan.ReasonDeleted: EffectDelete}
+	effects := map[plan.Reason]Effect{
+		plan.ReasonPruned:  EffectPrune,
+		plan.ReasonPurged:  EffectPurge,
+		plan.ReasonDeleted: EffectDelete,
+	}
 	if effect, ok := effects[reason]; ok {
 		return effect
 	}

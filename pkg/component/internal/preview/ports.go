@@ -25,8 +25,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Owners implements reconcile.Owners. A person may not have the right to identify the cluster. Only a component without a
-// record asks for it, and such a component owns nothing.
+// Owners implements reconcile.Owners. A person may not have the right to identify the cluster. Only a component
+// without a record asks for it, and such a component owns nothing.
 type Owners struct{ *components.Owners }
 
 // Of implements reconcile.Owners.
@@ -58,7 +58,10 @@ func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, 
 		return own, nil
 	}
 	namespace, key := r.Name.Namespace, cmp.Or(r.KubeConfig.Key, metav1alpha1.DefaultKubeConfigKey)
-	secret := input.NewReference(namespace, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: r.KubeConfig.Name})
+	secret := input.NewReference(
+		namespace,
+		metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: r.KubeConfig.Name},
+	)
 	if _, err := t.Inputs.read(ctx, own, &secret, false); err != nil {
 		return target.Target{}, err
 	}
@@ -116,7 +119,12 @@ func (i Inputs) Read(
 }
 
 // read reads the data of a reference. found is false if the object does not exist and is optional.
-func (i Inputs) read(ctx context.Context, t target.Target, ref *input.Reference, optional bool) (found bool, err error) {
+func (i Inputs) read(
+	ctx context.Context,
+	t target.Target,
+	ref *input.Reference,
+	optional bool,
+) (found bool, err error) {
 	if given, ok := i.Contents[ref.Reference]; ok {
 		return true, ref.SetData(given)
 	}

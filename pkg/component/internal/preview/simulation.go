@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// simulation runs through all plans of a component without writes. Its actions are dry runs. An action that depends on an
-// earlier one, which was not really done, cannot be a dry run: it counts as done.
+// simulation runs through all plans of a component without writes. Its actions are dry runs. An action that depends
+// on an earlier one, which was not really done, cannot be a dry run: it counts as done.
 type simulation struct {
 	client    *target.Client
 	protector *protect.Protector
@@ -160,7 +160,10 @@ func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 
 // enter adds a step to the forecast. The create of a recreated object belongs to the step of its delete.
 func (r *simulation) enter(s Step) {
-	former := slices.IndexFunc(r.forecast.Steps, func(f Step) bool { return f.Key == s.Key && f.Effect == EffectRecreate && f.After == nil })
+	former := slices.IndexFunc(
+		r.forecast.Steps,
+		func(f Step) bool { return f.Key == s.Key && f.Effect == EffectRecreate && f.After == nil },
+	)
 	if former >= 0 {
 		r.forecast.Steps[former].After, r.forecast.Steps[former].Manifest = s.After, s.Manifest
 		return
@@ -180,7 +183,9 @@ func (r *simulation) begins(a plan.Action) {
 
 func (r *simulation) step(a plan.Action, phase manifests.Phase, answer asked) Step {
 	s := Step{
-		Change: applier.ChangeOf(a), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,
+		Change: applier.ChangeOf(
+			a,
+		), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,
 		Before: answer.Before, After: answer.After,
 	}
 	if a.Object == nil || a.Verb == plan.VerbDelete {

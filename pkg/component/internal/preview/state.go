@@ -36,7 +36,13 @@ func simulateReady(o plan.Observed) plan.Observed {
 
 // simulateGone returns the state of a deleted object.
 func simulateGone(was plan.Observed) plan.Observed {
-	return plan.Observed{Presence: plan.Absent, Confirmed: true, UID: was.UID, ResourceVersion: was.ResourceVersion, Finished: was.Finished}
+	return plan.Observed{
+		Presence:        plan.Absent,
+		Confirmed:       true,
+		UID:             was.UID,
+		ResourceVersion: was.ResourceVersion,
+		Finished:        was.Finished,
+	}
 }
 
 // simulateReleased returns the state of an orphaned object, without marks of its owner.

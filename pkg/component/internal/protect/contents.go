@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// contents lists the objects in a namespace that would be lost with it: objects that are no removed dependents, and that
-// no controller of Kubernetes deletes. A type that cannot be listed may have objects there, so it is a failure.
+// contents lists the objects in a namespace that would be lost with it: objects that are no removed dependents, and
+// that no controller of Kubernetes deletes. A type that cannot be listed may have objects there, so it is a failure.
 func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
 	resources, err := p.client.Discovery.Resources(ctx, "list", "create")
 	if err != nil {
@@ -25,7 +25,9 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 		return !r.Namespaced || transientTypes[r.GroupResource()]
 	})
 	found, err := discovery.ForEach(resources, func(r discovery.Resource) ([]inspect.Instance, error) {
-		list, err := p.client.Reader.Metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		list, err := p.client.Reader.Metadata.Resource(r.GroupVersionResource).
+			Namespace(namespace).
+			List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
 		}

@@ -20,7 +20,11 @@ import (
 const maxForeignNames = 10
 
 // WatchedForeign returns the foreign instances of managed types, as the watches have them.
-func (p *Protector) WatchedForeign(ctx context.Context, f plan.Facts, types Types) map[manifests.ManagedType]plan.ForeignInstances {
+func (p *Protector) WatchedForeign(
+	ctx context.Context,
+	f plan.Facts,
+	types Types,
+) map[manifests.ManagedType]plan.ForeignInstances {
 	found := map[manifests.ManagedType]plan.ForeignInstances{}
 	for _, m := range types {
 		found[m.ManagedType] = p.foreignOf(f, m, func(gk schema.GroupKind) ([]inspect.Instance, error) {
@@ -30,9 +34,13 @@ func (p *Protector) WatchedForeign(ctx context.Context, f plan.Facts, types Type
 	return found
 }
 
-// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have instances
-// in storage, so the API server is asked then.
-func (p *Protector) watchedInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
+// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have
+// instances in storage, so the API server is asked then.
+func (p *Protector) watchedInstances(
+	ctx context.Context,
+	m managedType,
+	gk schema.GroupKind,
+) ([]inspect.Instance, error) {
 	instances, reason, message := p.client.Observer.Instances(p.client.Reader, gk)
 	if reason == plan.WaitNone {
 		return instances, nil
@@ -45,7 +53,11 @@ func (p *Protector) watchedInstances(ctx context.Context, m managedType, gk sche
 
 // listForeign returns the foreign instances of a managed type, as the API server has them.
 func (p *Protector) listForeign(ctx context.Context, f plan.Facts, m managedType) plan.ForeignInstances {
-	return p.foreignOf(f, m, func(gk schema.GroupKind) ([]inspect.Instance, error) { return p.listInstances(ctx, m, gk) })
+	return p.foreignOf(
+		f,
+		m,
+		func(gk schema.GroupKind) ([]inspect.Instance, error) { return p.listInstances(ctx, m, gk) },
+	)
 }
 
 func (p *Protector) listInstances(ctx context.Context, m managedType, gk schema.GroupKind) ([]inspect.Instance, error) {
@@ -56,7 +68,8 @@ func (p *Protector) listInstances(ctx context.Context, m managedType, gk schema.
 	return instances, nil
 }
 
-// foreignOf returns the foreign instances of all kinds of a managed type. If a kind cannot be listed, the result is an error.
+// foreignOf returns the foreign instances of all kinds of a managed type. If a kind cannot be listed, the result is
+// an error.
 func (p *Protector) foreignOf(
 	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
 ) plan.ForeignInstances {
@@ -106,8 +119,8 @@ func isOurs(live plan.Observed, owner string, uid types.UID) bool {
 	return live.Presence == plan.Present && live.Owner == owner && live.UID == uid
 }
 
-// unchecked returns the entries of the definitions and namespaces that a plan deletes, and that are not in checked yet. It
-// adds their keys to checked.
+// unchecked returns the entries of the definitions and namespaces that a plan deletes, and that are not in checked
+// yet. It adds their keys to checked.
 func unchecked(p plan.Plan, checked map[manifests.Key]bool) []metav1alpha1.InventoryEntry {
 	var fresh []metav1alpha1.InventoryEntry
 	for _, a := range p.Actions {

@@ -34,5 +34,6 @@ var WellKnown = []Incidental{
 
 // matches reports whether an object is one of those that i describes.
 func (i Incidental) matches(gk schema.GroupKind, m *metav1.PartialObjectMetadata) bool {
-	return i.Group == gk.Group && i.Kind == gk.Kind && (i.Name == "" || i.Name == m.Name) && labels.SelectorFromSet(i.Labels).Matches(labels.Set(m.Labels))
+	return i.Group == gk.Group && i.Kind == gk.Kind && (i.Name == "" || i.Name == m.Name) &&
+		labels.SelectorFromSet(i.Labels).Matches(labels.Set(m.Labels))
 }

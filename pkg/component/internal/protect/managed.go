@@ -23,14 +23,17 @@ type managedType struct {
 	failure string
 }
 
-// definedBy returns the types that dependents define which are to be deleted. The kinds of an APIService are those that its
-// server serves.
+// definedBy returns the types that dependents define which are to be deleted. The kinds of an APIService are those
+// that its server serves.
 func (p *Protector) definedBy(ctx context.Context, removals []metav1alpha1.InventoryEntry) []managedType {
 	var found []managedType
 	for _, v := range removals {
 		for _, t := range plan.ManagedTypes([]metav1alpha1.InventoryEntry{v}) {
 			if t.Kind != "*" {
-				found = append(found, managedType{ManagedType: t, definition: v.Name, kinds: []schema.GroupKind{t.GroupKind}})
+				found = append(
+					found,
+					managedType{ManagedType: t, definition: v.Name, kinds: []schema.GroupKind{t.GroupKind}},
+				)
 				continue
 			}
 			m := p.aggregated(ctx, v.Name, t)
@@ -51,7 +54,10 @@ func (m *managedType) merge(other managedType) {
 			m.kinds = append(m.kinds, gk)
 		}
 	}
-	m.failure = strings.Join(slices.DeleteFunc([]string{m.failure, other.failure}, func(s string) bool { return s == "" }), "; ")
+	m.failure = strings.Join(
+		slices.DeleteFunc([]string{m.failure, other.failure}, func(s string) bool { return s == "" }),
+		"; ",
+	)
 }
 
 // aggregated returns the kinds of an aggregated API. The name of an APIService is version.group.
@@ -65,8 +71,8 @@ func (p *Protector) aggregated(ctx context.Context, name string, t manifests.Man
 	return m
 }
 
-// additional returns the additional managed types with the kinds that are served, and can be listed and created. A group
-// whose discovery failed is an error of the types that match it.
+// additional returns the additional managed types with the kinds that are served, and can be listed and created. A
+// group whose discovery failed is an error of the types that match it.
 func (p *Protector) additional(ctx context.Context, types []manifests.ManagedType) []managedType {
 	if len(types) == 0 {
 		return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// Memory is everything that the process remembers of one component. It is lost with the process; what matters is recorded
-// in the cluster. Object and Inventory have locks of their own, because watch handlers use them beside the pass.
-// Only the pass uses the other fields, and a component has one pass at a time.
+// Memory is everything that the process remembers of one component. It is lost with the process; what matters is
+// recorded in the cluster. Object and Inventory have locks of their own, because watch handlers use them beside the
+// pass. Only the pass uses the other fields, and a component has one pass at a time.
 type Memory struct {
 	Object    components.Memory
 	Inventory inventory.Memory
@@ -32,8 +32,9 @@ type Memory struct {
 	unconfirmed unconfirmed
 }
 
-// unconfirmed are dependents for which a create was sent after the last write of the status, and the client that did. Another
-// operator of the same name may have removed them from the record in between. The next write of the status confirms them.
+// unconfirmed are dependents for which a create was sent after the last write of the status, and the client that did.
+// Another operator of the same name may have removed them from the record in between. The next write of the status
+// confirms them.
 type unconfirmed struct {
 	client  *target.Client
 	entries plan.Inventory

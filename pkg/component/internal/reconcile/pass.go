@@ -42,8 +42,8 @@ type Pass struct {
 	Tell func(obj components.Object, e status.Event)
 }
 
-// Apply brings the dependents of a component closer to the set that its generator renders. Nothing is written before step 7
-// but what protects the record, and no dependent before step 8.
+// Apply brings the dependents of a component closer to the set that its generator renders. Nothing is written before
+// step 7 but what protects the record, and no dependent before step 8.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. The spec can be used at all.
 	if err := p.Author.Validate(c.Object); err != nil {
@@ -152,7 +152,8 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 
 // hasNothing reports whether no dependent of a component was ever created, as far as the status and the memory say.
 func (p *Pass) hasNothing(c *Component) bool {
-	return components.RefOf(c.GetStatus()).Empty() && !components.Damaged(c.Object, components.Finalizer(p.Reconciler)) &&
+	return components.RefOf(c.GetStatus()).Empty() &&
+		!components.Damaged(c.Object, components.Finalizer(p.Reconciler)) &&
 		len(c.Memory.unconfirmed.entries) == 0
 }
 
@@ -164,8 +165,8 @@ func pending(err error) (outcome.Outcome, error) {
 	return outcome.Outcome{}, err
 }
 
-// withHintGiveUp adds to the error of a deletion that lacks its target how to delete the component without its dependents.
-// The reconciler does not decide that, because nothing deletes the dependents then.
+// withHintGiveUp adds to the error of a deletion that lacks its target how to delete the component without its
+// dependents. The reconciler does not decide that, because nothing deletes the dependents then.
 func withHintGiveUp(err error) error {
 	if condition.Interrupted(err) || errors.Is(err, condition.ErrObserving) {
 		return err
@@ -273,7 +274,11 @@ func (p *Pass) begin(
 }
 
 // newRequest returns what the requests of an apply and of a deletion have in common.
-func (p *Pass) newRequest(c *Component, owner manifests.Owner, inventory []metav1alpha1.InventoryEntry) applier.Request {
+func (p *Pass) newRequest(
+	c *Component,
+	owner manifests.Owner,
+	inventory []metav1alpha1.InventoryEntry,
+) applier.Request {
 	// The name is read now: watches wake the component while a write decodes its answer into the object.
 	name := c.Name()
 	request := applier.Request{
@@ -297,8 +302,8 @@ func (p *Pass) newRequest(c *Component, owner manifests.Owner, inventory []metav
 	return request
 }
 
-// record persists an inventory behind the finalizer, so that a deletion waits for it. The resource version excludes another
-// operator of the same name.
+// record persists an inventory behind the finalizer, so that a deletion waits for it. The resource version excludes
+// another operator of the same name.
 func (p *Pass) record(
 	ctx context.Context, c *Component, owner manifests.Owner, recorded components.InventoryRef,
 	entries []metav1alpha1.InventoryEntry,
@@ -316,8 +321,8 @@ func (p *Pass) record(
 	return p.Store.WriteStatus(ctx, c.Object, recorded)
 }
 
-// repairNonce returns a token that changes with the component and with each request for a pass: then backed-off repairs run
-// at once.
+// repairNonce returns a token that changes with the component and with each request for a pass: then backed-off
+// repairs run at once.
 func (p *Pass) repairNonce(c *Component, trigger string) (string, error) {
 	return manifests.Digest([]any{trigger, requestedAt(c.Object, p.Reconciler)})
 }

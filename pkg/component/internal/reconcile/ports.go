@@ -80,7 +80,12 @@ type Inventory interface {
 		ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 	) error
 	// Phases returns the objects that a deletion applies, normalised, and events to be told about the component.
-	Phases(ctx context.Context, c *Component, r applier.Request, t target.Target) (pre, post []manifests.Object, events []status.Event, err error)
+	Phases(
+		ctx context.Context,
+		c *Component,
+		r applier.Request,
+		t target.Target,
+	) (pre, post []manifests.Object, events []status.Event, err error)
 }
 
 // Loaded is a recorded inventory.

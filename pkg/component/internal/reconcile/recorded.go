@@ -30,8 +30,18 @@ type ComponentRecord struct {
 }
 
 // Load implements Inventory. The finalizer is kept on a component with dependents, also if somebody removed it.
-func (r ComponentRecord) Load(ctx context.Context, c *Component, owner manifests.Owner, t target.Target) (Loaded, error) {
-	entries, event, err := r.Inventories.Load(ctx, c.Object, owner, func() inventory.Recovery { return r.recovery(c, t) })
+func (r ComponentRecord) Load(
+	ctx context.Context,
+	c *Component,
+	owner manifests.Owner,
+	t target.Target,
+) (Loaded, error) {
+	entries, event, err := r.Inventories.Load(
+		ctx,
+		c.Object,
+		owner,
+		func() inventory.Recovery { return r.recovery(c, t) },
+	)
 	loaded := Loaded{Entries: entries, Unsearched: c.Memory.Inventory.Unsearched()}
 	if event.Type != "" {
 		loaded.Events = append(loaded.Events, event)
@@ -53,8 +63,8 @@ func (r ComponentRecord) recovery(c *Component, t target.Target) inventory.Recov
 	return RecoveryOf(c, t, r.DeletePolicy)
 }
 
-// RecoveryOf describes how to recover the inventory of a component. fallback is the delete policy of dependents that name
-// none, if the component names none either.
+// RecoveryOf describes how to recover the inventory of a component. fallback is the delete policy of dependents that
+// name none, if the component names none either.
 func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolicy) inventory.Recovery {
 	policies := c.Policies.Or(metav1alpha1.Policies{Delete: fallback})
 	recovery := inventory.Recovery{
@@ -79,8 +89,8 @@ func (r ComponentRecord) Recorded(
 	return r.Inventories.Recorded(ctx, c.Object, owner)
 }
 
-// ProtectKubeconfig implements Inventory. When a namespace is deleted, its Secrets are deleted first, and with this Secret
-// the way to the dependents. The status names the Secret that has the finalizer.
+// ProtectKubeconfig implements Inventory. When a namespace is deleted, its Secrets are deleted first, and with this
+// Secret the way to the dependents. The status names the Secret that has the finalizer.
 func (r ComponentRecord) ProtectKubeconfig(ctx context.Context, c *Component, owner manifests.Owner) error {
 	s, declared := c.GetStatus(), ""
 	if c.Target.KubeConfig != nil {
@@ -146,8 +156,8 @@ func (r ComponentRecord) DeleteStale(ctx context.Context, c *Component) error {
 	return r.Inventories.DeleteStale(ctx, c.Object)
 }
 
-// End implements Records. The status is written before the Secrets are deleted: after a crash the next pass must not look
-// for the target, the phases or the inventory.
+// End implements Records. The status is written before the Secrets are deleted: after a crash the next pass must not
+// look for the target, the phases or the inventory.
 func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.Owner) error {
 	if err := r.writeEmpty(ctx, c); err != nil {
 		return err
@@ -206,8 +216,8 @@ func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedN
 	return r.Secrets.Release(ctx, memory, r.Owners.In(cluster, name), left)
 }
 
-// ReleaseVanished implements Records. The component is read from the API server before, because the cache may be bounded to
-// some components.
+// ReleaseVanished implements Records. The component is read from the API server before, because the cache may be
+// bounded to some components.
 func (r ComponentRecord) ReleaseVanished(ctx context.Context, name types.NamespacedName) error {
 	if _, ok := r.Memories.Of(name).Inventory.Records.LeftBy(""); !ok {
 		return nil

@@ -16,7 +16,12 @@ import (
 )
 
 // checkPlacement refuses to move dependents silently. inventory is the recorded one.
-func checkPlacement(s *metav1alpha1.Status, t target.Target, in input.Inputs, inventory []metav1alpha1.InventoryEntry) error {
+func checkPlacement(
+	s *metav1alpha1.Status,
+	t target.Target,
+	in input.Inputs,
+	inventory []metav1alpha1.InventoryEntry,
+) error {
 	dependents := len(inventory)
 	if err := t.CheckCluster(s, dependents); err != nil {
 		return err
@@ -30,8 +35,9 @@ func checkPlacement(s *metav1alpha1.Status, t target.Target, in input.Inputs, in
 		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents))
 }
 
-// nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. A set of
-// the same inputs that differs from the applied objects, because of its look-ups, is a new rendition of the revision.
+// nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. A
+// set of the same inputs that differs from the applied objects, because of its look-ups, is a new rendition of the
+// revision.
 func nextRevision(
 	before metav1alpha1.Status, t target.Target, in input.Inputs, set rendering.Set,
 	inventory []metav1alpha1.InventoryEntry, now time.Time,
@@ -64,8 +70,8 @@ func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Stat
 	return next, err
 }
 
-// withoutRevision returns the status with the revision of the status before, because the records of the new revision could
-// not be written. Otherwise a restart would take a new rendering for the recorded one.
+// withoutRevision returns the status with the revision of the status before, because the records of the new revision
+// could not be written. Otherwise a restart would take a new rendering for the recorded one.
 func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	next.InputDigest, next.Revision, next.Rendition = before.InputDigest, before.Revision, before.Rendition
 	next.Lookups, next.LookupsDigest = before.Lookups, before.LookupsDigest
@@ -73,9 +79,9 @@ func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	return next
 }
 
-// newestRevision returns the newest revision in which a dependent was applied. A record in Secrets outlives a lost status,
-// and has revisions that the status does not know. New inputs must get none of them: otherwise the objects of an old
-// revision would count as applied.
+// newestRevision returns the newest revision in which a dependent was applied. A record in Secrets outlives a lost
+// status, and has revisions that the status does not know. New inputs must get none of them: otherwise the objects of
+// an old revision would count as applied.
 func newestRevision(inventory []metav1alpha1.InventoryEntry) int64 {
 	var newest int64
 	for _, e := range inventory {
@@ -97,7 +103,13 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 
 // withAttempt returns the status with new inputs that could not be rendered in its history. Failures to retry are not
 // entered.
-func withAttempt(s metav1alpha1.Status, generation int64, in input.Inputs, err error, now time.Time) metav1alpha1.Status {
+func withAttempt(
+	s metav1alpha1.Status,
+	generation int64,
+	in input.Inputs,
+	err error,
+	now time.Time,
+) metav1alpha1.Status {
 	failure := condition.Of(err)
 	if !failure.Terminal || in.StandIn(&s) {
 		return s

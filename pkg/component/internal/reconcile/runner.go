@@ -57,15 +57,15 @@ type Records interface {
 	End(ctx context.Context, c *Component, owner manifests.Owner) error
 	// RememberOwned remembers at the end of a pass which Secrets a component owns.
 	RememberOwned(c *Component)
-	// ReleaseLeft releases the Secrets that a deleted component of the same name left. uid is that of the existing one, empty
-	// without one.
+	// ReleaseLeft releases the Secrets that a deleted component of the same name left. uid is that of the existing one,
+	// empty without one.
 	ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error
 	// ReleaseVanished releases the Secrets of a component that is not in the cache.
 	ReleaseVanished(ctx context.Context, name types.NamespacedName) error
 }
 
-// Reconcile is one pass over one component. It never waits: a watch event or the returned delay starts the next one. A delay
-// of zero is none.
+// Reconcile is one pass over one component. It never waits: a watch event or the returned delay starts the next one.
+// A delay of zero is none.
 func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time.Duration, error) {
 	memory := r.Memories.Of(name)
 	if wait := memory.Schedule.Begin(r.MinInterval, r.Clock.Now()); wait > 0 {
@@ -150,8 +150,8 @@ func (r *Runner) isHeld(c *Component) bool {
 	return controllerutil.ContainsFinalizer(c.Object, components.Finalizer(r.Reconciler))
 }
 
-// holdForHooks adds our finalizer before there are dependents if there are hooks of the deletion, so that they are called
-// for what other hooks have made.
+// holdForHooks adds our finalizer before there are dependents if there are hooks of the deletion, so that they are
+// called for what other hooks have made.
 func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 	if r.Author.Hook(PreDelete) == nil && r.Author.Hook(PostDelete) == nil || r.isHeld(c) {
 		return nil
@@ -176,8 +176,8 @@ func (r *Runner) observing(ctx context.Context, c *Component) (after time.Durati
 	return 0, false
 }
 
-// report writes the status if it differs, tells the pass in one event, and returns the delay before the next one. After a
-// conflict the changes are not told yet.
+// report writes the status if it differs, tells the pass in one event, and returns the delay before the next one.
+// After a conflict the changes are not told yet.
 func (r *Runner) report(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome, failure error,
 ) (time.Duration, error) {
@@ -216,7 +216,12 @@ func (r *Runner) report(
 }
 
 // keepInventory records the inventory of a pass outside the status, if it needs Secrets.
-func (r *Runner) keepInventory(ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome) error {
+func (r *Runner) keepInventory(
+	ctx context.Context,
+	c *Component,
+	loaded *metav1alpha1.Status,
+	o outcome.Outcome,
+) error {
 	if o.Inventory == nil || o.Observing {
 		return nil
 	}
@@ -240,10 +245,15 @@ func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome
 	return err
 }
 
-// interrupt ends a pass without a report, because another client wrote the component, or the operator is stopping. The next
-// pass starts from the new state, at once if the component has changed. The changes of this pass are told, because no other
-// pass can.
-func (r *Runner) interrupt(ctx context.Context, c *Component, inFlight *components.Pass, o outcome.Outcome) time.Duration {
+// interrupt ends a pass without a report, because another client wrote the component, or the operator is stopping.
+// The next pass starts from the new state, at once if the component has changed. The changes of this pass are told,
+// because no other pass can.
+func (r *Runner) interrupt(
+	ctx context.Context,
+	c *Component,
+	inFlight *components.Pass,
+	o outcome.Outcome,
+) time.Duration {
 	r.Metrics.Pass(ctx, telemetry.ResultInterrupted, nil)
 	inFlight.Finish(true)
 	r.tellChanges(ctx, c, o)

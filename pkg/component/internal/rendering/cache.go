@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// cache keeps the last sets of components within a bound. The least recently used ones are evicted first. An evicted set is
-// rendered again, or read from its record, as after a restart.
+// cache keeps the last sets of components within a bound. The least recently used ones are evicted first. An evicted
+// set is rendered again, or read from its record, as after a restart.
 type cache struct {
 	limit int
 

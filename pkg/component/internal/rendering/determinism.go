@@ -22,8 +22,8 @@ const maxNamed = 10
 const notFollowed = "; what is looked up has changed, which is not followed, because it brings new values of that kind, " +
 	"which may depend on these; change the spec to have all of it rendered anew"
 
-// renderNew renders the inputs, and makes sure that another rendering would be equal. Values that would differ are those of
-// the first rendering of the inputs. lost is the reason why a recorded rendering could not be read.
+// renderNew renders the inputs, and makes sure that another rendering would be equal. Values that would differ are
+// those of the first rendering of the inputs. lost is the reason why a recorded rendering could not be read.
 func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendered, lost string, err error) {
 	pinned, current, lost, err := r.pinned(ctx, req)
 	if err != nil || current {
@@ -44,9 +44,9 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	return rendered, lost, err
 }
 
-// pinned returns the rendering of the same inputs with values that a second rendering would not give: the kept one, or the
-// recorded one. current is set if its look-ups are equal as well, so that nothing has to be rendered. lost is the reason
-// why the record could not be read.
+// pinned returns the rendering of the same inputs with values that a second rendering would not give: the kept one,
+// or the recorded one. current is set if its look-ups are equal as well, so that nothing has to be rendered. lost is
+// the reason why the record could not be read.
 func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, current bool, lost string, err error) {
 	if last := r.kept(req); last != nil {
 		// The set is not used, because its look-ups have changed.
@@ -127,7 +127,10 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 
 // compare renders again, at a later time, and returns the difference, and whether the rendering uses the status of
 // looked-up objects. A difference that only exists without that status is no difference of the rendering itself.
-func (j job) compare(ctx context.Context, first []*unstructured.Unstructured) (d determinism.Difference, readsStatus bool, err error) {
+func (j job) compare(
+	ctx context.Context,
+	first []*unstructured.Unstructured,
+) (d determinism.Difference, readsStatus bool, err error) {
 	hasStatus := j.recorder.HasStatus()
 	d, err = j.difference(ctx, first, options{later: true, withoutStatus: hasStatus})
 	if !hasStatus || err == nil && d.Empty() {
@@ -140,7 +143,11 @@ func (j job) compare(ctx context.Context, first []*unstructured.Unstructured) (d
 	return with, err != nil || !d.Within(with), nil
 }
 
-func (j job) difference(ctx context.Context, first []*unstructured.Unstructured, o options) (determinism.Difference, error) {
+func (j job) difference(
+	ctx context.Context,
+	first []*unstructured.Unstructured,
+	o options,
+) (determinism.Difference, error) {
 	again, err := j.render(ctx, o)
 	if err != nil {
 		return determinism.Difference{}, err
@@ -165,13 +172,17 @@ func nonDeterministic(differences []string) error {
 	}
 }
 
-// pin decides which values a rendering has whose values differ each time. The first rendering of new inputs is pinned. A
-// later one, after a change of its look-ups, gets the pinned values. If it has further differing values, which may depend
-// on the pinned ones, the pinned rendering stays as a whole.
+// pin decides which values a rendering has whose values differ each time. The first rendering of new inputs is
+// pinned. A later one, after a change of its look-ups, gets the pinned values. If it has further differing values,
+// which may depend on the pinned ones, the pinned rendering stays as a whole.
 func (r *Renderer) pin(
 	req Request, rendered []*unstructured.Unstructured, pinned Rendered, fields []determinism.Field,
 ) (Rendered, error) {
-	result := Rendered{Manifests: Manifests{plain: rendered}, Note: describeFields(fields), ValuesLost: pinned.ValuesLost}
+	result := Rendered{
+		Manifests:  Manifests{plain: rendered},
+		Note:       describeFields(fields),
+		ValuesLost: pinned.ValuesLost,
+	}
 	if pinned.ID != "" {
 		before, err := pinned.Manifests.All()
 		if err != nil {
@@ -190,7 +201,9 @@ func (r *Renderer) pin(
 	}
 	// The id is not derived from the values: readers of the status need not have the right to read Secrets.
 	var err error
-	result.ID, err = manifests.Digest([]any{req.Inputs.Digest, req.Component.GetUID(), r.options.Clock.Now().UnixNano()})
+	result.ID, err = manifests.Digest(
+		[]any{req.Inputs.Digest, req.Component.GetUID(), r.options.Clock.Now().UnixNano()},
+	)
 	return result, err
 }
 

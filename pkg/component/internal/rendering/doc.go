@@ -5,6 +5,6 @@
 // objects (the determinism check). Values that differ each time are pinned: those of the first rendering stay until the
 // inputs change. A set that may lack objects because discovery failed is refused.
 //
-// The package writes nothing to a cluster; package inventory records pinned renderings. It imports target, input, lookup,
-// records, plan and condition.
+// The package writes nothing to a cluster; package inventory records pinned renderings. It imports target, input,
+// lookup, records, plan and condition.
 package rendering

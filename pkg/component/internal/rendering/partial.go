@@ -11,9 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// checkPartialDiscovery refuses a set that may differ from the applied objects only because the discovery of some groups
-// has failed since the process began. A chart that checks for such a group would lose objects at a restart, and get them
-// back later. A set that was rendered for the same capabilities does not depend on those groups.
+// checkPartialDiscovery refuses a set that may differ from the applied objects only because the discovery of some
+// groups has failed since the process began. A chart that checks for such a group would lose objects at a restart,
+// and get them back later. A set that was rendered for the same capabilities does not depend on those groups.
 //
 // A refused set is dropped: otherwise values that it lacks would be missing in the next rendering, too.
 func (r *Renderer) checkPartialDiscovery(req Request, set Set) error {
@@ -29,8 +29,8 @@ func (r *Renderer) checkPartialDiscovery(req Request, set Set) error {
 	return &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: partialDiscoveryMessage(undiscovered)}
 }
 
-// changesApplied reports whether a set of the same inputs differs from the applied or recorded objects, or whether a set of
-// new inputs lacks any of them.
+// changesApplied reports whether a set of the same inputs differs from the applied or recorded objects, or whether a
+// set of new inputs lacks any of them.
 func changesApplied(req Request, set Set) (bool, error) {
 	phases, err := plan.PhaseDigest(set.Phases())
 	if err != nil {

@@ -155,8 +155,8 @@ func (r *Renderer) follow(req Request, l lookup.Lookups) {
 	lookup.Follow(req.Target, req.looker(), l, func() { r.options.Wake(name) })
 }
 
-// normalise returns the set of manifests. The plain manifests are kept only if they are to be normalised again when their
-// types are served, or if a second rendering would differ.
+// normalise returns the set of manifests. The plain manifests are kept only if they are to be normalised again when
+// their types are served, or if a second rendering would differ.
 func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	set := Set{
 		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster,
@@ -188,7 +188,8 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	return set, err
 }
 
-// Normalise is manifests.Normalise. A failed discovery is an error to retry; all other errors are those of the manifests.
+// Normalise is manifests.Normalise. A failed discovery is an error to retry; all other errors are those of the
+// manifests.
 func Normalise(bodies []*unstructured.Unstructured, o manifests.NormaliseOptions) ([]manifests.Object, error) {
 	var failure error
 	scopeOf := o.ScopeOf
@@ -249,8 +250,8 @@ func rescoped(d *discovery.Reader, s Set) bool {
 	return false
 }
 
-// checkSelf refuses a component among its own dependents: it could never be deleted. In another cluster the object of the
-// same name is another object.
+// checkSelf refuses a component among its own dependents: it could never be deleted. In another cluster the object of
+// the same name is another object.
 func checkSelf(owner manifests.Owner, t target.Target, objects []manifests.Object) error {
 	self := owner.Component()
 	if t.Cluster != "" || !slices.ContainsFunc(objects, func(o manifests.Object) bool { return o.Key == self }) {
@@ -262,7 +263,8 @@ func checkSelf(owner manifests.Owner, t target.Target, objects []manifests.Objec
 	}
 }
 
-// checkEmpty refuses to prune all dependents unless the component allows it, because an empty rendering is mostly a mistake.
+// checkEmpty refuses to prune all dependents unless the component allows it, because an empty rendering is mostly a
+// mistake.
 func checkEmpty(allowed bool, desired, dependents int) error {
 	if desired > 0 || dependents == 0 || allowed {
 		return nil

@@ -49,14 +49,16 @@ func (d denied) after(digest string, now time.Time) denied {
 // allowedElsewhere are the reasons of failures that can end without a change of the component or its manifests.
 var allowedElsewhere = []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthorized, plan.WaitNotEmpty}
 
-// denialDigest identifies the denied requests of a pass; it is empty without any. In a deletion every terminal failure
-// counts, because only others can resolve it; a failed object of a phase does not count, because a watch reports its end.
+// denialDigest identifies the denied requests of a pass; it is empty without any. In a deletion every terminal
+// failure counts, because only others can resolve it; a failed object of a phase does not count, because a watch
+// reports its end.
 func denialDigest(deleting bool, terminal []outcome.Waiting, failure *condition.Error) string {
 	var denials []string
 	switch {
 	case failure == nil:
 		for _, w := range terminal {
-			if slices.Contains(allowedElsewhere, plan.WaitReason(w.Reason)) || deleting && w.Reason != metav1alpha1.ReasonDependentFailed {
+			if slices.Contains(allowedElsewhere, plan.WaitReason(w.Reason)) ||
+				deleting && w.Reason != metav1alpha1.ReasonDependentFailed {
 				denials = append(denials, fmt.Sprintf("%q %q %q", w.Dependent, w.Reason, w.Message))
 			}
 		}
@@ -71,9 +73,9 @@ func denialDigest(deleting bool, terminal []outcome.Waiting, failure *condition.
 	return hex.EncodeToString(sum[:8])
 }
 
-// retryDenied returns the delay before a denied request is tried again: as long as it has been denied already, up to the
-// retry interval. Events do not shorten it. A new denial restarts it, so that a person who grants several rights one
-// after the other does not wait long for any of them.
+// retryDenied returns the delay before a denied request is tried again: as long as it has been denied already, up to
+// the retry interval. Events do not shorten it. A new denial restarts it, so that a person who grants several rights
+// one after the other does not wait long for any of them.
 func (s *State) retryDenied(request Request, digest string, limit time.Duration, now time.Time) time.Duration {
 	if s.denied.since.IsZero() || s.denied.request != request {
 		s.denied = denied{since: now, request: request}

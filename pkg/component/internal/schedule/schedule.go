@@ -22,8 +22,8 @@ type Intervals struct {
 	Timeout time.Duration
 }
 
-// State is the memory of one component: its last pass, and its back-off. The zero value is that of a component without a
-// pass. Only passes use it, and a component has a single pass at a time, so it needs no lock.
+// State is the memory of one component: its last pass, and its back-off. The zero value is that of a component
+// without a pass. Only passes use it, and a component has a single pass at a time, so it needs no lock.
 type State struct {
 	ended, due time.Time
 	// observing is the begin of the first of several consecutive passes that only waited for watches.
@@ -45,8 +45,8 @@ func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration)
 	return max(0, s.ended.Add(minimum).Sub(now))
 }
 
-// End notes the end of a pass, and returns the delay before the next one, given the delay that the pass asks for; zero is
-// none. The rate limit lengthens it.
+// End notes the end of a pass, and returns the delay before the next one, given the delay that the pass asks for;
+// zero is none. The rate limit lengthens it.
 func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
 	if after > 0 {
 		after = max(after, minimum)
@@ -58,9 +58,14 @@ func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
 	return after
 }
 
-// Observe notes a pass that did nothing because the first list of a watch is under way. That watch starts the next pass,
-// and the rate limit does not count this one. It returns the delay until the timeout, and whether there is time left.
-func (s *State) Observe(progressing *metav1.Time, timeout time.Duration, now time.Time) (after time.Duration, inTime bool) {
+// Observe notes a pass that did nothing because the first list of a watch is under way. That watch starts the next
+// pass, and the rate limit does not count this one. It returns the delay until the timeout, and whether there is time
+// left.
+func (s *State) Observe(
+	progressing *metav1.Time,
+	timeout time.Duration,
+	now time.Time,
+) (after time.Duration, inTime bool) {
 	if s.observing.IsZero() {
 		s.observing = now
 	}

@@ -69,9 +69,13 @@ func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any
 
 // CountVerbs counts the changes by verb, in the order in which the verbs occur first.
 func CountVerbs(changes []outcome.Change) string {
-	return countBy(changes, func(c outcome.Change) string { return strings.ToLower(c.Verb) }, func(verb string, n int) string {
-		return fmt.Sprintf("%s %d", verb, n)
-	})
+	return countBy(
+		changes,
+		func(c outcome.Change) string { return strings.ToLower(c.Verb) },
+		func(verb string, n int) string {
+			return fmt.Sprintf("%s %d", verb, n)
+		},
+	)
 }
 
 // describeChanges counts the changes by wave and verb, and names the object of a single change.
@@ -108,7 +112,8 @@ func countBy[G comparable](changes []outcome.Change, groupOf func(outcome.Change
 
 // appears reports whether a condition is present after a pass, and was not before.
 func appears(before, after *metav1alpha1.Status, kind string) bool {
-	return meta.FindStatusCondition(before.Conditions, kind) == nil && meta.FindStatusCondition(after.Conditions, kind) != nil
+	return meta.FindStatusCondition(before.Conditions, kind) == nil &&
+		meta.FindStatusCondition(after.Conditions, kind) != nil
 }
 
 // readyOf returns the condition Ready, the zero value without it.

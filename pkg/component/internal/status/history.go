@@ -9,15 +9,19 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// maxHistory is the number of entries in the history of a status. maxSource bounds the name of a source there, in bytes.
+// maxHistory is the number of entries in the history of a status. maxSource bounds the name of a source there, in
+// bytes.
 const (
 	maxHistory = 10
 	maxSource  = 256
 )
 
-// BeginRevision returns the history with a new revision, which ends the revision before. An attempt with the same inputs
-// that has not ended becomes that revision.
-func BeginRevision(history []metav1alpha1.RevisionRecord, next metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
+// BeginRevision returns the history with a new revision, which ends the revision before. An attempt with the same
+// inputs that has not ended becomes that revision.
+func BeginRevision(
+	history []metav1alpha1.RevisionRecord,
+	next metav1alpha1.RevisionRecord,
+) []metav1alpha1.RevisionRecord {
 	history = slices.Clone(history)
 	if isOpenAttempt(history, next.Digest) {
 		history = history[1:]
@@ -32,9 +36,12 @@ func BeginRevision(history []metav1alpha1.RevisionRecord, next metav1alpha1.Revi
 	return bound(slices.Insert(history, 0, next))
 }
 
-// AddAttempt returns the history with an attempt: inputs that could not be rendered. Passes that try the same inputs in a
-// row share an attempt.
-func AddAttempt(history []metav1alpha1.RevisionRecord, attempt metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
+// AddAttempt returns the history with an attempt: inputs that could not be rendered. Passes that try the same inputs
+// in a row share an attempt.
+func AddAttempt(
+	history []metav1alpha1.RevisionRecord,
+	attempt metav1alpha1.RevisionRecord,
+) []metav1alpha1.RevisionRecord {
 	if !isOpenAttempt(history, attempt.Digest) {
 		return bound(slices.Insert(slices.Clone(history), 0, attempt))
 	}
@@ -76,8 +83,8 @@ func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord 
 	return history
 }
 
-// judgeRevision returns the history with the verdict on the latest revision. A revision that has ended keeps its outcome:
-// the history does not follow the later health of its dependents.
+// judgeRevision returns the history with the verdict on the latest revision. A revision that has ended keeps its
+// outcome: the history does not follow the later health of its dependents.
 func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Time) []metav1alpha1.RevisionRecord {
 	at := latestRevision(history)
 	if at < 0 || hasEnded(history[at]) {

@@ -100,7 +100,10 @@ func judgeDeletion(o outcome.Outcome) Verdict {
 // hintUnreachable returns advice for dependents that the component may not, or cannot, reach any more.
 func hintUnreachable(o outcome.Outcome) string {
 	reasons := []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthorized, plan.WaitUnreachable}
-	if slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return w.Failed && slices.Contains(reasons, plan.WaitReason(w.Reason)) }) {
+	if slices.ContainsFunc(
+		o.Waiting,
+		func(w outcome.Waiting) bool { return w.Failed && slices.Contains(reasons, plan.WaitReason(w.Reason)) },
+	) {
 		return HintGiveUp
 	}
 	return ""
@@ -203,7 +206,10 @@ func DescribeSkipped(skipped []manifests.Key) string {
 // onlyRepairConflicts reports whether nothing is waited for but dependents that another client deletes again and again.
 func onlyRepairConflicts(o outcome.Outcome) bool {
 	return len(o.RepairConflicts) > 0 &&
-		!slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return plan.WaitReason(w.Reason) != plan.WaitRepairConflict })
+		!slices.ContainsFunc(
+			o.Waiting,
+			func(w outcome.Waiting) bool { return plan.WaitReason(w.Reason) != plan.WaitRepairConflict },
+		)
 }
 
 func describeRepairConflicts(o outcome.Outcome) string {

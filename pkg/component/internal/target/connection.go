@@ -77,8 +77,8 @@ type Connection struct {
 	own Client
 }
 
-// Connect returns a connection whose watches live as long as ctx. config is used without a rate limit of the client; the
-// API server has its own.
+// Connect returns a connection whose watches live as long as ctx. config is used without a rate limit of the client;
+// the API server has its own.
 func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, error) {
 	config, err := transport.WithDryRunGuard(config)
 	if err != nil {

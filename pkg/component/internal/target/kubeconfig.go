@@ -11,8 +11,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// ParseKubeconfig reads a kubeconfig of a user. A kubeconfig that names files or programs of the operator is refused. Errors
-// never quote its content.
+// ParseKubeconfig reads a kubeconfig of a user. A kubeconfig that names files or programs of the operator is refused.
+// Errors never quote its content.
 func ParseKubeconfig(data []byte) (*rest.Config, error) {
 	config, err := clientcmd.Load(data)
 	if err != nil {

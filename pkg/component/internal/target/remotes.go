@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Remotes are the connections to other clusters: one for each content of a kubeconfig, shared by all components that use
-// it, and closed with the last of them.
+// Remotes are the connections to other clusters: one for each content of a kubeconfig, shared by all components that
+// use it, and closed with the last of them.
 type Remotes struct {
 	connect  func(ctx context.Context, kubeconfig []byte) (*Connection, error)
 	lifetime context.Context
@@ -49,7 +49,12 @@ func (r *Remotes) used(name types.NamespacedName, from origin) (*remote, bool) {
 }
 
 // acquire makes a component use the remote of a kubeconfig, and releases the former remote of the component.
-func (r *Remotes) acquire(name types.NamespacedName, owner manifests.Owner, from origin, kubeconfig []byte) (*remote, error) {
+func (r *Remotes) acquire(
+	name types.NamespacedName,
+	owner manifests.Owner,
+	from origin,
+	kubeconfig []byte,
+) (*remote, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d := digest(sha256.Sum256(kubeconfig))

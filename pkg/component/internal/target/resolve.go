@@ -38,8 +38,8 @@ func (t Target) On(local bool) *Client {
 	return t.Client
 }
 
-// CheckCluster returns an error if recorded dependents are in another cluster than the target: there they would seem to be
-// gone. status is that of the component, and dependents the number of recorded ones.
+// CheckCluster returns an error if recorded dependents are in another cluster than the target: there they would seem
+// to be gone. status is that of the component, and dependents the number of recorded ones.
 func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error {
 	if status.Revision == 0 || dependents == 0 || status.TargetCluster == t.Cluster {
 		return nil
@@ -77,8 +77,9 @@ type Resolver struct {
 	Wake func(types.NamespacedName)
 }
 
-// Acquire returns the target of a component, and releases a former target in another cluster. The Secret of a kubeconfig
-// is watched: new content takes effect at once. The error is condition.ErrObserving until the watch has delivered.
+// Acquire returns the target of a component, and releases a former target in another cluster. The Secret of a
+// kubeconfig is watched: new content takes effect at once. The error is condition.ErrObserving until the watch has
+// delivered.
 func (r *Resolver) Acquire(ctx context.Context, req Request) (Target, error) {
 	identity, err := req.Identity(req.Name.Namespace, r.DefaultServiceAccount)
 	if err != nil {
@@ -111,7 +112,11 @@ func (r *Resolver) acquireRemote(ctx context.Context, req Request, local *Client
 	version, known, failure := r.References.Version(observe.Reader{}, secret)
 	switch {
 	case failure != observe.Failure{}:
-		return Target{}, condition.Unwatched(fmt.Sprintf("Secret %s/%s", namespace, ref.Name), failure.Message, failure.Forbidden)
+		return Target{}, condition.Unwatched(
+			fmt.Sprintf("Secret %s/%s", namespace, ref.Name),
+			failure.Message,
+			failure.Forbidden,
+		)
 	case !known:
 		return Target{}, condition.ErrObserving
 	}
@@ -158,7 +163,13 @@ func (r *Resolver) connect(ctx context.Context, req Request, from origin) (*remo
 	}
 	unusable := func(reason, format string, args ...any) error {
 		r.Remotes.release(req.Name, req.Owner)
-		message := fmt.Sprintf("Secret %s/%s with the kubeconfig ", namespace, from.secret) + fmt.Sprintf(format, args...)
+		message := fmt.Sprintf(
+			"Secret %s/%s with the kubeconfig ",
+			namespace,
+			from.secret,
+		) + fmt.Sprintf(
+			format,
+			args...)
 		return &condition.Error{Reason: reason, Terminal: true, Message: message}
 	}
 	if err != nil {
@@ -169,7 +180,11 @@ func (r *Resolver) connect(ctx context.Context, req Request, from origin) (*remo
 		return nil, secret, err
 	}
 	if !ok {
-		return nil, secret, unusable(metav1alpha1.ReasonReferenceNotFound, "has no key %q; add it, or name another key", from.key)
+		return nil, secret, unusable(
+			metav1alpha1.ReasonReferenceNotFound,
+			"has no key %q; add it, or name another key",
+			from.key,
+		)
 	}
 	acquired, err := r.Remotes.acquire(req.Name, req.Owner, from, kubeconfig)
 	if err != nil {
@@ -188,7 +203,12 @@ func dataOf(secret *unstructured.Unstructured, key string) (data []byte, ok bool
 }
 
 // Identify returns the id of the cluster that the kubeconfig of a Secret leads to.
-func Identify(ctx context.Context, connection *Connection, c clock.PassiveClock, namespace, secret string) (string, error) {
+func Identify(
+	ctx context.Context,
+	connection *Connection,
+	c clock.PassiveClock,
+	namespace, secret string,
+) (string, error) {
 	cluster, err := (&remote{connection: connection}).identify(ctx, c)
 	if err != nil {
 		return "", unidentified(namespace, secret, err)
@@ -202,11 +222,19 @@ func unidentified(namespace, secret string, err error) error {
 		return &condition.Error{
 			Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: fmt.Sprintf(
 				"the cluster of the kubeconfig in Secret %s/%s refuses its user: %v; renew the credentials, or allow that",
-				namespace, secret, err),
+				namespace,
+				secret,
+				err,
+			),
 		}
 	}
 	return &condition.Error{
-		Reason:  metav1alpha1.ReasonRetrying,
-		Message: fmt.Sprintf("the cluster of the kubeconfig in Secret %s/%s cannot be reached: %v", namespace, secret, err),
+		Reason: metav1alpha1.ReasonRetrying,
+		Message: fmt.Sprintf(
+			"the cluster of the kubeconfig in Secret %s/%s cannot be reached: %v",
+			namespace,
+			secret,
+			err,
+		),
 	}
 }

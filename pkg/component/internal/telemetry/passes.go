@@ -55,7 +55,12 @@ func NewPassMetrics(reconciler string, tracer tracing.Tracer, perComponent bool)
 func (v *PassMetrics) Time(step metrics.Step) func() { return v.meter.StartStep(step) }
 
 // Span begins the span of a pass.
-func (v *PassMetrics) Span(ctx context.Context, kind string, name types.NamespacedName, generation int64) (context.Context, tracing.Span) {
+func (v *PassMetrics) Span(
+	ctx context.Context,
+	kind string,
+	name types.NamespacedName,
+	generation int64,
+) (context.Context, tracing.Span) {
 	return v.tracer.StartPass(ctx, kind, name, generation)
 }
 

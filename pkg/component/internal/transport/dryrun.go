@@ -54,8 +54,8 @@ func (d dryRunOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // dryRunGuard refuses a dry run of an apply if the server of the type might carry it out as a write. An update under
-// the policy replace makes such a dry run only where the managed fields were removed (see execute, restoredFields); its answer
-// is not worth a write.
+// the policy replace makes such a dry run only where the managed fields were removed (see execute, restoredFields);
+// its answer is not worth a write.
 type dryRunGuard struct {
 	next http.RoundTripper
 	// prefix comes before /apis in the paths of requests.

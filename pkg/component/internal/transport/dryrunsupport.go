@@ -36,7 +36,11 @@ type apiServer struct {
 }
 
 func newDryRunSupport(next http.RoundTripper, prefix string) *dryRunSupport {
-	return &dryRunSupport{next: next, prefix: strings.TrimSuffix(prefix, "/"), known: map[schema.GroupVersion]apiServer{}}
+	return &dryRunSupport{
+		next:   next,
+		prefix: strings.TrimSuffix(prefix, "/"),
+		known:  map[schema.GroupVersion]apiServer{},
+	}
 }
 
 // lacking returns why a write must not be sent as a dry run; empty if it may.
@@ -56,7 +60,11 @@ func (s *dryRunSupport) lacking(req *http.Request) string {
 		return fmt.Sprintf("APIService %s.%s does not support dry run, as far as can be told: %v",
 			gv.Version, gv.Group, server.err)
 	case !takesDryRun(server.document, req.Method, path):
-		return fmt.Sprintf("APIService %s.%s does not support dry run, as far as its OpenAPI tells", gv.Version, gv.Group)
+		return fmt.Sprintf(
+			"APIService %s.%s does not support dry run, as far as its OpenAPI tells",
+			gv.Version,
+			gv.Group,
+		)
 	}
 	return ""
 }
@@ -133,7 +141,8 @@ func takesDryRun(document *spec3.OpenAPI, method, path string) bool {
 		operation := map[string]*spec3.Operation{
 			http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch,
 		}[method]
-		if operation != nil && slices.ContainsFunc(slices.Concat(item.Parameters, operation.Parameters), isDryRun(document)) {
+		if operation != nil &&
+			slices.ContainsFunc(slices.Concat(item.Parameters, operation.Parameters), isDryRun(document)) {
 			return true
 		}
 	}
