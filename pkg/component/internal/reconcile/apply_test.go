@@ -1,0 +1,398 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// applySteps are the steps of Pass.Apply for a component with dependents, in order.
+var applySteps = []string{
+	"validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load", "protect the kubeconfig", "render",
+	"begin", "apply",
+}
+
+func TestAnApplyTakesItsStepsInOrder(t *testing.T) {
+	w := newWorld(t, withRecord)
+	w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
+	if _, err := w.Apply(t.Context(), w.component()); err != nil {
+		t.Error(err)
+	}
+	w.expect(applySteps...)
+}
+
+func TestAnErrorOfAStepEndsAnApply(t *testing.T) {
+	for i, step := range applySteps {
+		if step == "check the kubeconfig" {
+			continue
+		}
+		for name, failure := range map[string]error{"fails": errOh, "waits": condition.ErrObserving} {
+			t.Run(step+" "+name, func(t *testing.T) {
+				w := newWorld(t, withRecord)
+				w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
+				w.fails[step] = failure
+				o, err := w.Apply(t.Context(), w.component())
+				want := applySteps[:i+1]
+				if step == "target" {
+					// A kubeconfig that was read before the error is checked.
+					want = applySteps[:i+2]
+				}
+				w.expect(want...)
+				waits := slices.Contains([]string{"owner", "target", "declare", "inputs", "render"}, step)
+				if name == "waits" && waits {
+					if err != nil || !o.Observing {
+						t.Errorf("got %+v, %v", o, err)
+					}
+					return
+				}
+				if !errors.Is(err, failure) || o.Observing {
+					t.Errorf("got %+v, %v", o, err)
+				}
+			})
+		}
+	}
+}
+
+func TestTheKubeconfigIsProtectedOnlyForDependents(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Apply(t.Context(), w.component()); err != nil {
+		t.Error(err)
+	}
+	w.expect(slices.DeleteFunc(slices.Clone(applySteps), func(s string) bool { return s == "protect the kubeconfig" })...)
+}
+
+func TestDependentsAreNotMovedSilently(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		move    func(*world)
+		message string
+	}{
+		{
+			"to another namespace", func(w *world) { w.inputs.Namespace = "other" },
+			"target shop/web cannot change to other/web while 1",
+		},
+		{
+			"to another name", func(w *world) { w.inputs.Name = "other" },
+			"target shop/web cannot change to shop/other while 1",
+		},
+		{"to another cluster", func(w *world) { w.target.Cluster = "there" }, "the target is cluster there now"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, withRecord)
+			w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
+			c.move(w)
+			_, err := w.Apply(t.Context(), w.component())
+			failure := condition.Of(err)
+			if failure == nil || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
+				!strings.Contains(failure.Message, c.message) {
+				t.Errorf("got %v", failure)
+			}
+			w.expect("validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load")
+			w.loaded.Entries = nil
+			if _, err := w.Apply(t.Context(), w.component()); err != nil {
+				t.Errorf("without dependents: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheApplierGetsTheSetAndItsRevision(t *testing.T) {
+	w := newWorld(t, withRecord)
+	w.declared.Policies = metav1alpha1.Policies{Delete: metav1alpha1.DeleteOrphan}
+	w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
+	w.inputs.Digest = "others"
+	w.inputs.Managed = []manifests.ManagedType{{}}
+	phase := manifests.Object{Settings: manifests.Settings{Phase: manifests.PhasePreDelete}}
+	w.set = rendering.Set{Objects: []manifests.Object{rendered, phase}}
+	if _, err := w.Apply(t.Context(), w.component()); err != nil {
+		t.Fatal(err)
+	}
+	r := w.request
+	if len(r.Desired) != 1 || len(r.Managed) != 1 || len(r.Inventory) != 1 || r.Owner != owner || !r.Now.Equal(start) {
+		t.Errorf("got %+v", r)
+	}
+	if r.Revision != 2 || r.Rendition != 0 || r.Policies.Delete != metav1alpha1.DeleteOrphan {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestARequestedPassRepairsAtOnceAndAppliesNothingAgain(t *testing.T) {
+	w := newWorld(t)
+	requests := func(edit func(*Component)) applier.Request {
+		t.Helper()
+		c := w.component()
+		edit(c)
+		if _, err := w.Apply(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		return w.request
+	}
+	first := requests(func(*Component) {})
+	if again := requests(func(*Component) {}); again.Trigger != first.Trigger || again.RepairNonce != first.RepairNonce {
+		t.Error("nothing has changed")
+	}
+	asked := requests(func(c *Component) {
+		c.SetAnnotations(map[string]string{reconciler + "/" + AnnotationRequested: "now"})
+	})
+	if asked.Trigger != first.Trigger || asked.RepairNonce == first.RepairNonce {
+		t.Error("a requested pass has another trigger, or the same nonce")
+	}
+	changed := requests(func(c *Component) { c.SetGeneration(2) })
+	if changed.Trigger == first.Trigger || changed.RepairNonce == first.RepairNonce {
+		t.Error("another generation has the same trigger, or the same nonce")
+	}
+}
+
+func TestTheInputsThatAreAppliedAreNoted(t *testing.T) {
+	w := newWorld(t)
+	w.outcome.Applied = true
+	c := w.component()
+	w.fails["apply"] = errOh
+	if _, err := w.Apply(t.Context(), c); err == nil || c.GetStatus().AppliedDigest != "" {
+		t.Errorf("after an error: %q, %v", c.GetStatus().AppliedDigest, err)
+	}
+	delete(w.fails, "apply")
+	if _, err := w.Apply(t.Context(), c); err != nil || c.GetStatus().AppliedDigest != "inputs" {
+		t.Errorf("got %q, %v", c.GetStatus().AppliedDigest, err)
+	}
+}
+
+func TestCreatedDependentsCountAsRecordedUntilAStatusIsWritten(t *testing.T) {
+	w := newWorld(t)
+	created := settings
+	created.Name = "created"
+	w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{created, settings})
+	w.fails["apply"] = errOh
+	if _, err := w.Apply(t.Context(), w.component()); err == nil {
+		t.Fatal("it succeeds")
+	}
+	w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
+	w.loaded.Entries[0].Revision = 7
+	w.outcome.Created = nil
+	_, _ = w.Apply(t.Context(), w.component())
+	if got := w.request.Inventory; len(got) != 2 || got[0].Name != "created" || got[1].Revision != 7 {
+		t.Errorf("got %+v", got)
+	}
+	w.Memories.Of(web).confirm()
+	_, _ = w.Apply(t.Context(), w.component())
+	if got := w.request.Inventory; len(got) != 1 {
+		t.Errorf("after a write of the status: %+v", got)
+	}
+}
+
+func TestTheRecordIsWrittenBehindTheFinalizer(t *testing.T) {
+	w := newWorld(t)
+	w.inApply = func(ctx context.Context, r applier.Request) error {
+		w.steps = nil
+		if err := errors.Join(r.Before(ctx), r.Confirm(ctx)); err != nil {
+			return err
+		}
+		if err := r.Record(ctx, []metav1alpha1.InventoryEntry{settings}); err != nil {
+			return err
+		}
+		// The second record follows the first one.
+		other := settings
+		other.Name = "other"
+		return r.Record(ctx, []metav1alpha1.InventoryEntry{other, settings})
+	}
+	if _, err := w.Apply(t.Context(), w.component()); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("verify", "change the finalizers", "protect the kubeconfig", "record", "write the status",
+		"protect the kubeconfig", "record", "write the status")
+	stored := w.stored()
+	if !controllerutil.ContainsFinalizer(stored, finalizer) || len(stored.Status.Inventory) != 2 ||
+		stored.Status.Revision != 1 {
+		t.Errorf("stored: %+v", stored)
+	}
+	if w.ready().Message != "applying dependents" {
+		t.Errorf("the condition is %+v", w.ready())
+	}
+}
+
+func TestAnErrorOfTheRecordEndsIt(t *testing.T) {
+	steps := []string{"change the finalizers", "protect the kubeconfig", "record", "write the status"}
+	for i, step := range steps {
+		w := newWorld(t)
+		w.fails[step] = errOh
+		w.inApply = func(ctx context.Context, r applier.Request) error {
+			w.steps = nil
+			return r.Record(ctx, []metav1alpha1.InventoryEntry{settings})
+		}
+		if _, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) {
+			t.Errorf("%s: got %v", step, err)
+		}
+		w.expect(steps[:i+1]...)
+	}
+}
+
+func TestAChangedComponentIsNotConfirmed(t *testing.T) {
+	w := newWorld(t)
+	w.inApply = func(ctx context.Context, r applier.Request) error {
+		p := w.stored()
+		p.Generation++
+		if err := w.server.Update(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+		return r.Confirm(ctx)
+	}
+	if _, err := w.Apply(t.Context(), w.component()); !condition.Interrupted(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAPassWithoutAStoreRecordsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.Store = nil
+	if _, err := w.Apply(t.Context(), w.component()); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.request; r.Record != nil || r.Confirm != nil || r.Before != nil || r.Superseded != nil {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// The client empties a component before it decodes the answer to a write into it. An event at that time must wake the
+// component all the same.
+func TestAPassWakesItsComponentWhileThatIsWritten(t *testing.T) {
+	w := newWorld(t)
+	component := w.component()
+	request := w.newRequest(component, manifests.Owner{}, nil)
+	written, ok := component.Object.(*part)
+	if !ok {
+		t.Fatal("it is another type")
+	}
+	*written = part{}
+	request.Wake()
+	if want := []types.NamespacedName{web}; !slices.Equal(w.woken, want) {
+		t.Errorf("woken: %v, want %v", w.woken, want)
+	}
+}
+
+func TestEventsOfTheRecordAreToldAlsoBesideAnError(t *testing.T) {
+	for _, failure := range []error{nil, errOh} {
+		w := newWorld(t)
+		w.loaded.Events = []status.Event{status.Warning("InventoryIncomplete", "")}
+		w.fails["load"] = failure
+		if _, err := w.Apply(t.Context(), w.component()); !errors.Is(err, failure) {
+			t.Error(err)
+		}
+		if len(w.events) != 1 || w.events[0].Reason != "InventoryIncomplete" {
+			t.Errorf("got %v", w.events)
+		}
+	}
+}
+
+func TestAKeptSetIsDroppedIfRecordsAreFoundLate(t *testing.T) {
+	w := newWorld(t)
+	w.loaded.RecordsFound = true
+	if _, err := w.Apply(t.Context(), w.component()); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("validate", "owner", "target", "check the kubeconfig", "declare", "inputs", "load", "drop the set", "render",
+		"begin", "apply")
+}
+
+func TestALostPinnedRenderingIsToldAlsoBesideAnError(t *testing.T) {
+	for _, failure := range []error{nil, errOh} {
+		w := newWorld(t)
+		w.set.Lost = "Secret shop/a does not exist"
+		w.fails["render"] = failure
+		if _, err := w.Apply(t.Context(), w.component()); !errors.Is(err, failure) {
+			t.Error(err)
+		}
+		if len(w.events) != 1 || w.events[0].Reason != "RenderedSetLost" ||
+			!strings.HasSuffix(w.events[0].Note, w.set.Lost) {
+			t.Errorf("got %v", w.events)
+		}
+	}
+}
+
+func TestInputsThatCannotBeRenderedAreInTheHistory(t *testing.T) {
+	terminal := &condition.Error{Reason: metav1alpha1.ReasonGenerateFailed, Terminal: true}
+	for _, c := range []struct {
+		name    string
+		failure error
+		digest  string
+		entries int
+	}{
+		{"a terminal error of new inputs", terminal, "others", 1},
+		{"a terminal error of applied inputs", terminal, "inputs", 0},
+		{"an error that is retried", errOh, "others", 0},
+		{"a wait for a source", condition.ErrObserving, "others", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, withRecord)
+			w.inputs.Digest = c.digest
+			w.fails["render"] = c.failure
+			component := w.component()
+			_, _ = w.Apply(t.Context(), component)
+			history := component.GetStatus().History
+			if len(history) != c.entries {
+				t.Fatalf("got %+v", history)
+			}
+			if c.entries == 1 && (history[0].Revision != 0 || history[0].Outcome != metav1alpha1.RevisionFailed ||
+				history[0].Reason != metav1alpha1.ReasonGenerateFailed || history[0].Digest != "others") {
+				t.Errorf("got %+v", history[0])
+			}
+		})
+	}
+}
+
+func TestARevisionBeginsOnlyIfItIsRecorded(t *testing.T) {
+	w := newWorld(t, withRecord)
+	w.inputs.Digest = "others"
+	w.set.Note = "ConfigMap a: data.password"
+	component := w.component()
+	w.fails["begin"] = errOh
+	if _, err := w.Apply(t.Context(), component); !errors.Is(err, errOh) {
+		t.Fatal(err)
+	}
+	s := component.GetStatus()
+	if s.Revision != 1 || s.InputDigest != "inputs" || len(s.History) != 0 {
+		t.Errorf("after an error: %+v", s)
+	}
+	if s.ProgressingSince != nil || s.LookupsDigest != "" {
+		t.Errorf("after an error: %+v", s)
+	}
+	delete(w.fails, "begin")
+	if _, err := w.Apply(t.Context(), component); err != nil {
+		t.Fatal(err)
+	}
+	if s.Revision != 2 || s.InputDigest != "others" || len(s.History) != 1 {
+		t.Errorf("got %+v", s)
+	}
+	if s.ProgressingSince == nil || s.Identity != "here/u" {
+		t.Errorf("got %+v", s)
+	}
+	var noted bool
+	for _, c := range s.Conditions {
+		noted = noted || c.Type == metav1alpha1.ConditionNonDeterministic && strings.HasSuffix(c.Message, w.set.Note)
+	}
+	if !noted {
+		t.Errorf("the pinned values are in no condition: %+v", s.Conditions)
+	}
+}
+
+func TestTheOutcomeOfTheApplierIsReturnedWithAnError(t *testing.T) {
+	w := newWorld(t)
+	w.outcome.Changes = []outcome.Change{{Verb: "Create"}}
+	w.fails["apply"] = errOh
+	if o, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) || len(o.Changes) != 1 {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}

@@ -1,0 +1,403 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+const reconciler = "parts.example.com"
+
+var (
+	web     = types.NamespacedName{Namespace: "shop", Name: "web"}
+	partGVK = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Part"}
+	start   = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	owner   = manifests.Owner{
+		Cluster: "here", Reconciler: reconciler, Group: "example.com", Kind: "Part", Namespace: "shop", Name: "web",
+	}
+	finalizer = components.Finalizer(reconciler)
+	errOh     = errors.New("oh")
+)
+
+// part is a component.
+type part struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   partSpec            `json:"spec,omitempty"`
+	Status metav1alpha1.Status `json:"status,omitempty"`
+}
+
+type partSpec struct {
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+func (p *part) GetStatus() *metav1alpha1.Status { return &p.Status }
+
+func (p *part) Suspended() bool { return p.Spec.Suspend }
+
+func (p *part) DeepCopyObject() runtime.Object {
+	copied := *p
+	copied.ObjectMeta = *p.ObjectMeta.DeepCopy()
+	copied.Status = *p.Status.DeepCopy()
+	return &copied
+}
+
+// world is a Runner on ports that note their calls and return what the test wants.
+type world struct {
+	*Runner
+	t      *testing.T
+	server client.WithWatch
+	clock  *clocktesting.FakePassiveClock
+	// steps are the calls since the last take, and fails are the errors of the steps by name.
+	steps []string
+	fails map[string]error
+	// beforeStatus is called before each write of a status.
+	beforeStatus func() error
+
+	// The results of the ports.
+	target   target.Target
+	declared Declared
+	inputs   input.Inputs
+	loaded   Loaded
+	set      rendering.Set
+	outcome  outcome.Outcome
+	phases   []status.Event
+	hooks    map[Point]Hook
+
+	// request is that of the last apply or deletion, inApply is called by it, and deletedBy is its client.
+	request   applier.Request
+	inApply   func(context.Context, applier.Request) error
+	deletedBy *target.Client
+	events    []status.Event
+	woken     []types.NamespacedName
+	forgotten []types.NamespacedName
+	stopped   []manifests.Owner
+}
+
+// newWorld returns a world with one component, changed by edits.
+func newWorld(t *testing.T, edits ...func(*part)) *world {
+	t.Helper()
+	p := &part{}
+	p.SetGroupVersionKind(partGVK)
+	p.Namespace, p.Name, p.UID, p.Generation = web.Namespace, web.Name, "u", 1
+	for _, edit := range edits {
+		edit(p)
+	}
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypeWithName(partGVK, &part{})
+	metav1.AddToGroupVersion(scheme, partGVK.GroupVersion())
+	w := &world{
+		t: t, fails: map[string]error{}, hooks: map[Point]Hook{}, clock: clocktesting.NewFakePassiveClock(start),
+		inputs:       input.Inputs{Declaration: input.Declaration{Namespace: "shop", Name: "web"}, Digest: "inputs"},
+		beforeStatus: func() error { return nil }, inApply: func(context.Context, applier.Request) error { return nil },
+		server: fake.NewClientBuilder().WithScheme(scheme).WithObjects(p).WithStatusSubresource(&part{}).Build(),
+	}
+	connection := &target.Connection{Lookups: observe.NewReferences(t.Context(), nil, reconciler)}
+	own := &target.Client{Connection: connection}
+	w.target = target.Target{Client: own, Local: own}
+	memories := &Memories{}
+	options := components.Options{
+		Name: reconciler, GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
+		Client: w.client(), Reader: w.client(), Memories: memories.Objects(), StatusWritten: memories.StatusWritten,
+		OwnerChanged: func(manifests.Owner) {},
+	}
+	passes := components.NewPasses(options.Memories)
+	w.Runner = &Runner{
+		Pass: Pass{
+			Ports: Ports{
+				Owners: fakeOwners{w}, Targets: fakeTargets{w}, Inputs: fakeInputs{w}, Inventory: fakeInventory{w},
+				Rendering: fakeRendering{w}, Applier: fakeApplier{w},
+			},
+			Reconciler: reconciler, Author: fakeAuthor{w}, InFlight: passes,
+			Store:   components.NewStore(options, components.NewOwners(options), passes),
+			Metrics: telemetry.NewPassMetrics(reconciler, tracing.New(nil, reconciler), true), Clock: w.clock,
+			Wake: func(name types.NamespacedName) { w.woken = append(w.woken, name) },
+			Tell: func(_ components.Object, e status.Event) {
+				if e.Type != "" {
+					w.events = append(w.events, e)
+				}
+			},
+		},
+		Records: fakeRecords{w}, Memories: memories, Kind: "Part",
+		Forgotten:   func(name types.NamespacedName) { w.forgotten = append(w.forgotten, name) },
+		StopServing: func(o manifests.Owner) { w.stopped = append(w.stopped, o) },
+	}
+	return w
+}
+
+// client returns a client of the server whose writes of a status are noted.
+func (w *world) client() client.Client {
+	return interceptor.NewClient(w.server, interceptor.Funcs{
+		Get: func(
+			ctx context.Context, server client.WithWatch, key client.ObjectKey, into client.Object, _ ...client.GetOption,
+		) error {
+			if _, ok := into.(*part); ok {
+				return server.Get(ctx, key, into)
+			}
+			into.SetUID("here")
+			return nil
+		},
+		Patch: func(
+			ctx context.Context, server client.WithWatch, obj client.Object, patch client.Patch, _ ...client.PatchOption,
+		) error {
+			if err := w.step("change the finalizers"); err != nil {
+				return err
+			}
+			return server.Patch(ctx, obj, patch)
+		},
+		SubResourceUpdate: func(
+			ctx context.Context, server client.Client, _ string, obj client.Object, _ ...client.SubResourceUpdateOption,
+		) error {
+			if err := errors.Join(w.step("write the status"), w.beforeStatus()); err != nil {
+				return err
+			}
+			return server.Status().Update(ctx, obj)
+		},
+	})
+}
+
+// step notes a call, and returns its error.
+func (w *world) step(name string) error {
+	w.steps = append(w.steps, name)
+	return w.fails[name]
+}
+
+// expect compares the calls since the last one.
+func (w *world) expect(want ...string) {
+	w.t.Helper()
+	if !slices.Equal(w.steps, want) {
+		w.t.Errorf("steps: %q, want %q", w.steps, want)
+	}
+	w.steps = nil
+}
+
+// component returns the stored component in a pass.
+func (w *world) component() *Component {
+	w.t.Helper()
+	return &Component{Object: w.stored(), Declared: w.declared, Memory: w.Memories.Of(web)}
+}
+
+// stored returns the component as the API server has it.
+func (w *world) stored() *part {
+	w.t.Helper()
+	p := &part{}
+	if err := w.server.Get(w.t.Context(), web, p); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// reconcile makes a pass, which must succeed.
+func (w *world) reconcile() time.Duration {
+	w.t.Helper()
+	after, err := w.Reconcile(w.t.Context(), web)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return after
+}
+
+// ready returns the condition Ready of the stored component.
+func (w *world) ready() metav1.Condition {
+	w.t.Helper()
+	for _, c := range w.stored().Status.Conditions {
+		if c.Type == "Ready" {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}
+
+// hook adds a hook that notes its calls.
+func (w *world) hook(points ...Point) {
+	for _, point := range points {
+		w.hooks[point] = func(context.Context, components.Object, DependentReader) error {
+			return w.step("hook " + string(point))
+		}
+	}
+}
+
+// deleted makes a component that is being deleted, with our finalizer.
+func deleted(p *part) {
+	p.DeletionTimestamp = new(metav1.NewTime(start))
+	p.Finalizers = append(p.Finalizers, finalizer)
+	p.Status.Reconciler = reconciler
+}
+
+// withRecord makes a component with a recorded dependent.
+func withRecord(p *part) {
+	p.Finalizers = append(p.Finalizers, finalizer)
+	p.Status.Reconciler, p.Status.Revision, p.Status.InputDigest = reconciler, 1, "inputs"
+	p.Status.TargetNamespace, p.Status.TargetName = "shop", "web"
+	p.Status.Inventory = []string{settings.String()}
+	p.Status.InventoryDigest = components.InventoryDigest(p.Status.Inventory)
+}
+
+// settings is a dependent.
+var settings = metav1alpha1.InventoryEntry{
+	Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "settings", UID: "1", Digest: "d", Revision: 1,
+}
+
+// rendered is the object of that dependent.
+var rendered = manifests.Object{
+	Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, Version: "v1", Digest: "d",
+}
+
+type fakeAuthor struct{ w *world }
+
+func (a fakeAuthor) Declare(components.Object) Declared { return a.w.declared }
+
+func (a fakeAuthor) Intervals(components.Object) schedule.Intervals {
+	return schedule.Intervals{Retry: time.Minute, Timeout: 10 * time.Minute}
+}
+
+func (a fakeAuthor) Validate(components.Object) error { return a.w.step("validate") }
+
+func (a fakeAuthor) Inputs(components.Object) (input.Declaration, error) {
+	return a.w.inputs.Declaration, a.w.step("declare")
+}
+
+func (a fakeAuthor) Hook(point Point) Hook { return a.w.hooks[point] }
+
+type fakeOwners struct{ w *world }
+
+func (o fakeOwners) Of(context.Context, components.Object) (manifests.Owner, error) {
+	return owner, o.w.step("owner")
+}
+
+func (o fakeOwners) VerifyCluster(context.Context, types.NamespacedName) error {
+	return o.w.step("verify")
+}
+
+func (o fakeOwners) Known(types.NamespacedName) manifests.Owner { return owner }
+
+type fakeTargets struct{ w *world }
+
+func (f fakeTargets) Acquire(_ context.Context, r target.Request) (target.Target, error) {
+	if r.Owner != owner || r.Name != web {
+		f.w.t.Errorf("the request is %+v", r)
+	}
+	return f.w.target, f.w.step("target")
+}
+
+type fakeInputs struct{ w *world }
+
+func (f fakeInputs) Read(
+	_ context.Context, _ types.NamespacedName, _ input.Declaration, _ target.Target, known input.Contents,
+) (input.Inputs, input.Contents, error) {
+	return f.w.inputs, known, f.w.step("inputs")
+}
+
+type fakeRendering struct{ w *world }
+
+func (f fakeRendering) Render(_ context.Context, r rendering.Request) (rendering.Set, error) {
+	if r.Records == nil || r.Status == nil {
+		f.w.t.Errorf("the request is %+v", r)
+	}
+	return f.w.set, f.w.step("render")
+}
+
+func (f fakeRendering) Drop(types.NamespacedName) { _ = f.w.step("drop the set") }
+
+type fakeApplier struct{ w *world }
+
+func (f fakeApplier) Apply(ctx context.Context, _ *target.Client, r applier.Request) (outcome.Outcome, error) {
+	f.w.request = r
+	return f.w.outcome, errors.Join(f.w.step("apply"), f.w.inApply(ctx, r))
+}
+
+func (f fakeApplier) Delete(ctx context.Context, c *target.Client, r applier.Request) (outcome.Outcome, error) {
+	f.w.request, f.w.deletedBy = r, c
+	return f.w.outcome, errors.Join(f.w.step("delete"), f.w.inApply(ctx, r))
+}
+
+type fakeInventory struct{ w *world }
+
+func (f fakeInventory) Load(context.Context, *Component, manifests.Owner, target.Target) (Loaded, error) {
+	return f.w.loaded, f.w.step("load")
+}
+
+func (f fakeInventory) Recorded(context.Context, *Component, manifests.Owner) ([]metav1alpha1.InventoryEntry, error) {
+	return f.w.loaded.Entries, f.w.step("recorded")
+}
+
+func (f fakeInventory) ProtectKubeconfig(context.Context, *Component, manifests.Owner) error {
+	return f.w.step("protect the kubeconfig")
+}
+
+func (f fakeInventory) CheckKubeconfig(*Component, manifests.Owner, target.Target) {
+	_ = f.w.step("check the kubeconfig")
+}
+
+func (f fakeInventory) Begin(context.Context, *Component, manifests.Owner, rendering.Set) error {
+	return f.w.step("begin")
+}
+
+func (f fakeInventory) Record(
+	_ context.Context, c *Component, _ components.InventoryRef, entries []metav1alpha1.InventoryEntry,
+) error {
+	if err := f.w.step("record"); err != nil {
+		return err
+	}
+	s := c.GetStatus()
+	s.Inventory = nil
+	for _, e := range entries {
+		s.Inventory = append(s.Inventory, e.String())
+	}
+	s.InventoryDigest = components.InventoryDigest(s.Inventory)
+	return nil
+}
+
+func (f fakeInventory) Phases(
+	context.Context, *Component, applier.Request, target.Target,
+) (pre, post []manifests.Object, events []status.Event, err error) {
+	return []manifests.Object{{Version: "pre"}}, []manifests.Object{{Version: "post"}}, f.w.phases, f.w.step("phases")
+}
+
+type fakeRecords struct{ w *world }
+
+func (f fakeRecords) DeleteStale(context.Context, *Component) error { return f.w.step("delete stale") }
+
+func (f fakeRecords) End(context.Context, *Component, manifests.Owner) error {
+	return f.w.step("end the records")
+}
+
+func (f fakeRecords) RememberOwned(*Component) { _ = f.w.step("remember owned") }
+
+func (f fakeRecords) ReleaseLeft(context.Context, types.NamespacedName, types.UID) error {
+	return f.w.step("release left")
+}
+
+func (f fakeRecords) ReleaseVanished(context.Context, types.NamespacedName) error {
+	return f.w.step("release vanished")
+}
+
+// unreachable is the configuration of an API server that does not exist.
+func unreachable() *rest.Config { return &rest.Config{Host: "http://127.0.0.1:1"} }

@@ -1,0 +1,53 @@
+package reconcile
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+)
+
+func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
+	other := types.NamespacedName{Namespace: "shop", Name: "other"}
+	var m Memories
+	if m.Known(web) != nil || m.Objects().Known(web) != nil || m.Inventories().Known(web) != nil {
+		t.Error("something is known of a component at the beginning")
+	}
+	created := outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings})}
+	for _, n := range []types.NamespacedName{web, other} {
+		m.Of(n).addCreated(nil, created)
+		m.Inventories().Of(n).Records.SetID(records.Rendering, "one")
+	}
+	if m.Objects().Of(web) != m.Objects().Known(web) || m.Inventories().Of(web) != m.Inventories().Known(web) {
+		t.Error("a part is another one in each call")
+	}
+	m.Forget(web)
+	if m.Known(web) != nil || len(m.Of(web).unconfirmed.entries) != 0 ||
+		m.Of(web).Inventory.Records.ID(records.Rendering) != "" {
+		t.Error("something is left")
+	}
+	if len(m.Of(other).unconfirmed.entries) != 1 || m.Of(other).Inventory.Records.ID(records.Rendering) != "one" {
+		t.Error("another component is forgotten, too")
+	}
+	m.Of(other).confirm()
+	if len(m.Known(other).unconfirmed.entries) != 0 {
+		t.Error("confirmed dependents are still unconfirmed")
+	}
+}
+
+func TestCreatedDependentsOfSeveralPassesAddUp(t *testing.T) {
+	var m Memory
+	second := settings
+	second.Name = "second"
+	m.addCreated(nil, outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings})})
+	first := m.unconfirmed.entries
+	m.addCreated(nil, outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{second})})
+	m.addCreated(nil, outcome.Outcome{})
+	if len(m.unconfirmed.entries) != 2 || len(first) != 1 {
+		t.Errorf("got %v, and before %v", m.unconfirmed.entries, first)
+	}
+}

@@ -1,0 +1,468 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+)
+
+func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
+	w := newWorld(t)
+	w.hook(PostRead, PreReconcile, PostReconcile)
+	w.outcome = outcome.Outcome{Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1}
+	if after := w.reconcile(); after != 0 {
+		t.Errorf("the next pass is due after %s", after)
+	}
+	w.expect("release left", "hook PostRead", "hook PreReconcile", "validate", "owner", "target", "check the kubeconfig",
+		"declare", "inputs", "load", "render", "begin", "apply", "hook PostReconcile", "remember owned", "record",
+		"write the status", "delete stale")
+	s := w.stored().Status
+	if s.State != metav1alpha1.StateReady || w.ready().Status != "True" || s.Revision != 1 || len(s.Inventory) != 1 {
+		t.Errorf("got %+v", s)
+	}
+	if len(w.events) != 1 {
+		t.Errorf("events: %v", w.events)
+	}
+
+	// A pass that finds nothing to do writes nothing.
+	w.reconcile()
+	w.expect("release left", "hook PostRead", "hook PreReconcile", "validate", "owner", "target", "check the kubeconfig",
+		"declare", "inputs", "load", "render", "begin", "apply", "hook PostReconcile", "remember owned", "record",
+		"delete stale")
+	if len(w.events) != 1 {
+		t.Errorf("events: %v", w.events)
+	}
+}
+
+func TestTheLastHookWaitsForDependents(t *testing.T) {
+	w := newWorld(t)
+	w.hook(PostReconcile)
+	w.outcome.Waiting = []outcome.Waiting{{}}
+	w.reconcile()
+	for _, step := range w.steps {
+		if step == "hook PostReconcile" {
+			t.Error("it is called")
+		}
+	}
+}
+
+func TestAnErrorIsReportedAndRetried(t *testing.T) {
+	terminal := &condition.Error{Reason: metav1alpha1.ReasonInvalidSpec, Message: "no", Terminal: true}
+	for _, c := range []struct {
+		name, step string
+		failure    error
+		reason     string
+		state      metav1alpha1.State
+		after      time.Duration
+	}{
+		{"of a user", "validate", terminal, metav1alpha1.ReasonInvalidSpec, metav1alpha1.StateStalled, time.Minute},
+		{
+			"of a hook before all else", "hook PostRead", reconcile.TerminalError(errOh),
+			metav1alpha1.ReasonHookFailed, metav1alpha1.StateStalled, time.Minute,
+		},
+		{"of a hook", "hook PreReconcile", errOh, metav1alpha1.ReasonRetrying, metav1alpha1.StateProgressing, 0},
+		{"of an API server", "inputs", errOh, metav1alpha1.ReasonRetrying, metav1alpha1.StateProgressing, 0},
+		{"of former Secrets", "release left", errOh, metav1alpha1.ReasonRetrying, metav1alpha1.StateProgressing, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.hook(PostRead, PreReconcile)
+			w.fails[c.step] = c.failure
+			after := w.reconcile()
+			s := w.stored().Status
+			if s.State != c.state || after == 0 || c.after > 0 && after != c.after {
+				t.Errorf("%s, and again after %s", s.State, after)
+			}
+			if ready := w.ready(); ready.Reason != c.reason {
+				t.Errorf("got %+v", ready)
+			}
+		})
+	}
+}
+
+func TestASuspendedComponentIsLeftAlone(t *testing.T) {
+	w := newWorld(t, func(p *part) {
+		p.Spec.Suspend = true
+		p.Annotations = map[string]string{reconciler + "/" + AnnotationSuspendReason: "audit"}
+	})
+	w.hook(PostRead, PreReconcile)
+	if after := w.reconcile(); after != 0 {
+		t.Errorf("the next pass is due after %s", after)
+	}
+	w.expect("release left", "hook PostRead", "remember owned", "write the status", "delete stale")
+	if ready := w.ready(); ready.Reason != metav1alpha1.ReasonSuspended || !strings.HasSuffix(ready.Message, "audit") {
+		t.Errorf("got %+v", ready)
+	}
+}
+
+func TestWhatAComponentDeclaresIsReadAfterItsHooks(t *testing.T) {
+	w := newWorld(t)
+	for _, point := range []Point{PostRead, PreReconcile} {
+		w.hooks[point] = func(context.Context, components.Object, DependentReader) error {
+			w.declared.Target.ServiceAccount += string(point)
+			return nil
+		}
+	}
+	var asked string
+	w.Targets = targetsFunc(func(r target.Request) { asked = r.ServiceAccount })
+	w.reconcile()
+	if asked != "PostReadPreReconcile" {
+		t.Errorf("got %q", asked)
+	}
+}
+
+func TestTheFinalizerIsAddedForHooksOfTheDeletion(t *testing.T) {
+	for _, point := range []Point{PreDelete, PostDelete} {
+		w := newWorld(t)
+		w.hook(point, PreReconcile)
+		w.fails["hook PreReconcile"] = errOh
+		w.reconcile()
+		if w.steps[1] != "change the finalizers" || w.steps[2] != "hook PreReconcile" {
+			t.Errorf("%s: %q", point, w.steps)
+		}
+		stored := w.stored()
+		if components.Damaged(stored, finalizer) || stored.Status.Reconciler != reconciler {
+			t.Errorf("%s: the status counts as lost", point)
+		}
+	}
+}
+
+func TestADeletionEndsWithTheFinalizer(t *testing.T) {
+	w := newWorld(t, withRecord, deleted)
+	if after := w.reconcile(); after != 0 {
+		t.Errorf("the next pass is due after %s", after)
+	}
+	w.expect("release left", "owner", "target", "check the kubeconfig", "load", "phases", "delete", "remember owned",
+		"owner", "end the records", "change the finalizers")
+	if err := w.server.Get(t.Context(), web, &part{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the component exists: %v", err)
+	}
+	if w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 || w.stopped[0] != owner {
+		t.Errorf("it is remembered: %v, %v", w.forgotten, w.stopped)
+	}
+}
+
+func TestAnErrorAtTheEndOfADeletionIsReported(t *testing.T) {
+	for _, step := range []string{"end the records", "change the finalizers"} {
+		w := newWorld(t, withRecord, deleted)
+		w.fails[step] = errOh
+		if after := w.reconcile(); after == 0 || w.Memories.Known(web) == nil {
+			t.Errorf("%s: nothing is due", step)
+		}
+		if ready := w.ready(); !strings.Contains(ready.Message, "oh") {
+			t.Errorf("%s: %+v", step, ready)
+		}
+	}
+}
+
+func TestADeletionWaitsForTheFinalizersOfOthers(t *testing.T) {
+	w := newWorld(t, withRecord, deleted, func(p *part) { p.Finalizers = append(p.Finalizers, "example.com/backup") })
+	if after := w.reconcile(); after != 0 {
+		t.Errorf("the next pass is due after %s", after)
+	}
+	w.expect("release left", "remember owned", "write the status", "delete stale")
+	if ready := w.ready(); ready.Reason != metav1alpha1.ReasonForeignFinalizers ||
+		!strings.Contains(ready.Message, "example.com/backup") {
+		t.Errorf("got %+v", ready)
+	}
+}
+
+func TestADeletionWithoutOurFinalizerDeletesNothing(t *testing.T) {
+	w := newWorld(t, deleted, func(p *part) { p.Finalizers = []string{"example.com/backup"} })
+	w.reconcile()
+	w.expect("release left", "remember owned", "owner", "end the records")
+	// Dependents that were created too late are deleted all the same.
+	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{
+		Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings}),
+	})
+	w.reconcile()
+	if w.steps[1] == "delete" || w.ready().Reason != metav1alpha1.ReasonForeignFinalizers {
+		t.Errorf("got %q, %+v", w.steps, w.ready())
+	}
+}
+
+func TestAConflictInterruptsThePassWithoutAReport(t *testing.T) {
+	w := newWorld(t)
+	w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}
+	w.outcome.Inventory = []metav1alpha1.InventoryEntry{settings}
+	w.fails["apply"] = w.Store.Conflict(web, "its spec changed")
+	if after := w.reconcile(); after == 0 {
+		t.Error("no further pass is due")
+	}
+	for _, step := range w.steps {
+		if step == "write the status" {
+			t.Error("the status is written")
+		}
+	}
+	if len(w.events) != 1 || len(w.woken) != 0 {
+		t.Errorf("the changes are not told: %v, woken %v", w.events, w.woken)
+	}
+}
+
+func TestAnInterruptedReportIsNone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		breaks func(*world)
+	}{
+		{"the record", func(w *world) { w.fails["record"] = context.Canceled }},
+		{"the status", func(w *world) { w.fails["write the status"] = context.Canceled }},
+		{"a component that is gone", func(w *world) {
+			w.beforeStatus = func() error {
+				if err := w.server.Delete(t.Context(), w.stored()); err != nil {
+					t.Error(err)
+				}
+				return nil
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.outcome.Inventory = []metav1alpha1.InventoryEntry{settings}
+			w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}
+			c.breaks(w)
+			if after := w.reconcile(); after == 0 || len(w.events) != 1 {
+				t.Errorf("again after %s, events %v", after, w.events)
+			}
+		})
+	}
+}
+
+func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
+	w := newWorld(t)
+	w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}
+	w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{settings})
+	w.fails["write the status"] = errOh
+	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
+		t.Errorf("got %v", err)
+	}
+	if len(w.events) != 1 || len(w.Memories.Of(web).unconfirmed.entries) != 1 {
+		t.Errorf("events %v, unconfirmed %v", w.events, w.Memories.Of(web).unconfirmed)
+	}
+	delete(w.fails, "write the status")
+	w.outcome.Created, w.outcome.Changes = nil, nil
+	w.reconcile()
+	if len(w.Memories.Of(web).unconfirmed.entries) != 0 {
+		t.Error("the write of a status confirms nothing")
+	}
+}
+
+func TestAnInventoryThatCannotBeRecordedIsReported(t *testing.T) {
+	w := newWorld(t)
+	w.outcome = outcome.Outcome{Applied: true, Ready: 1, Desired: 1, Inventory: []metav1alpha1.InventoryEntry{settings}}
+	w.fails["record"] = errOh
+	if after := w.reconcile(); after == 0 || !strings.Contains(w.ready().Message, "oh") {
+		t.Errorf("again after %s: %+v", after, w.ready())
+	}
+	w.fails["validate"] = errors.New("first")
+	w.outcome.Inventory = nil
+	w.reconcile()
+	if !strings.Contains(w.ready().Message, "first") {
+		t.Errorf("got %+v", w.ready())
+	}
+}
+
+func TestSecretsThatCouldNotBeDeletedAreDeletedLater(t *testing.T) {
+	w := newWorld(t)
+	w.fails["delete stale"] = errOh
+	if after := w.reconcile(); after != time.Minute {
+		t.Errorf("again after %s", after)
+	}
+}
+
+func TestAPassThatWaitsForAWatchWritesNothingUntilItsTimeout(t *testing.T) {
+	w := newWorld(t)
+	w.fails["target"] = condition.ErrObserving
+	if after := w.reconcile(); after != 10*time.Minute {
+		t.Errorf("the timeout is in %s", after)
+	}
+	w.clock.SetTime(start.Add(4 * time.Minute))
+	if after := w.reconcile(); after != 6*time.Minute {
+		t.Errorf("the timeout is in %s", after)
+	}
+	if w.stored().Status.State != "" {
+		t.Error("the status is written")
+	}
+	w.clock.SetTime(start.Add(10 * time.Minute))
+	w.reconcile()
+	if s := w.stored().Status; s.State == "" || s.ProgressingSince == nil || !s.ProgressingSince.Time.Equal(start) {
+		t.Errorf("after the timeout: %+v", s)
+	}
+}
+
+func TestPassesAreRateLimited(t *testing.T) {
+	w := newWorld(t)
+	w.MinInterval = time.Minute
+	w.reconcile()
+	w.steps = nil
+	w.clock.SetTime(start.Add(20 * time.Second))
+	if after := w.reconcile(); after != 40*time.Second {
+		t.Errorf("again after %s", after)
+	}
+	w.expect()
+	w.clock.SetTime(start.Add(time.Minute))
+	if w.reconcile(); len(w.steps) == 0 {
+		t.Error("there is no pass")
+	}
+}
+
+func TestARequestedPassIsAcknowledged(t *testing.T) {
+	for acknowledge, want := range map[string]string{"now": "now", "before": "", "": ""} {
+		w := newWorld(t, func(p *part) {
+			p.Annotations = map[string]string{
+				reconciler + "/" + AnnotationRequested: "now", reconciler + "/" + AnnotationAcknowledge: acknowledge,
+			}
+		})
+		w.reconcile()
+		if got := w.stored().Status.LastHandledReconcileAt; got != want {
+			t.Errorf("%q: got %q", acknowledge, got)
+		}
+	}
+}
+
+// gone deletes the component, and keeps a dependent that was created too late.
+func gone(w *world, late ...metav1alpha1.InventoryEntry) {
+	w.t.Helper()
+	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{Created: plan.NewInventory(late)})
+	if err := w.server.Delete(w.t.Context(), w.stored()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// connect gives the target a connection with a watch that serves the component.
+func (w *world) connect() *target.Connection {
+	w.t.Helper()
+	connection, err := target.Connect(w.t.Context(), unreachable(), target.Options{Reconciler: reconciler})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.target.Client = connection.Own()
+	settings := observe.Reference{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Name: "settings"}
+	connection.Lookups.WatchVersions(owner.ID(), observe.ReadVersions{
+		OwnerID: owner.ID(), Versions: map[observe.Reference]observe.Version{settings: ""},
+	}, func() {})
+	return connection
+}
+
+func TestAVanishedComponentIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	gone(w)
+	if after := w.reconcile(); after != 0 || w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 {
+		t.Errorf("again after %s, forgotten %v", after, w.forgotten)
+	}
+	w.expect("release vanished")
+}
+
+func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outcome outcome.Outcome
+		failure error
+		retried bool
+		kept    bool
+	}{
+		{name: "they are gone"},
+		{name: "a watch has not delivered", outcome: outcome.Outcome{Observing: true}, kept: true},
+		{name: "they are not gone yet", outcome: outcome.Outcome{Waiting: []outcome.Waiting{{}}}, retried: true, kept: true},
+		{name: "the API server fails", failure: errOh, retried: true, kept: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			connection := w.connect()
+			gone(w, settings)
+			w.outcome = c.outcome
+			w.fails["delete"] = c.failure
+			after := w.reconcile()
+			if (after > 0) != c.retried || (w.Memories.Known(web) != nil) != c.kept || w.deletedBy != w.target.Client {
+				t.Errorf("again after %s", after)
+			}
+			if r := w.request; len(r.Inventory) != 1 || r.Owner != owner || !r.Now.Equal(start) {
+				t.Errorf("got %+v", r)
+			}
+			want := []string{"delete", "release vanished"}
+			if c.kept {
+				want = want[:1]
+			}
+			w.expect(want...)
+			if _, watched := connection.Lookups.Changed(owner.ID()); (watched != nil) != c.kept {
+				t.Errorf("the watches are kept: %t", watched != nil)
+			}
+			w.request.Wake()
+			if len(w.woken) != 1 || w.woken[0] != web {
+				t.Errorf("woken: %v", w.woken)
+			}
+		})
+	}
+}
+
+func TestSecretsOfAVanishedComponentAreReleasedAgain(t *testing.T) {
+	w := newWorld(t)
+	gone(w)
+	w.fails["release vanished"] = errOh
+	if after := w.reconcile(); after == 0 || w.Memories.Known(web) == nil {
+		t.Errorf("again after %s", after)
+	}
+}
+
+func TestAComponentThatCannotBeLoadedIsAnError(t *testing.T) {
+	w := newWorld(t)
+	options := components.Options{
+		Name: reconciler, GVK: partGVK, New: func() (components.Object, error) { return nil, errOh },
+		Client: w.client(), Reader: w.client(), Memories: w.Memories.Objects(),
+	}
+	w.Store = components.NewStore(options, components.NewOwners(options), w.InFlight)
+	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASupersededPassIsRepeatedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	informers := &informertest.FakeInformers{Scheme: w.server.Scheme()}
+	if err := w.InFlight.Watch(t.Context(), informers, &part{}); err != nil {
+		t.Fatal(err)
+	}
+	watch, err := informers.FakeInformerFor(t.Context(), &part{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.inApply = func(ctx context.Context, r applier.Request) error {
+		newer := w.stored()
+		newer.Generation++
+		if err := w.server.Update(ctx, newer); err != nil {
+			t.Error(err)
+		}
+		watch.Update(newer, newer)
+		select {
+		case <-r.Superseded:
+			return condition.ErrSuperseded
+		default:
+			return errors.New("the pass goes on")
+		}
+	}
+	if after := w.reconcile(); after != 0 || len(w.woken) != 1 || w.woken[0] != web {
+		t.Errorf("again after %s, woken %v", after, w.woken)
+	}
+}
+
+func TestOtherFinalizersAreNamed(t *testing.T) {
+	w := newWorld(t, func(p *part) { p.Finalizers = []string{finalizer} })
+	if err := otherFinalizers(w.component(), finalizer); err != nil {
+		t.Errorf("our own finalizer counts: %v", err)
+	}
+}
