@@ -114,7 +114,7 @@ func (r *simulation) carryOut(ctx context.Context, p plan.Plan) {
 		}
 		r.learn(a, p.Phase, answers[i])
 	}
-	if writes && len(r.forecast.Steps) > 0 && r.forecast.Steps[len(r.forecast.Steps)-1].Turn != r.turn {
+	if steps := r.forecast.Steps; writes && (len(steps) == 0 || steps[len(steps)-1].Turn != r.turn) {
 		// All writes were refused, or are planned again.
 		r.turn--
 	}
