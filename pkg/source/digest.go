@@ -9,8 +9,8 @@ import (
 	"io/fs"
 )
 
-// Digest identifies the content of a source: paths of files and folders, and what is in the files. It does not depend on how the source
-// was packed, nor on times and modes. It is 64 hexadecimal digits.
+// Digest returns the digest of a source: paths of files and folders, and the content of files. It does not depend on
+// the packing, nor on times and modes. The result has 64 hexadecimal digits.
 func Digest(fsys fs.FS) (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -37,7 +37,8 @@ func Digest(fsys fs.FS) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// writeField writes the length first, so that no two different sequences of fields give the same bytes. A hash never fails.
+// writeField writes the length before the field, so that different sequences of fields never produce the same bytes.
+// Writing to a hash never fails.
 func writeField(sum hash.Hash, field []byte) {
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(field)))
@@ -45,7 +46,7 @@ func writeField(sum hash.Hash, field []byte) {
 	_, _ = sum.Write(field)
 }
 
-// Size returns how many bytes the files of a source hold.
+// Size returns the total size of the files in bytes.
 func Size(fsys fs.FS) (int64, error) {
 	var size int64
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -9,7 +9,9 @@ import (
 
 // shop is a source for the examples.
 func shop() fs.FS {
-	files, err := source.FromFiles(map[string][]byte{"chart/Chart.yaml": []byte("name: shop"), "README.md": []byte("A shop.")})
+	files, err := source.FromFiles(
+		map[string][]byte{"chart/Chart.yaml": []byte("name: shop"), "README.md": []byte("A shop.")},
+	)
 	if err != nil {
 		panic(err)
 	}

@@ -2,24 +2,24 @@ package source
 
 import "fmt"
 
-// MaxConfigMapArchive is the size in bytes up to which an archive fits a ConfigMap. The API server refuses objects above 1 MiB; the
-// archive travels in base64, and metadata takes its share.
+// MaxConfigMapArchive is the maximum size in bytes of an archive in a ConfigMap. The API server refuses objects above 1
+// MiB; the archive is encoded in base64, and the metadata needs space too.
 const MaxConfigMapArchive = 750 << 10
 
-// The limits that apply where Limits is silent. They are far above what a chart needs, and far below what hurts an operator.
+// Defaults of Limits. They are far above the size of a chart, and far below a size that harms an operator.
 const (
 	DefaultMaxEntries    = 10_000
 	DefaultMaxFileBytes  = 8 << 20
 	DefaultMaxTotalBytes = 32 << 20
 )
 
-// Limits bound what a source may hold. Zero values mean the defaults.
+// Limits limits the size of a source. Zero values select the defaults.
 type Limits struct {
-	// Entries counts files and folders, folders that only paths of files imply included.
+	// Entries is the maximum number of files and folders, including folders that only occur in paths of files.
 	Entries int
-	// FileBytes is the size of the largest file.
+	// FileBytes is the maximum size of a file.
 	FileBytes int64
-	// TotalBytes is the sum of all files.
+	// TotalBytes is the maximum total size of all files.
 	TotalBytes int64
 }
 
@@ -36,21 +36,30 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// budget is what remains of limits while a source is read.
+// budget is the remainder of the limits while a source is read.
 type budget struct {
 	limits  Limits
 	entries int
 	total   int64
 }
 
-// takeFile accounts for a file, before its content is read.
+// takeFile charges a file to the budget before its content is read.
 func (b *budget) takeFile(name string, size int64) error {
 	if size > b.limits.FileBytes {
-		return fmt.Errorf("entry %s: it holds %d bytes, more than the limit of %d for a file", quoted(name), size, b.limits.FileBytes)
+		return fmt.Errorf(
+			"entry %s: it holds %d bytes, more than the limit of %d for a file",
+			quoted(name),
+			size,
+			b.limits.FileBytes,
+		)
 	}
 	b.total += size
 	if b.total > b.limits.TotalBytes {
-		return fmt.Errorf("entry %s: with it, the files hold more than the limit of %d bytes in sum", quoted(name), b.limits.TotalBytes)
+		return fmt.Errorf(
+			"entry %s: with it, the files hold more than the limit of %d bytes in sum",
+			quoted(name),
+			b.limits.TotalBytes,
+		)
 	}
 	return b.takeEntry(name)
 }

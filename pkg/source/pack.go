@@ -8,9 +8,9 @@ import (
 	"io/fs"
 )
 
-// Pack makes a .tgz archive of a folder, the same bytes for the same content: no times, owners or modes of the machine go in, and
-// folders named .git are left out. Symbolic links, devices and the like are refused, by an error that names the path, and so is what
-// Unpack would refuse under the default limits.
+// Pack returns a .tgz archive of a folder. Equal content gives equal bytes: times, owners and modes are not recorded,
+// and folders named .git are omitted. It returns an error that names the path for symbolic links, devices and other
+// special files, and for any entry that Unpack refuses under the default limits.
 func Pack(fsys fs.FS) ([]byte, error) {
 	var out bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

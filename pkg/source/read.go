@@ -7,9 +7,9 @@ import (
 	"path"
 )
 
-// Read copies a folder into memory. Folders named .git are left out. A symbolic link counts as what it points to, where fsys follows it:
-// that of an os.Root does inside the folder. Anything else that is neither a file nor a folder is refused, and so is what exceeds the
-// limits, by an error that names the path.
+// Read copies a folder into memory. Folders named .git are omitted. A symbolic link is replaced by its target if fsys
+// follows it; the fs.FS of an os.Root does so inside the folder. It returns an error that names the path for other
+// special files, and if a limit is exceeded.
 func Read(fsys fs.FS, limits Limits) (fs.FS, error) {
 	r := reader{source: fsys, tree: newTree(limits)}
 	if err := r.folder("."); err != nil {
@@ -23,7 +23,7 @@ type reader struct {
 	tree   *tree
 }
 
-// folder reads what is in a folder. A link that leads back above itself ends at the longest name.
+// folder reads the entries of a folder. A cyclic link ends with an error at the maximum path length.
 func (r reader) folder(dir string) error {
 	entries, err := fs.ReadDir(r.source, dir)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r reader) entry(name string) error {
 	return r.file(name, info.Size())
 }
 
-// file reads no more than was reserved: the file may be growing.
+// file reads at most the reserved number of bytes, because the file may grow meanwhile.
 func (r reader) file(name string, size int64) error {
 	if err := r.tree.reserve(name, size); err != nil {
 		return err

@@ -43,7 +43,10 @@ var _ = Describe("Read", func() {
 	})
 
 	It("leaves out git's folders", func() {
-		got, err := source.Read(fstest.MapFS{".git/config": {}, "sub/.git": {Data: []byte("gitdir: ..")}, "a.yaml": {}}, source.Limits{})
+		got, err := source.Read(
+			fstest.MapFS{".git/config": {}, "sub/.git": {Data: []byte("gitdir: ..")}, "a.yaml": {}},
+			source.Limits{},
+		)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(digest(got)).To(Equal(digest(fstest.MapFS{"a.yaml": {}, "sub": {Mode: fs.ModeDir}})))
 	})
@@ -60,7 +63,8 @@ var _ = Describe("Read", func() {
 		})))
 	})
 
-	DescribeTable("refuses",
+	DescribeTable(
+		"refuses",
 		func(want string, prepare func(dir string)) {
 			_, err := source.Read(rooted(prepare), source.Limits{FileBytes: 10})
 			Expect(err).To(MatchError(HavePrefix(want)))
@@ -75,6 +79,10 @@ var _ = Describe("Read", func() {
 			Expect(os.Symlink(".", filepath.Join(dir, "a"))).To(Succeed())
 		}),
 		Entry("a large file", `entry "big": it holds 11 bytes`, func(dir string) { write(dir, "big", "12345678901") }),
-		Entry("a name that is not the same everywhere", `entry "a\\b": the name holds a backslash`, func(dir string) { write(dir, `a\b`, "") }),
+		Entry(
+			"a name that is not the same everywhere",
+			`entry "a\\b": the name holds a backslash`,
+			func(dir string) { write(dir, `a\b`, "") },
+		),
 	)
 })

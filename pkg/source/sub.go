@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxListed is how many names an error lists.
+// maxListed is the maximum number of names in an error.
 const maxListed = 10
 
-// Sub returns the folder dir of a source; "" and "." mean the source itself. The error for a folder that does not exist lists what there
-// is instead.
+// Sub returns the folder dir of a source; "" and "." mean the source itself. If the folder does not exist, the error
+// lists the existing entries.
 func Sub(fsys fs.FS, dir string) (fs.FS, error) {
 	if path.IsAbs(dir) || hasParent(dir) {
 		return nil, fmt.Errorf("folder %q: want a relative path inside the source, without %q", dir, "..")
@@ -37,7 +37,7 @@ func Sub(fsys fs.FS, dir string) (fs.FS, error) {
 	return fs.Sub(fsys, dir)
 }
 
-// missing lists the nearest folder that exists.
+// missing returns an error that lists the entries of the nearest existing folder.
 func missing(fsys fs.FS, dir string) error {
 	for parent := path.Dir(dir); ; parent = path.Dir(parent) {
 		entries, err := fs.ReadDir(fsys, parent)

@@ -12,17 +12,17 @@ import (
 	"unicode"
 )
 
-// The modes that files and folders have, whatever they were before: a source is data, nothing in it runs.
+// Fixed modes of files and folders. A source is data; nothing in it is executed.
 const (
 	fileMode   fs.FileMode = 0o644
 	folderMode fs.FileMode = 0o755
 )
 
-// maxNameBytes bounds the path of an entry, and thereby how deep folders nest.
+// maxNameBytes limits the path of an entry, and thereby the depth of folders.
 const maxNameBytes = 512
 
-// FromFiles makes a source of files given by their paths: relative, clean, with forward slashes. The contents are not copied; the caller
-// must not change them afterwards. The default limits apply.
+// FromFiles returns a source with the given files. Paths are relative, clean, and use forward slashes. The contents are
+// not copied; the caller must not change them afterwards. The default limits apply.
 func FromFiles(files map[string][]byte) (fs.FS, error) {
 	t := newTree(Limits{})
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -37,7 +37,7 @@ func FromFiles(files map[string][]byte) (fs.FS, error) {
 	return t.fs(), nil
 }
 
-// memory is a read-only tree of files. It hides the map, so that nobody who gets the fs.FS can change it.
+// memory is a read-only tree of files. It hides the map, so that users of the fs.FS cannot change it.
 type memory struct{ files fstest.MapFS }
 
 func (m memory) Open(name string) (fs.File, error)          { return m.files.Open(name) }
@@ -45,7 +45,7 @@ func (m memory) ReadFile(name string) ([]byte, error)       { return m.files.Rea
 func (m memory) ReadDir(name string) ([]fs.DirEntry, error) { return m.files.ReadDir(name) }
 func (m memory) Stat(name string) (fs.FileInfo, error)      { return m.files.Stat(name) }
 
-// tree collects checked entries.
+// tree collects validated entries.
 type tree struct {
 	files  fstest.MapFS
 	budget budget
@@ -57,7 +57,7 @@ func newTree(limits Limits) *tree {
 
 func (t *tree) fs() fs.FS { return memory{files: t.files} }
 
-// reserve checks a file against the other entries and the limits, so that nobody reads content that is refused anyway.
+// reserve validates a file against the other entries and the limits, before its content is read.
 func (t *tree) reserve(name string, size int64) error {
 	if _, exists := t.files[name]; exists {
 		return fmt.Errorf("entry %s: the name occurs twice", quoted(name))
@@ -72,7 +72,7 @@ func (t *tree) put(name string, content []byte) {
 	t.files[name] = &fstest.MapFile{Data: content, Mode: fileMode}
 }
 
-// addFolder may be called for a folder that exists already: an archive may name it after its files.
+// addFolder may be called for an existing folder, because an archive may list a folder after its files.
 func (t *tree) addFolder(name string) error {
 	if existing, exists := t.files[name]; exists {
 		if !existing.Mode.IsDir() {
@@ -107,7 +107,7 @@ func (t *tree) addParents(name string) error {
 	return nil
 }
 
-// checkName accepts what names the same file on every system and for every engine.
+// checkName accepts names that denote the same file on every operating system and for every engine.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -126,7 +126,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// quoted cuts what an archive chose before it enters a message: names there may be a megabyte long.
+// quoted shortens a name from an archive for messages, because it may be a megabyte long.
 func quoted(name string) string {
 	const longest = 200
 	if len(name) > longest {

@@ -15,10 +15,13 @@ var _ = Describe("FromFiles", func() {
 		got, err := source.FromFiles(map[string][]byte{"Chart.yaml": []byte("name: shop"), "templates/a/web.yaml": nil})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(fstest.TestFS(got, "Chart.yaml", "templates/a/web.yaml")).To(Succeed())
-		Expect(digest(got)).To(Equal(digest(fstest.MapFS{"Chart.yaml": {Data: []byte("name: shop")}, "templates/a/web.yaml": {}})))
+		Expect(
+			digest(got),
+		).To(Equal(digest(fstest.MapFS{"Chart.yaml": {Data: []byte("name: shop")}, "templates/a/web.yaml": {}})))
 	})
 
-	DescribeTable("refuses bad paths",
+	DescribeTable(
+		"refuses bad paths",
 		func(want string, names ...string) {
 			files := map[string][]byte{}
 			for _, name := range names {
@@ -29,7 +32,11 @@ var _ = Describe("FromFiles", func() {
 		},
 		Entry("one that leaves", `entry "../a": the path holds ".."`, "../a"),
 		Entry("an absolute one", `entry "/a": the path is absolute; use a relative one`, "/a"),
-		Entry("one that is not clean", `entry "./a": the path is not clean; want one such as templates/web.yaml`, "./a"),
+		Entry(
+			"one that is not clean",
+			`entry "./a": the path is not clean; want one such as templates/web.yaml`,
+			"./a",
+		),
 		Entry("an empty one", `entry "": the name is empty`, ""),
 		Entry("a file that is a folder too", `entry "a/b": "a" is a file and a folder`, "a/b", "a"),
 	)
@@ -60,18 +67,44 @@ var _ = Describe("Sub", func() {
 		Entry("as people write it", "./shop/templates/", "web.yaml"),
 	)
 
-	DescribeTable("explains what is wrong",
+	DescribeTable(
+		"explains what is wrong",
 		func(fsys fs.FS, dir, want string) {
 			_, err := source.Sub(fsys, dir)
 			Expect(err).To(MatchError(want))
 		},
-		Entry("a missing folder", shop, "chart", `folder "chart": not found in the source; the source holds README.md, shop/`),
-		Entry("one in a folder", shop, "shop/x/y", `folder "shop/x/y": not found in the source; folder "shop" holds Chart.yaml, templates/`),
-		Entry("one below a file", shop, "README.md/x", `folder "README.md/x": not found in the source; the source holds README.md, shop/`),
+		Entry(
+			"a missing folder",
+			shop,
+			"chart",
+			`folder "chart": not found in the source; the source holds README.md, shop/`,
+		),
+		Entry(
+			"one in a folder",
+			shop,
+			"shop/x/y",
+			`folder "shop/x/y": not found in the source; folder "shop" holds Chart.yaml, templates/`,
+		),
+		Entry(
+			"one below a file",
+			shop,
+			"README.md/x",
+			`folder "README.md/x": not found in the source; the source holds README.md, shop/`,
+		),
 		Entry("an empty source", fstest.MapFS{}, "a", `folder "a": not found in the source; the source holds nothing`),
 		Entry("a file", shop, "shop/Chart.yaml", `folder "shop/Chart.yaml": it is a file in the source; want a folder`),
-		Entry("an absolute path", shop, "/shop", `folder "/shop": want a relative path inside the source, without ".."`),
-		Entry("a path with ..", shop, "shop/../..", `folder "shop/../..": want a relative path inside the source, without ".."`),
+		Entry(
+			"an absolute path",
+			shop,
+			"/shop",
+			`folder "/shop": want a relative path inside the source, without ".."`,
+		),
+		Entry(
+			"a path with ..",
+			shop,
+			"shop/../..",
+			`folder "shop/../..": want a relative path inside the source, without ".."`,
+		),
 	)
 
 	It("lists ten names at the most", func() {

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// errTooLong ends the reading of an archive whose uncompressed form is longer than its entries may be.
+// errTooLong is returned for an archive whose uncompressed size exceeds the limits.
 var errTooLong = errors.New("the uncompressed archive is larger than the limits allow")
 
-// Unpack reads a .tgz archive into memory. Nothing about the archive is trusted: links, devices, absolute paths, paths with "..",
-// names that occur twice, and whatever exceeds the limits are refused, by an error that names the entry. A single top-level folder stays
-// where it is.
+// Unpack reads a .tgz archive into memory. The archive is not trusted. It returns an error that names the entry for
+// links, devices, absolute paths, paths with "..", duplicate names, and if a limit is exceeded. A single top-level
+// folder is kept.
 func Unpack(archive []byte, limits Limits) (fs.FS, error) {
 	t := newTree(limits)
 	zipped, err := gzip.NewReader(bytes.NewReader(archive))
@@ -39,14 +39,14 @@ func Unpack(archive []byte, limits Limits) (fs.FS, error) {
 			return nil, err
 		}
 	}
-	// The checksum stands behind the last entry; without reading that far, damage would go unnoticed.
+	// The checksum follows the last entry. Without reading it, damage would not be detected.
 	if _, err := io.Copy(io.Discard, stream); err != nil {
 		return nil, brokenAfter(last, err)
 	}
 	return t.fs(), nil
 }
 
-// streamBytes bounds the uncompressed archive: the content, and a header with padding for each entry.
+// streamBytes is the maximum size of the uncompressed archive: the content, and a padded header for each entry.
 func streamBytes(l Limits) int64 {
 	const perEntry, trailer = 4 << 10, 1 << 20
 	return l.TotalBytes + int64(l.Entries)*perEntry + trailer
@@ -104,7 +104,7 @@ func explained(err error) error {
 	return err
 }
 
-// bounded reads up to a number of bytes, and then fails, other than io.LimitedReader, which would pretend a regular end.
+// bounded returns an error after a number of bytes. io.LimitedReader would return io.EOF instead.
 type bounded struct {
 	reader io.Reader
 	left   int64

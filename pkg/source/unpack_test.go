@@ -22,7 +22,10 @@ type entry struct {
 }
 
 func file(name, content string) entry {
-	return entry{Header: tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(content))}, content: content}
+	return entry{
+		Header:  tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(content))},
+		content: content,
+	}
 }
 
 func folder(name string) entry {
@@ -56,10 +59,21 @@ func zip(content []byte) []byte {
 
 var _ = Describe("Unpack", func() {
 	It("gives the files and folders of an archive, with a single top-level folder where it was", func() {
-		global := entry{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax_global_header", PAXRecords: map[string]string{"comment": "abc"}}}
+		global := entry{
+			Header: tar.Header{
+				Typeflag:   tar.TypeXGlobalHeader,
+				Name:       "pax_global_header",
+				PAXRecords: map[string]string{"comment": "abc"},
+			},
+		}
 		got, err := source.Unpack(tarball(
-			global, folder("./"), folder("shop/"), file("shop/Chart.yaml", "name: shop"), file("./shop/templates/web.yaml", "kind: Pod"),
-			folder("shop/templates/"), folder("shop/charts"),
+			global,
+			folder("./"),
+			folder("shop/"),
+			file("shop/Chart.yaml", "name: shop"),
+			file("./shop/templates/web.yaml", "kind: Pod"),
+			folder("shop/templates/"),
+			folder("shop/charts"),
 		), source.Limits{})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(fstest.TestFS(got, "shop/Chart.yaml", "shop/templates/web.yaml", "shop/charts")).To(Succeed())
@@ -81,7 +95,8 @@ var _ = Describe("Unpack", func() {
 	small := source.Limits{Entries: 3, FileBytes: 10, TotalBytes: 15}
 	long := strings.Repeat("a", 300)
 
-	DescribeTable("refuses what is unsafe, and names the entry",
+	DescribeTable(
+		"refuses what is unsafe, and names the entry",
 		func(want string, entries ...entry) {
 			_, err := source.Unpack(tarball(entries...), small)
 			Expect(err).To(MatchError(ContainSubstring(want)))
@@ -96,20 +111,71 @@ var _ = Describe("Unpack", func() {
 		Entry("a line break", `entry "a\nb": the name holds a backslash or a control character`, file("a\nb", "x")),
 		Entry("a path that is not clean", `entry "a//b": the path is not clean`, file("a//b", "x")),
 		Entry("a file named like the root", `entry ".": the path is not clean`, file("./.", "x")),
-		Entry("a name beyond the limit, cut in the message", `aaa"…: the name is longer than the limit of 512 bytes`, file(long+"/"+long, "")),
-		Entry("a symbolic link", `entry "a": it is a link to "/etc/passwd"; links are refused`, special(tar.TypeSymlink, "a", "/etc/passwd")),
-		Entry("a symbolic link inside", `entry "a": it is a link to "b"`, file("b", ""), special(tar.TypeSymlink, "a", "b")),
+		Entry(
+			"a name beyond the limit, cut in the message",
+			`aaa"…: the name is longer than the limit of 512 bytes`,
+			file(long+"/"+long, ""),
+		),
+		Entry(
+			"a symbolic link",
+			`entry "a": it is a link to "/etc/passwd"; links are refused`,
+			special(tar.TypeSymlink, "a", "/etc/passwd"),
+		),
+		Entry(
+			"a symbolic link inside",
+			`entry "a": it is a link to "b"`,
+			file("b", ""),
+			special(tar.TypeSymlink, "a", "b"),
+		),
 		Entry("a hard link", `entry "a": it is a link to "b"`, file("b", ""), special(tar.TypeLink, "a", "b")),
-		Entry("a device", `entry "null": it is neither a file nor a folder (tar type '3')`, special(tar.TypeChar, "null", "")),
-		Entry("a pipe", `entry "pipe": it is neither a file nor a folder (tar type '6')`, special(tar.TypeFifo, "pipe", "")),
+		Entry(
+			"a device",
+			`entry "null": it is neither a file nor a folder (tar type '3')`,
+			special(tar.TypeChar, "null", ""),
+		),
+		Entry(
+			"a pipe",
+			`entry "pipe": it is neither a file nor a folder (tar type '6')`,
+			special(tar.TypeFifo, "pipe", ""),
+		),
 		Entry("a name that occurs twice", `entry "a": the name occurs twice`, file("a", "x"), file("./a", "y")),
-		Entry("a file that is a folder too", `entry "a/b": "a" is a file and a folder at the same time`, file("a", "x"), file("a/b", "y")),
-		Entry("a folder that is a file too", `entry "a": it is a file and a folder at the same time`, file("a", "x"), folder("a/")),
+		Entry(
+			"a file that is a folder too",
+			`entry "a/b": "a" is a file and a folder at the same time`,
+			file("a", "x"),
+			file("a/b", "y"),
+		),
+		Entry(
+			"a folder that is a file too",
+			`entry "a": it is a file and a folder at the same time`,
+			file("a", "x"),
+			folder("a/"),
+		),
 		Entry("a file in place of a folder", `entry "a": the name occurs twice`, file("a/b", "x"), file("a", "")),
-		Entry("a file that is too large", `entry "big": it holds 11 bytes, more than the limit of 10 for a file`, file("big", "0123456789A")),
-		Entry("too much in sum", `entry "b": with it, the files hold more than the limit of 15 bytes`, file("a", "0123456789"), file("b", "012345")),
-		Entry("too many files", `entry "d": it exceeds the limit of 3 files and folders`, file("a", ""), file("b", ""), file("c", ""), file("d", "")),
-		Entry("too many folders, implied by one path", `entry "a/b/c/d": it exceeds the limit of 3 files and folders`, file("a/b/c/d", "")),
+		Entry(
+			"a file that is too large",
+			`entry "big": it holds 11 bytes, more than the limit of 10 for a file`,
+			file("big", "0123456789A"),
+		),
+		Entry(
+			"too much in sum",
+			`entry "b": with it, the files hold more than the limit of 15 bytes`,
+			file("a", "0123456789"),
+			file("b", "012345"),
+		),
+		Entry(
+			"too many files",
+			`entry "d": it exceeds the limit of 3 files and folders`,
+			file("a", ""),
+			file("b", ""),
+			file("c", ""),
+			file("d", ""),
+		),
+		Entry(
+			"too many folders, implied by one path",
+			`entry "a/b/c/d": it exceeds the limit of 3 files and folders`,
+			file("a/b/c/d", ""),
+		),
 	)
 
 	It("refuses a bomb without reading it to its end", func() {
@@ -139,14 +205,19 @@ var _ = Describe("Unpack", func() {
 		Expect(err).To(MatchError(`the archive is broken after entry "b.yaml": gzip: invalid checksum`))
 	})
 
-	DescribeTable("says that something is no archive",
+	DescribeTable(
+		"says that something is no archive",
 		func(content []byte, want string) {
 			_, err := source.Unpack(content, source.Limits{})
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
 		Entry("no bytes at all", nil, "not a .tgz archive: EOF"),
 		Entry("text", []byte("kind: Pod\nmetadata: {}\n"), "not a .tgz archive: gzip: invalid header"),
-		Entry("a compressed text", zip(bytes.Repeat([]byte("kind: Pod\n"), 100)), "not a .tgz archive: archive/tar: invalid tar header"),
+		Entry(
+			"a compressed text",
+			zip(bytes.Repeat([]byte("kind: Pod\n"), 100)),
+			"not a .tgz archive: archive/tar: invalid tar header",
+		),
 	)
 })
 

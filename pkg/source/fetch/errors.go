@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// errRedirect says that a server sends us where we don't go.
+// errRedirect is returned for a redirect that is not followed.
 var errRedirect = errors.New("redirect refused")
 
-// passing is an error that may go away by itself.
+// passing is a transient error.
 type passing struct {
 	cause error
 	after time.Duration
@@ -23,7 +23,7 @@ func (e *passing) Error() string             { return e.cause.Error() }
 func (e *passing) Unwrap() error             { return e.cause }
 func (e *passing) RetryAfter() time.Duration { return e.after }
 
-// unreached tells why there is no complete answer. The URL in the error of net/http is left out: its query may hold a credential.
+// unreached converts an error of net/http. It omits the URL, because its query may contain a credential.
 func unreached(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -38,21 +38,24 @@ func unreached(err error) error {
 	return &passing{cause: err}
 }
 
-// refused tells what an answer means that is not the archive.
+// refused returns the error for a response without the archive.
 func refused(response *http.Response) error {
 	err := fmt.Errorf("the server answered %s", response.Status)
 	switch code := response.StatusCode; {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= http.StatusInternalServerError:
 		return &passing{cause: err, after: retryAfter(response)}
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return fmt.Errorf("%w; the archive must be there for everybody who reaches the server: it is requested without credentials", err)
+		return fmt.Errorf(
+			"%w; the archive must be public: it is requested without credentials",
+			err,
+		)
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return fmt.Errorf("%w; check the URL", err)
 	}
 	return err
 }
 
-// retryAfter reads how long the server asks to wait, in seconds, up to an hour.
+// retryAfter returns the delay in the Retry-After header in seconds, up to one hour.
 func retryAfter(response *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {

@@ -9,6 +9,8 @@ import (
 
 // Archives for components that are SourceHolders, fetched off the workers.
 func ExampleNewHTTP() {
-	options := component.Options{Fetcher: fetch.NewHTTP(fetch.Options{Timeout: 10 * time.Second, ArchiveBytes: 1 << 20})}
+	options := component.Options{
+		Fetcher: fetch.NewHTTP(fetch.Options{Timeout: 10 * time.Second, ArchiveBytes: 1 << 20}),
+	}
 	_ = options
 }

@@ -17,45 +17,46 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// What applies where Options are silent.
+// Defaults of Options.
 const (
 	DefaultTimeout      = time.Minute
 	DefaultArchiveBytes = 32 << 20
 )
 
-// The bounds of what is kept in memory: 64 MiB of archives, and what servers said of archives that were not the right ones.
+// Limits of the caches: 64 MiB of archives, and the validators of mismatched archives.
 const (
 	keptArchives     = 16
 	keptArchiveBytes = 4 << 20
 	keptMisses       = 256
 )
 
-// responseTimeout is how long a server may take until it begins to answer: one that is out of order should not hold up others for long.
+// responseTimeout is the maximum time until the response header. It is short, so that a broken server does not delay
+// other fetches.
 const responseTimeout = 15 * time.Second
 
-// maxRedirects is how often a server may send us elsewhere.
+// maxRedirects is the maximum number of redirects.
 const maxRedirects = 5
 
-// Options configure an HTTP. The zero value is usable.
+// Options configures an HTTP. The zero value is usable.
 type Options struct {
-	// Timeout ends a download; one minute by default.
+	// Timeout is the maximum duration of a download; one minute by default.
 	Timeout time.Duration
-	// ArchiveBytes is the size of the largest archive, packed; 32 MiB by default.
+	// ArchiveBytes is the maximum size of a packed archive; 32 MiB by default.
 	ArchiveBytes int64
-	// Limits bound what is in an archive.
+	// Limits limits the content of an archive.
 	Limits source.Limits
-	// Transport sends the requests. By default it is that of net/http, with the proxies and the certificate authorities that the environment
-	// and the system name.
+	// Transport sends the requests. The default is that of net/http, with the proxies of the environment and the
+	// certificate authorities of the system.
 	Transport http.RoundTripper
 }
 
-// HTTP gets .tgz archives by HTTP and HTTPS. It is a component.Fetcher, and safe for concurrent use.
+// HTTP fetches .tgz archives by HTTP and HTTPS. It is a component.Fetcher, and safe for concurrent use.
 //
-// What has another digest than it should is refused. A digest that was fetched is not fetched again while it is remembered, whatever its
-// URL. At most five redirects are followed, none from https to http.
+// An archive with another digest is refused. A cached archive is found by its digest and not fetched again, whatever
+// its URL. At most five redirects are followed, none from https to http.
 //
-// The error of Fetch has a method RetryAfter where trying again may help: the server cannot be reached, answers with 408, 429 or 5xx, or
-// breaks off.
+// The error of Fetch has a method RetryAfter if it is transient: the server is unreachable, responds with 408, 429 or
+// 5xx, or closes the connection early.
 type HTTP struct {
 	client   *http.Client
 	options  Options
@@ -80,8 +81,8 @@ func NewHTTP(o Options) *HTTP {
 	}
 }
 
-// defaultTransport is that of net/http, but takes archives as they are: one that a server declares as compressed in transit would be
-// unpacked on the way, and have another digest.
+// defaultTransport is that of net/http without transparent decompression. Decompressing a response in transit would
+// change the digest of the archive.
 func defaultTransport() http.RoundTripper {
 	known, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -93,7 +94,7 @@ func defaultTransport() http.RoundTripper {
 	return transport
 }
 
-// checkRedirect bounds redirects, and keeps them from giving up the protection that the URL asks for.
+// checkRedirect limits the number of redirects, and refuses redirects from https to http.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
@@ -104,7 +105,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Fetched returns a source that is remembered.
+// Fetched returns a source from the cache.
 func (h *HTTP) Fetched(ref metav1alpha1.SourceReference) (fs.FS, bool) {
 	kept, _ := h.archives.Get(ref.SHA256)
 	archive, ok := kept.([]byte)
@@ -115,7 +116,7 @@ func (h *HTTP) Fetched(ref metav1alpha1.SourceReference) (fs.FS, bool) {
 	return files, err == nil
 }
 
-// Fetch gets a source.
+// Fetch returns the source of ref, from the cache or from the server.
 func (h *HTTP) Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error) {
 	if files, found := h.Fetched(ref); found {
 		return files, nil
@@ -130,7 +131,7 @@ func (h *HTTP) Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ref.URL, http.NoBody)
 	if err != nil {
-		return nil, errors.New("this is no URL that can be requested")
+		return nil, errors.New("the URL is not valid")
 	}
 	missed := h.missed(ref.URL)
 	missed.ask(request, ref.SHA256)
@@ -161,7 +162,7 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 	return files, err
 }
 
-// read reads an archive, as long as it is not too large.
+// read reads an archive, up to the maximum size.
 func (h *HTTP) read(response *http.Response) ([]byte, error) {
 	tooLarge := fmt.Errorf("the archive is larger than the limit of %d bytes", h.options.ArchiveBytes)
 	if response.ContentLength > h.options.ArchiveBytes {
@@ -178,5 +179,10 @@ func (h *HTTP) read(response *http.Response) ([]byte, error) {
 }
 
 func mismatch(got, want string) error {
-	return fmt.Errorf("the archive has the SHA-256 digest %s, and the component wants %s: put the right archive there, or the right digest into the component", got, want)
+	return fmt.Errorf(
+		"the archive has the SHA-256 digest %s, but the component specifies %s: put the right archive there, or the right "+
+			"digest into the component",
+		got,
+		want,
+	)
 }

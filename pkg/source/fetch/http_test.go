@@ -84,7 +84,8 @@ func TestAnArchiveThatIsDeclaredAsCompressedInTransitKeepsItsDigest(t *testing.T
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(archive)
 	})
-	if _, err := fetch.NewHTTP(fetch.Options{}).Fetch(t.Context(), metav1alpha1.SourceReference{URL: s.URL, SHA256: digest}); err != nil {
+	ref := metav1alpha1.SourceReference{URL: s.URL, SHA256: digest}
+	if _, err := fetch.NewHTTP(fetch.Options{}).Fetch(t.Context(), ref); err != nil {
 		t.Error(err)
 	}
 }
@@ -101,8 +102,13 @@ func TestWhatHasAnotherDigestIsRefusedAndNotFetchedAgainUntilItChanges(t *testin
 		}
 		_, _ = w.Write(current)
 	})
-	h, ref := fetch.NewHTTP(fetch.Options{}), metav1alpha1.SourceReference{URL: s.URL + "/a.tgz?token=hidden", SHA256: digest}
-	want := s.URL + "/a.tgz: the archive has the SHA-256 digest " + wrongDigest + ", and the component wants " + digest +
+	h, ref := fetch.NewHTTP(
+		fetch.Options{},
+	), metav1alpha1.SourceReference{
+		URL:    s.URL + "/a.tgz?token=hidden",
+		SHA256: digest,
+	}
+	want := s.URL + "/a.tgz: the archive has the SHA-256 digest " + wrongDigest + ", but the component specifies " + digest +
 		": put the right archive there, or the right digest into the component"
 	for _, header := range []string{"", tag} {
 		_, err := h.Fetch(t.Context(), ref)
@@ -136,7 +142,8 @@ func TestAnAnswerThatIsNoArchiveSaysWhatToDo(t *testing.T) {
 		"not there": {answer: http.NotFound, want: "the server answered 404 Not Found; check the URL"},
 		"forbidden": {
 			answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
-			want:   "the server answered 403 Forbidden; the archive must be there for everybody who reaches the server: it is requested without credentials",
+			want: "the server answered 403 Forbidden; the archive must be public: it is " +
+				"requested without credentials",
 		},
 		"out of order": {
 			answer:  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
@@ -194,7 +201,8 @@ func chunks(size int) http.HandlerFunc {
 
 func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	_, err := fetch.NewHTTP(fetch.Options{Timeout: 20 * time.Millisecond}).Fetch(t.Context(), metav1alpha1.SourceReference{URL: s.URL + "?token=hidden"})
+	_, err := fetch.NewHTTP(fetch.Options{Timeout: 20 * time.Millisecond}).
+		Fetch(t.Context(), metav1alpha1.SourceReference{URL: s.URL + "?token=hidden"})
 	if _, passing := isPassing(err); !passing || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("got %v", err)
 	}
