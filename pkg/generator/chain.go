@@ -7,10 +7,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Chain returns a generator that renders with g, and hands the objects through the transformers in their order.
+// Chain returns a generator that renders with g, and passes the objects through the transformers in their order.
 //
-// Its version is made from those of g and of all transformers. Where one of them has none, the chain has none, and is rendered again with
-// every new build of the program: it may hold code that has changed.
+// Its version combines those of g and of all transformers. If one of them has no version, the chain has none, and every
+// new build of the program renders again, because its code may have changed.
 func Chain(g Generator, transformers ...Transformer) Generator {
 	return &chain{generator: g, transformers: transformers}
 }
@@ -22,7 +22,7 @@ type chain struct {
 
 var _ Versioner = (*chain)(nil)
 
-// Generate renders, and transforms what was rendered.
+// Generate renders and transforms the objects.
 func (c *chain) Generate(ctx context.Context, req Request) ([]client.Object, error) {
 	rendered, err := c.generator.Generate(ctx, req)
 	if err != nil || len(c.transformers) == 0 {
@@ -52,8 +52,8 @@ func (c *chain) Version() string {
 	return versionOf("chain", parts...)
 }
 
-// WithParameters returns a generator that renders with other parameters: those of the request, changed by the transformers in their order.
-// Its version is made as that of a Chain.
+// WithParameters returns a generator that renders with changed parameters: the transformers are applied to those of the
+// request in their order. Its version is combined as that of a Chain.
 func WithParameters(g Generator, transformers ...ParameterTransformer) Generator {
 	return &parameterised{generator: g, transformers: transformers}
 }
@@ -65,7 +65,7 @@ type parameterised struct {
 
 var _ Versioner = (*parameterised)(nil)
 
-// Generate changes a copy of the parameters, and renders with that.
+// Generate renders with a changed copy of the parameters.
 func (p *parameterised) Generate(ctx context.Context, req Request) ([]client.Object, error) {
 	req, err := p.changed(ctx, req)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *parameterised) changed(ctx context.Context, req Request) (Request, erro
 		if err := ctx.Err(); err != nil {
 			return Request{}, err
 		}
-		// Copied for each, because one may have kept what it returned.
+		// Copied for each transformer, because it may keep the map that it returned.
 		changed := req
 		changed.Parameters, _ = copyParameters(req.Parameters).(map[string]any)
 		parameters, err := transformer.TransformParameters(ctx, changed)

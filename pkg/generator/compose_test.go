@@ -24,7 +24,10 @@ func renders(names ...string) generator.Generator {
 			if !found {
 				namespace, name = "", namespace
 			}
-			objects = append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+			objects = append(
+				objects,
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}},
+			)
 		}
 		return objects, nil
 	})
@@ -49,12 +52,14 @@ func (v versionedStep) Version() string { return v.version }
 
 // suffix returns a transformer that appends to all names.
 func suffix(text string) generator.Transformer {
-	return generator.TransformerFunc(func(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-		for _, object := range objects {
-			object.SetName(object.GetName() + text)
-		}
-		return objects, nil
-	})
+	return generator.TransformerFunc(
+		func(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+			for _, object := range objects {
+				object.SetName(object.GetName() + text)
+			}
+			return objects, nil
+		},
+	)
 }
 
 func namesOf(t *testing.T, g generator.Generator, parameters map[string]any) string {
@@ -91,7 +96,14 @@ func TestAChainAppliesTransformersInTheirOrder(t *testing.T) {
 func TestAChainChangesNothingThatItsGeneratorKept(t *testing.T) {
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	// Whole numbers that are no int64 are common in objects that are written in Go.
-	data := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "b"}, "spec": map[string]any{"port": 1}}}
+	data := &unstructured.Unstructured{
+		Object: map[string]any{
+			"apiVersion": "v1",
+			"kind":       "Service",
+			"metadata":   map[string]any{"name": "b"},
+			"spec":       map[string]any{"port": 1},
+		},
+	}
 	g := generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) {
 		return []client.Object{kept, data}, nil
 	})
@@ -100,22 +112,28 @@ func TestAChainChangesNothingThatItsGeneratorKept(t *testing.T) {
 }
 
 func TestAChainSaysWhichObjectIsNone(t *testing.T) {
-	g := generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{nil}, nil })
+	g := generator.GeneratorFunc(
+		func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{nil}, nil },
+	)
 	_, err := generator.Chain(g, suffix("-1")).Generate(t.Context(), generator.Request{})
 	expectError(t, "the generator returned nil as object 1", err)
 }
 
 func TestParametersAreChangedInOrderAndTheRequestStays(t *testing.T) {
 	add := func(text string) generator.ParameterTransformer {
-		return generator.ParameterTransformerFunc(func(_ context.Context, req generator.Request) (map[string]any, error) {
-			list, _ := req.Parameters["list"].([]any)
-			list[0] = fmt.Sprint(list[0], text)
-			req.Parameters["list"] = append(list, text)
-			return req.Parameters, nil
-		})
+		return generator.ParameterTransformerFunc(
+			func(_ context.Context, req generator.Request) (map[string]any, error) {
+				list, _ := req.Parameters["list"].([]any)
+				list[0] = fmt.Sprint(list[0], text)
+				req.Parameters["list"] = append(list, text)
+				return req.Parameters, nil
+			},
+		)
 	}
 	g := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
-		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(req.Parameters["list"])}}}, nil
+		return []client.Object{
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(req.Parameters["list"])}},
+		}, nil
 	})
 	parameters := map[string]any{"list": []any{"a"}}
 	expect(t, "[abc b c]", namesOf(t, generator.WithParameters(g, add("b"), add("c")), parameters))
@@ -123,7 +141,15 @@ func TestParametersAreChangedInOrderAndTheRequestStays(t *testing.T) {
 }
 
 func TestAMergeHoldsAllPartsInTheirOrder(t *testing.T) {
-	expect(t, "b a c", namesOf(t, generator.Merge(generator.Part{Generator: renders("b", "a")}, generator.Part{Generator: renders("c")}), nil))
+	expect(
+		t,
+		"b a c",
+		namesOf(
+			t,
+			generator.Merge(generator.Part{Generator: renders("b", "a")}, generator.Part{Generator: renders("c")}),
+			nil,
+		),
+	)
 }
 
 func TestAMergeRejectsWhatIsRenderedTwice(t *testing.T) {
@@ -140,9 +166,14 @@ ConfigMap d is rendered twice, by part 3 and by part 3; leave it out of one of t
 
 func TestAMergeReportsTheErrorsOfAllParts(t *testing.T) {
 	failing := func(text string) generator.Generator {
-		return generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New(text) })
+		return generator.GeneratorFunc(
+			func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New(text) },
+		)
 	}
-	g := generator.Merge(generator.Part{Name: "base", Generator: failing("no")}, generator.Part{Generator: failing("never")})
+	g := generator.Merge(
+		generator.Part{Name: "base", Generator: failing("no")},
+		generator.Part{Generator: failing("never")},
+	)
 	_, err := g.Generate(t.Context(), generator.Request{})
 	expectError(t, "base: no\npart 2: never", err)
 }
@@ -165,7 +196,11 @@ func TestASwitchChoosesByAParameter(t *testing.T) {
 }
 
 func TestASwitchNamesItsCases(t *testing.T) {
-	g := generator.Switch(map[string]generator.Generator{"postgres": renders("p"), "mysql": renders("m")}, "database", "kind")
+	g := generator.Switch(
+		map[string]generator.Generator{"postgres": renders("p"), "mysql": renders("m")},
+		"database",
+		"kind",
+	)
 	for want, parameters := range map[string]map[string]any{
 		`parameter database.kind: it is not set; want one of mysql, postgres`:        {},
 		`parameter database.kind: there is no "oracle"; want one of mysql, postgres`: {"database": map[string]any{"kind": "oracle"}},
@@ -179,11 +214,15 @@ func TestASwitchNamesItsCases(t *testing.T) {
 
 func TestACompositionStopsWhenItsContextIsDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cancels := generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { cancel(); return nil, nil })
-	never := generator.TransformerFunc(func(context.Context, generator.Request, []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-		t.Error("went on")
-		return nil, nil
-	})
+	cancels := generator.GeneratorFunc(
+		func(context.Context, generator.Request) ([]client.Object, error) { cancel(); return nil, nil },
+	)
+	never := generator.TransformerFunc(
+		func(context.Context, generator.Request, []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+			t.Error("went on")
+			return nil, nil
+		},
+	)
 	for _, g := range []generator.Generator{
 		generator.Chain(cancels, never),
 		generator.Merge(generator.Part{Generator: cancels}, generator.Part{Generator: generator.Chain(renders(), never)}),

@@ -6,17 +6,18 @@ import (
 	"io/fs"
 )
 
-// Engine names one of the engines for manifests in a folder.
+// Engine is the name of an engine for manifests in a folder.
 type Engine string
 
-// The engines. Each has a package of its own, so that who does not use one does not carry its dependencies.
+// The engines. Each has a package of its own, so that a program only has the dependencies of the engines it uses.
 const (
 	EngineHelm       Engine = "Helm"
 	EngineKustomize  Engine = "Kustomize"
 	EngineGoTemplate Engine = "GoTemplate"
 )
 
-// marks are the files that tell an engine. kustomize knows three names; a template of such a file may have any other.
+// marks are the files that identify an engine. kustomize accepts three names; a template of such a file may have any
+// other.
 var marks = []struct {
 	file   string
 	engine Engine
@@ -28,8 +29,9 @@ var marks = []struct {
 	{".fairlead-kustomize.yaml", EngineKustomize},
 }
 
-// Detect returns the engine that fits a folder: a Chart.yaml at its top means Helm; a kustomization file, or the configuration of its
-// templates, means Kustomize; templates, and plain manifests, which are templates without actions, mean GoTemplate. A Chart.yaml wins.
+// Detect returns the engine for a folder. A Chart.yaml at its top selects Helm. A kustomization file, or the
+// configuration of its templates, selects Kustomize. Templates and plain manifests select GoTemplate. A Chart.yaml
+// takes precedence.
 func Detect(source fs.FS) (Engine, error) {
 	for _, mark := range marks {
 		info, err := fs.Stat(source, mark.file)

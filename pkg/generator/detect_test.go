@@ -12,12 +12,21 @@ func TestDetect(t *testing.T) {
 		files []string
 		want  generator.Engine
 	}{
-		"a chart":                         {files: []string{"Chart.yaml", "templates/a.yaml"}, want: generator.EngineHelm},
-		"a kustomization":                 {files: []string{"kustomization.yaml"}, want: generator.EngineKustomize},
-		"a kustomization ending in yml":   {files: []string{"kustomization.yml"}, want: generator.EngineKustomize},
-		"a kustomization without ending":  {files: []string{"Kustomization"}, want: generator.EngineKustomize},
-		"templates of a kustomization":    {files: []string{".fairlead-kustomize.yaml", "kustomization.yaml.tmpl"}, want: generator.EngineKustomize},
-		"a chart with a kustomization":    {files: []string{"Chart.yaml", "kustomization.yaml"}, want: generator.EngineHelm},
+		"a chart": {
+			files: []string{"Chart.yaml", "templates/a.yaml"},
+			want:  generator.EngineHelm,
+		},
+		"a kustomization":                {files: []string{"kustomization.yaml"}, want: generator.EngineKustomize},
+		"a kustomization ending in yml":  {files: []string{"kustomization.yml"}, want: generator.EngineKustomize},
+		"a kustomization without ending": {files: []string{"Kustomization"}, want: generator.EngineKustomize},
+		"templates of a kustomization": {
+			files: []string{".fairlead-kustomize.yaml", "kustomization.yaml.tmpl"},
+			want:  generator.EngineKustomize,
+		},
+		"a chart with a kustomization": {
+			files: []string{"Chart.yaml", "kustomization.yaml"},
+			want:  generator.EngineHelm,
+		},
 		"templates":                       {files: []string{"a.yaml"}, want: generator.EngineGoTemplate},
 		"nothing":                         {want: generator.EngineGoTemplate},
 		"a chart further down is no mark": {files: []string{"sub/Chart.yaml"}, want: generator.EngineGoTemplate},

@@ -1,3 +1,9 @@
-// Package generator defines how the dependents of a component are rendered: a Generator gets the component's parameters and returns
-// objects. The sub-packages helm, kustomize and gotemplate hold one engine each.
+// Package generator defines the interface between a reconciler and the code that renders dependents: a Generator
+// receives the parameters of a component and returns objects.
+//
+// It also has the parts that generators are composed of (Chain, Merge, Switch, Transformer) and the optional interfaces
+// Versioner and Noter. The sub-packages helm, kustomize, gotemplate and function hold one engine each; transform and cel
+// hold transformers, generatortest the tests for generators.
+//
+// The package imports pkg/manifests and no engine, so that a program only has the dependencies of the engines it uses.
 package generator

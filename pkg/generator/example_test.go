@@ -78,7 +78,8 @@ func ExampleMerge() {
 		generator.Part{Name: "the chart", Generator: named("settings")},
 		generator.Part{Name: "our additions", Generator: named("settings")},
 	), nil)
-	// Output: error: ConfigMap demo-settings is rendered twice, by the chart and by our additions; leave it out of one of them
+	// Output:
+	// error: ConfigMap demo-settings is rendered twice, by the chart and by our additions; leave it out of one of them
 }
 
 // A parameter says which database is deployed; without it there is none.

@@ -15,12 +15,12 @@ import (
 
 // Generator renders the dependents of a component.
 //
-// Generate must be deterministic for equal requests, must be safe for concurrent use, must honour ctx, and does no network I/O of its
-// own: what it needs from a cluster it asks of req.Target and req.Local. The returned objects may be typed or unstructured; each
-// carries apiVersion and kind or a Go type known to the client-go scheme. Annotations prefixed with the reconciler's name are settings.
-// Objects without namespace that are namespaced get req.Namespace.
+// Generate must return equal objects for equal requests, be safe for concurrent use, honour ctx, and do no network I/O
+// of its own; it reads clusters through req.Target and req.Local. The returned objects may be typed or unstructured.
+// Each has apiVersion and kind, or a Go type known to the client-go scheme. Annotations with the reconciler's name as
+// prefix are settings. Namespaced objects without namespace are placed in req.Namespace.
 //
-// An error means that nothing is applied. It should say which file and line, and what to do.
+// If Generate returns an error, nothing is applied. The error should name file and line, and the required correction.
 type Generator interface {
 	Generate(ctx context.Context, req Request) ([]client.Object, error)
 }
@@ -35,38 +35,38 @@ func (f GeneratorFunc) Generate(ctx context.Context, req Request) ([]client.Obje
 
 // Request is the input of a Generator. Everything in it is read-only.
 type Request struct {
-	// Namespace and Name say where, and as what, the component is deployed.
+	// Namespace and Name are those under which the component is deployed.
 	Namespace, Name string
 	// Parameters is the component's spec (its values) as plain data: maps, slices, strings, bools, int64 and float64.
 	Parameters map[string]any
 	// Component is the component itself.
 	Component client.Object
-	// Source is the fetched source, where the component has one; nil otherwise.
+	// Source is the fetched source of the component, or nil if it has none.
 	Source fs.FS
-	// SourceDigest identifies the content of Source; equal digests mean equal content. Empty where Source is nil.
+	// SourceDigest identifies the content of Source; equal digests mean equal content. It is empty if Source is nil.
 	SourceDigest string
 	// References holds the contents of the Secrets and ConfigMaps that the component references.
 	References References
-	// Revision counts the changes of the inputs; it is 1 at the first apply.
+	// Revision is the number of changes of the inputs; it is 1 at the first apply.
 	Revision int64
 	// Digest identifies the inputs known before rendering.
 	Digest string
-	// Target reads from the cluster that dependents are applied to; Local from the one where the component lives. Both may be nil, where
-	// there is no cluster (an offline rendering); a look-up then finds nothing.
+	// Target reads from the target cluster, Local from the cluster of the component. Both are nil without a cluster, as
+	// in an offline rendering; look-ups then find nothing.
 	Target, Local Lookup
 	// Capabilities describes the target.
 	Capabilities Capabilities
-	// Now is the time of this rendering, for a generator that writes it into manifests; the wall clock where it is zero. A rendering that is
-	// repeated to see whether it is deterministic gets another time, so whoever asks the clock instead goes unnoticed.
+	// Now is the time of this rendering, for a generator that writes it into manifests; zero means the wall clock. The
+	// determinism check renders again with another time, which does not reveal a generator that reads the wall clock.
 	Now time.Time
-	// Report takes what the generator has to say besides the objects; see Tell. It is nil where nobody wants to know, and safe for concurrent use.
+	// Report receives the results of the generator; see Tell. It may be nil, and is safe for concurrent use.
 	Report func(Result)
-	// Locate takes which file each object is from; see Located. It is nil where nobody wants to know, and must not change what is rendered.
+	// Locate receives the source file of each object; see Located. It may be nil, and must not change the rendering.
 	Locate func(Origin)
 }
 
-// Lookup reads single objects for a generator. A missing object, and a kind that is not served, are reported as an error for which
-// apierrors.IsNotFound or meta.IsNoMatchError holds.
+// Lookup reads objects for a generator. Get returns an error for a missing object and for a kind that is not served; it
+// satisfies apierrors.IsNotFound or meta.IsNoMatchError.
 type Lookup interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 	// List returns all objects of a kind in a namespace, or in all namespaces if it is empty.
@@ -91,9 +91,9 @@ type Capabilities struct {
 	APIVersions []string
 }
 
-// Versioner is an optional interface of a Generator, and of the transformers that it may be composed with: a new version is a change of the
-// inputs, so that everything is rendered again. The version of a generator without it, or with an empty one, is the program's: every new
-// build renders everything again.
+// Versioner is an optional interface of a Generator and of transformers. A new version is a change of the inputs, so
+// that everything is rendered again. A generator without a version has that of the program: every new build renders
+// everything again.
 type Versioner interface {
 	Version() string
 }

@@ -2,7 +2,7 @@ package generator
 
 import "time"
 
-// The limits that apply where Limits is silent. They are far above what a component needs, and far below what hurts an operator.
+// Defaults of Limits. They are far above the size of a component, and far below a size that harms an operator.
 const (
 	DefaultMaxOutputBytes = 64 << 20
 	DefaultMaxObjects     = 20_000
@@ -11,23 +11,24 @@ const (
 	DefaultMaxDuration    = 30 * time.Second
 )
 
-// Limits bound one rendering of an engine, so that no source, however it was written, takes the operator down. Zero values mean the
-// defaults. Each engine says what it does not bound.
+// Limits limits a rendering of an engine, so that no source can exhaust the operator. Zero values select the defaults.
+// The documentation of each engine lists the exceptions.
 type Limits struct {
-	// OutputBytes is what templates may write, included templates counted each time, and the strings and lists that their functions make
-	// counted, too. It also bounds what is decoded.
+	// OutputBytes is the maximum output of templates, where each inclusion of a template and the strings and lists of
+	// functions count. It also limits the input of the decoder.
 	OutputBytes int
-	// Objects is the number of rendered objects.
+	// Objects is the maximum number of rendered objects.
 	Objects int
-	// Depth is how deep templates include each other. A Go program does not survive an exhausted stack.
+	// Depth is the maximum depth of template inclusion. A Go program cannot recover from stack exhaustion.
 	Depth int
-	// AliasBytes bounds what the aliases of a YAML document stand for, written out: a few hundred bytes can stand for terabytes.
+	// AliasBytes limits the expansion of aliases in a YAML document: a few hundred bytes can expand to terabytes.
 	AliasBytes int
-	// Duration is the time that one rendering may take. What cannot be interrupted ends later, unseen.
+	// Duration is the maximum time of a rendering. Code that cannot be interrupted continues in the background, and its
+	// result is dropped.
 	Duration time.Duration
 }
 
-// WithDefaults returns the limits with the defaults in place of zero values.
+// WithDefaults returns the limits with defaults instead of zero values.
 func (l Limits) WithDefaults() Limits {
 	return Limits{
 		OutputBytes: orDefault(l.OutputBytes, DefaultMaxOutputBytes),

@@ -12,23 +12,23 @@ import (
 
 // Part is a generator with a name for messages.
 type Part struct {
-	// Name is what errors call the part; its position by default.
+	// Name is the name of the part in errors; by default its position.
 	Name string
 	Generator
 }
 
-// Merge returns a generator that renders all parts, with the same request, into one set: the objects of the first, then those of the second,
-// and so on. An object that is rendered twice is an error that names the parts. An object without namespace counts as one of the
-// component's. All errors of all parts are reported together.
+// Merge returns a generator that renders all parts with the same request, and returns their objects in the order of the
+// parts. It returns an error that names the parts if an object is rendered twice. An object without namespace counts as
+// one in the namespace of the component. The returned error joins the errors of all parts.
 //
-// Its version is made from those of the parts; where one of them has none, it has none.
+// Its version combines those of the parts. If one of them has none, it has none.
 func Merge(parts ...Part) Generator { return merged(parts) }
 
 type merged []Part
 
 var _ Versioner = merged(nil)
 
-// Generate renders the parts, one after the other.
+// Generate renders the parts in order.
 func (m merged) Generate(ctx context.Context, req Request) ([]client.Object, error) {
 	var (
 		all  []client.Object
@@ -55,7 +55,7 @@ func (m merged) Generate(ctx context.Context, req Request) ([]client.Object, err
 	return all, nil
 }
 
-// claim enters whose an object is.
+// claim records the part that rendered an object.
 func claim(origins map[manifests.Key]string, object client.Object, namespace, origin string) error {
 	key, err := keyOf(object)
 	if err != nil {
@@ -99,5 +99,10 @@ func keyOf(object client.Object) (manifests.Key, error) {
 			return manifests.Key{}, fmt.Errorf("%T %s: %w; set its apiVersion and kind", object, object.GetName(), err)
 		}
 	}
-	return manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}, nil
+	return manifests.Key{
+		Group:     gvk.Group,
+		Kind:      gvk.Kind,
+		Namespace: object.GetNamespace(),
+		Name:      object.GetName(),
+	}, nil
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Noter is an optional interface of a Generator, and what wraps one passes it on: Notes returns a text for the person who applied the
-// component, made for the same request as the dependents, or nothing. What is said of Generate holds for it, too.
+// Noter is an optional interface of a Generator. Notes returns a text for the user, for the same request as Generate,
+// or an empty string. The contract of Generate applies to it too. Generators that wrap another one forward its notes.
 type Noter interface {
 	Notes(ctx context.Context, req Request) (string, error)
 }
 
-// NotesOf returns the notes of a generator; a generator that is no Noter has none.
+// NotesOf returns the notes of a generator, or an empty string if it is no Noter.
 func NotesOf(ctx context.Context, g Generator, req Request) (string, error) {
 	noter, ok := g.(Noter)
 	if !ok {
@@ -21,12 +21,12 @@ func NotesOf(ctx context.Context, g Generator, req Request) (string, error) {
 	return noter.Notes(ctx, req)
 }
 
-// Notes returns those of the generator.
+// Notes returns the notes of the generator.
 func (c *chain) Notes(ctx context.Context, req Request) (string, error) {
 	return NotesOf(ctx, c.generator, req)
 }
 
-// Notes returns those of the generator, for the changed parameters.
+// Notes returns the notes of the generator for the changed parameters.
 func (p *parameterised) Notes(ctx context.Context, req Request) (string, error) {
 	req, err := p.changed(ctx, req)
 	if err != nil {
@@ -35,7 +35,7 @@ func (p *parameterised) Notes(ctx context.Context, req Request) (string, error) 
 	return NotesOf(ctx, p.generator, req)
 }
 
-// Notes returns those of all parts, with an empty line between them.
+// Notes returns the notes of all parts, separated by an empty line.
 func (m merged) Notes(ctx context.Context, req Request) (string, error) {
 	var all []string
 	for i, part := range m {
@@ -50,7 +50,7 @@ func (m merged) Notes(ctx context.Context, req Request) (string, error) {
 	return strings.Join(all, "\n"), nil
 }
 
-// Notes returns those of the generator that the parameter names.
+// Notes returns the notes of the selected generator.
 func (s *switched) Notes(ctx context.Context, req Request) (string, error) {
 	g, err := s.chosen(req)
 	if err != nil {

@@ -20,7 +20,9 @@ func (n noted) Notes(_ context.Context, req generator.Request) (string, error) {
 }
 
 func TestCompositionsPassNotesOn(t *testing.T) {
-	silent := generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { return nil, nil })
+	silent := generator.GeneratorFunc(
+		func(context.Context, generator.Request) ([]client.Object, error) { return nil, nil },
+	)
 	doubled := generator.ParameterTransformerFunc(func(context.Context, generator.Request) (map[string]any, error) {
 		return map[string]any{"a": "changed"}, nil
 	})
@@ -39,7 +41,11 @@ func TestCompositionsPassNotesOn(t *testing.T) {
 		"a choice": {generator.Switch(map[string]generator.Generator{"1": noted("x")}, "a"), "x: a is 1\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := generator.NotesOf(t.Context(), c.generator, generator.Request{Parameters: map[string]any{"a": int64(1)}})
+			got, err := generator.NotesOf(
+				t.Context(),
+				c.generator,
+				generator.Request{Parameters: map[string]any{"a": int64(1)}},
+			)
 			if err != nil || got != c.want {
 				t.Errorf("got %q, %v", got, err)
 			}

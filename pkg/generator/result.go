@@ -2,25 +2,26 @@ package generator
 
 import "fmt"
 
-// Severity says how grave a result is.
+// Severity is the severity of a result.
 type Severity string
 
-// The severities of results. An error is none of them: it is what Generate returns.
+// The severities of results. Generate returns errors instead of reporting them as results.
 const (
 	SeverityWarning Severity = "warning"
 	SeverityInfo    Severity = "info"
 )
 
-// Result is what a generator has to say about a rendering that went well: a deprecated parameter, a default that a person should know of.
-// It never holds data of a Secret.
+// Result is a message about a successful rendering, such as a deprecated parameter or a notable default. It must not
+// contain data of a Secret.
 type Result struct {
 	Severity Severity
 	Message  string
-	// Object names what the result is about, such as "Deployment.apps shop/web", and Field the place in there. Both may be empty.
+	// Object is the object of the result, such as "Deployment.apps shop/web", and Field the path of a field in it. Both
+	// may be empty.
 	Object, Field string
 }
 
-// String returns the result as people read it.
+// String returns the result in readable form.
 func (r Result) String() string {
 	text := r.Message
 	if r.Field != "" {
@@ -32,7 +33,7 @@ func (r Result) String() string {
 	return text
 }
 
-// Tell reports a result to whoever asked for the rendering, who may not want to know.
+// Tell calls req.Report, if it is set, with a result.
 func (r Request) Tell(result Result) {
 	if r.Report != nil {
 		r.Report(result)

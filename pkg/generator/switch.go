@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Switch returns a generator that leaves the work to one of several: to the one that a parameter names. path leads to the parameter, a key
-// for each level. It holds a text, a number or a boolean; the case "" is that of a parameter that is missing, null or empty. A value
-// without a case is an error that names the cases.
+// Switch returns a generator that selects one of several by a parameter. path is the path of the parameter, a key for
+// each level. Its value is a string, a number or a boolean; the case "" is selected if it is missing, null or empty. A
+// value without a case is an error that names the cases.
 //
 //	generator.Switch(map[string]generator.Generator{"postgres": postgres, "mysql": mysql}, "database", "kind")
 //
-// Its version is made from those of all cases; where one of them has none, it has none.
+// Its version combines those of all cases. If one of them has none, it has none.
 func Switch(cases map[string]Generator, path ...string) Generator {
 	return &switched{cases: maps.Clone(cases), path: slices.Clone(path)}
 }
@@ -28,7 +28,7 @@ type switched struct {
 
 var _ Versioner = (*switched)(nil)
 
-// Generate renders with the generator that the parameter names.
+// Generate renders with the selected generator.
 func (s *switched) Generate(ctx context.Context, req Request) ([]client.Object, error) {
 	g, err := s.chosen(req)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *switched) Generate(ctx context.Context, req Request) ([]client.Object, 
 	return g.Generate(ctx, req)
 }
 
-// chosen returns the generator that the parameter names.
+// chosen returns the selected generator.
 func (s *switched) chosen(req Request) (Generator, error) {
 	choice, err := s.choice(req.Parameters)
 	if err != nil {

@@ -15,27 +15,35 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Transformer changes what a generator rendered.
+// Transformer changes rendered objects.
 //
-// Transform gets the request of the rendering, and objects that it owns: it may change them, add some, leave some out, and return them in
-// another order. What is said of Generate holds for it, too: deterministic, safe for concurrent use, no network I/O of its own. A
-// Transformer that is a Versioner says when the same objects come out differently; see Chain.
+// Transform receives the request of the rendering and objects that it owns: it may change, add, remove and reorder
+// them. The contract of Generate applies: equal output for equal input, safe for concurrent use, no network I/O. A
+// Transformer should be a Versioner; see Chain.
 type Transformer interface {
-	Transform(ctx context.Context, req Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+	Transform(
+		ctx context.Context,
+		req Request,
+		objects []*unstructured.Unstructured,
+	) ([]*unstructured.Unstructured, error)
 }
 
 // TransformerFunc adapts a function to a Transformer.
 type TransformerFunc func(ctx context.Context, req Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 
 // Transform calls f.
-func (f TransformerFunc) Transform(ctx context.Context, req Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (f TransformerFunc) Transform(
+	ctx context.Context,
+	req Request,
+	objects []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error) {
 	return f(ctx, req, objects)
 }
 
-// ParameterTransformer changes the parameters that a generator renders with.
+// ParameterTransformer changes the parameters of a rendering.
 //
-// TransformParameters returns them; it may change req.Parameters, which is a copy, and return that. The rest of the request is read-only,
-// and what is said of Generate holds for it, too.
+// TransformParameters returns the new parameters. It may change and return req.Parameters, which is a copy. The rest of
+// the request is read-only, and the contract of Generate applies.
 type ParameterTransformer interface {
 	TransformParameters(ctx context.Context, req Request) (map[string]any, error)
 }
@@ -48,7 +56,8 @@ func (f ParameterTransformerFunc) TransformParameters(ctx context.Context, req R
 	return f(ctx, req)
 }
 
-// detach returns copies of the objects, as data. Transformers change them, and a generator may keep what it returned.
+// detach returns copies of the objects as unstructured data, because transformers change them and a generator may keep
+// its result.
 func detach(objects []client.Object) ([]*unstructured.Unstructured, error) {
 	copies := make([]*unstructured.Unstructured, 0, len(objects))
 	for i, object := range objects {
@@ -61,14 +70,19 @@ func detach(objects []client.Object) ([]*unstructured.Unstructured, error) {
 		}
 		copied, err := copyOf(data)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: the manifest cannot be written as JSON: %w", data.GetKind(), data.GetName(), err)
+			return nil, fmt.Errorf(
+				"%s %s: the manifest cannot be written as JSON: %w",
+				data.GetKind(),
+				data.GetName(),
+				err,
+			)
 		}
 		copies = append(copies, copied)
 	}
 	return copies, nil
 }
 
-// copyOf goes through JSON: a generator of an author's own may hold numbers that DeepCopy does not know.
+// copyOf copies through JSON, because custom generators may return numbers that DeepCopy does not support.
 func copyOf(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(object.Object)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// versionOf returns the version of what is composed of parts, in their order: empty where a part has none.
+// versionOf returns the combined version of parts in their order, or an empty version if a part has none.
 func versionOf(composition string, parts ...any) string {
 	hash := sha256.New()
 	_, _ = fmt.Fprintf(hash, "%q", composition)

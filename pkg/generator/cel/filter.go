@@ -1,4 +1,5 @@
-// Package cel filters what a generator rendered by expressions in CEL, the Common Expression Language.
+// Package cel filters rendered objects by expressions in CEL, the Common Expression Language. It imports pkg/generator
+// and cel-go; no other package imports cel-go. Each evaluation has a cost limit.
 package cel
 
 import (
@@ -13,13 +14,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// The bounds of an evaluation. The cost is that of the API server for one expression.
+// Limits of an evaluation. The cost limit is that of the API server for one expression.
 const (
 	maxCost        = 10_000_000
 	checkFrequency = 100
 )
 
-// Filter keeps the objects for which an expression is true. It is a generator.Transformer.
+// Filter removes the objects for which an expression is false. It is a generator.Transformer.
 type Filter struct {
 	expression string
 	program    cel.Program
@@ -30,9 +31,9 @@ var (
 	_ generator.Versioner   = (*Filter)(nil)
 )
 
-// NewFilter returns a filter. The expression is boolean, and sees object, a manifest; parameters, those of the component; and component,
-// with its fields namespace and name, where and as what it is deployed. It may use CEL's optional types and its functions for strings, lists
-// and sets.
+// NewFilter returns a filter. The expression returns a boolean. Its variables are object, the manifest; parameters,
+// those of the component; and component, with the fields namespace and name under which it is deployed. It may use
+// optional types and the extensions for strings, lists and sets. NewFilter returns an error for an invalid expression.
 func NewFilter(expression string) (*Filter, error) {
 	environment, err := cel.NewEnv(
 		cel.Variable("object", cel.DynType), cel.Variable("parameters", cel.MapType(cel.StringType, cel.DynType)),
@@ -46,9 +47,12 @@ func NewFilter(expression string) (*Filter, error) {
 	if err := issues.Err(); err != nil {
 		return nil, fmt.Errorf("filter: %w", err)
 	}
-	// What is read from a manifest is known when it is evaluated.
+	// Fields of a manifest have their types only at evaluation.
 	if kind := checked.OutputType(); !kind.IsExactType(cel.BoolType) && !kind.IsExactType(cel.DynType) {
-		return nil, fmt.Errorf("filter: the expression is of type %s; want one that is true or false, such as object.kind != \"Ingress\"", kind)
+		return nil, fmt.Errorf(
+			"filter: the expression is of type %s; want one that is true or false, such as object.kind != \"Ingress\"",
+			kind,
+		)
 	}
 	program, err := environment.Program(checked, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(checkFrequency))
 	if err != nil {
@@ -58,7 +62,11 @@ func NewFilter(expression string) (*Filter, error) {
 }
 
 // Transform returns the objects for which the expression is true. An error names the object.
-func (f *Filter) Transform(ctx context.Context, req generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (f *Filter) Transform(
+	ctx context.Context,
+	req generator.Request,
+	objects []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error) {
 	parameters := req.Parameters
 	if parameters == nil {
 		parameters = map[string]any{}
@@ -76,7 +84,11 @@ func (f *Filter) Transform(ctx context.Context, req generator.Request, objects [
 		}
 		keep, ok := result.Value().(bool)
 		if !ok {
-			return nil, fmt.Errorf("filter: %s: the expression is of type %s; want true or false", describe(object), result.Type().TypeName())
+			return nil, fmt.Errorf(
+				"filter: %s: the expression is of type %s; want true or false",
+				describe(object),
+				result.Type().TypeName(),
+			)
 		}
 		if keep {
 			kept = append(kept, object)
@@ -85,9 +97,14 @@ func (f *Filter) Transform(ctx context.Context, req generator.Request, objects [
 	return kept, nil
 }
 
-// Version tells the expression.
+// Version returns the expression.
 func (f *Filter) Version() string { return "cel filter " + f.expression }
 
 func describe(object *unstructured.Unstructured) manifests.Key {
-	return manifests.Key{Group: object.GroupVersionKind().Group, Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+	return manifests.Key{
+		Group:     object.GroupVersionKind().Group,
+		Kind:      object.GetKind(),
+		Namespace: object.GetNamespace(),
+		Name:      object.GetName(),
+	}
 }

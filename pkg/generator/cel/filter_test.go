@@ -90,7 +90,8 @@ func TestWhatAFilterCostsIsBounded(t *testing.T) {
 	for name := range strings.SplitSeq("abcdefgh", "") {
 		expression = fmt.Sprintf("%s.all(%s, %s)", list, name, expression)
 	}
-	if _, err := filtered(t.Context(), expression); err == nil || !strings.Contains(err.Error(), "cost limit exceeded") {
+	if _, err := filtered(t.Context(), expression); err == nil ||
+		!strings.Contains(err.Error(), "cost limit exceeded") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -114,7 +115,8 @@ func ExampleNewFilter() {
 		objects, err := decode(rendered)
 		return []client.Object{objects[0], objects[1]}, err
 	})
-	objects, err := generator.Chain(chart, filter).Generate(context.Background(), generator.Request{Parameters: map[string]any{"replicas": 1}})
+	objects, err := generator.Chain(chart, filter).
+		Generate(context.Background(), generator.Request{Parameters: map[string]any{"replicas": 1}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,5 +1,7 @@
-// Package transform holds transformers for generator.Chain that need no library: common labels and annotations, and another service account.
-// kustomize.NewTransformer patches, replaces images and moves into a namespace; cel.NewFilter keeps some of the objects.
+// Package transform holds transformers for generator.Chain that need no further library: common labels and annotations,
+// and another service account. kustomize.NewTransformer applies patches, replaces images and sets the namespace;
+// cel.NewFilter removes objects.
 //
-// All of them have a version, so that a chain of them is rendered again when its configuration changed, and not with every new build.
+// All of them have a version, so that a chain renders again when their configuration changes, and not with every new
+// build. The package imports pkg/generator only.
 package transform

@@ -39,7 +39,12 @@ func ExampleLabels() {
 
 // Settings of Fairlead are annotations like others.
 func ExampleAnnotations() {
-	show(generator.Chain(generator.GeneratorFunc(pod), transform.Annotations(map[string]string{"fairlead.io/delete-policy": "orphan"})))
+	show(
+		generator.Chain(
+			generator.GeneratorFunc(pod),
+			transform.Annotations(map[string]string{"fairlead.io/delete-policy": "orphan"}),
+		),
+	)
 	// Output: demo map[] map[fairlead.io/delete-policy:orphan]
 }
 

@@ -10,14 +10,19 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Labels sets labels on all objects. A value that an object has already is replaced. Selectors and the templates of pods stay as they are:
-// a selector must not change, and a pod is not restarted for a label.
+// Labels sets labels on all objects and replaces existing values. Selectors and pod templates are not changed: a
+// selector is immutable, and a changed template would restart pods.
 func Labels(labels map[string]string) generator.Transformer {
-	return metadata{field: "labels", values: maps.Clone(labels), get: (*unstructured.Unstructured).GetLabels, set: (*unstructured.Unstructured).SetLabels}
+	return metadata{
+		field:  "labels",
+		values: maps.Clone(labels),
+		get:    (*unstructured.Unstructured).GetLabels,
+		set:    (*unstructured.Unstructured).SetLabels,
+	}
 }
 
-// Annotations sets annotations on all objects, settings of Fairlead among them. A value that an object has already is replaced. The
-// templates of pods stay as they are.
+// Annotations sets annotations on all objects and replaces existing values. They may be settings of Fairlead. Pod
+// templates are not changed.
 func Annotations(annotations map[string]string) generator.Transformer {
 	return metadata{
 		field: "annotations", values: maps.Clone(annotations),
@@ -35,7 +40,11 @@ type metadata struct {
 var _ generator.Versioner = metadata{}
 
 // Transform implements generator.Transformer.
-func (m metadata) Transform(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (m metadata) Transform(
+	_ context.Context,
+	_ generator.Request,
+	objects []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error) {
 	if len(m.values) == 0 {
 		return objects, nil
 	}
@@ -50,5 +59,5 @@ func (m metadata) Transform(_ context.Context, _ generator.Request, objects []*u
 	return objects, nil
 }
 
-// Version tells the values; fmt sorts maps.
+// Version returns the values; fmt sorts maps.
 func (m metadata) Version() string { return fmt.Sprintf("%s %q", m.field, m.values) }

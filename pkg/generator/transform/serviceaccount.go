@@ -12,11 +12,11 @@ import (
 // defaultAccount is the service account of pods that name none.
 const defaultAccount = "default"
 
-// ServiceAccount lets everything that uses the service account from use the service account to instead: pods and what makes pods, and the
-// subjects of bindings. "default" as from means the pods that name no service account, too.
+// ServiceAccount replaces the service account from by to: in pods, pod templates and the subjects of bindings. If from
+// is "default", pods that name no service account are changed too.
 //
-// It is about the account of the component's namespace: pods and subjects of other namespaces stay as they are. So do objects of kind
-// ServiceAccount; leave out one that nobody uses any more.
+// It applies to the component's namespace: pods and subjects in other namespaces are not changed. Objects of kind
+// ServiceAccount are not changed either; remove an unused one from the source.
 func ServiceAccount(from, to string) generator.Transformer {
 	return serviceAccount{from: from, to: to}
 }
@@ -26,7 +26,11 @@ type serviceAccount struct{ from, to string }
 var _ generator.Versioner = serviceAccount{}
 
 // Transform implements generator.Transformer.
-func (s serviceAccount) Transform(_ context.Context, req generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (s serviceAccount) Transform(
+	_ context.Context,
+	req generator.Request,
+	objects []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error) {
 	for _, object := range objects {
 		if path := podSpecOf(object); path != nil && in(req.Namespace, object.GetNamespace()) {
 			if spec, ok := nested(object.Object, path...); ok {
@@ -40,10 +44,10 @@ func (s serviceAccount) Transform(_ context.Context, req generator.Request, obje
 	return objects, nil
 }
 
-// Version tells the accounts.
+// Version returns the accounts.
 func (s serviceAccount) Version() string { return fmt.Sprintf("service account %q %q", s.from, s.to) }
 
-// replaceInPod changes a pod's spec. The API server keeps the deprecated field equal to the other, and so does this.
+// replaceInPod changes a pod spec. It keeps the deprecated field equal to its replacement, as the API server does.
 func (s serviceAccount) replaceInPod(spec map[string]any) {
 	name, _ := spec["serviceAccountName"].(string)
 	deprecated, named := spec["serviceAccount"].(string)
@@ -75,17 +79,22 @@ func (s serviceAccount) replaceInSubjects(namespace string, binding *unstructure
 	}
 }
 
-// in says whether an object that names a namespace, or none, is in the component's.
+// in reports whether an object with this namespace, or none, is in the component's namespace.
 func in(namespace, named string) bool { return named == "" || named == namespace }
 
-// podSpecOf returns where an object of a built-in type has the spec of a pod; nil where it has none.
+// podSpecOf returns the path of the pod spec in an object of a built-in type, or nil if it has none.
 func podSpecOf(object *unstructured.Unstructured) []string {
 	switch object.GroupVersionKind().GroupKind().String() {
 	case "Pod":
 		return []string{"spec"}
 	case "PodTemplate":
 		return []string{"template", "spec"}
-	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "ReplicationController", "Job.batch":
+	case "Deployment.apps",
+		"StatefulSet.apps",
+		"DaemonSet.apps",
+		"ReplicaSet.apps",
+		"ReplicationController",
+		"Job.batch":
 		return []string{"spec", "template", "spec"}
 	case "CronJob.batch":
 		return []string{"spec", "jobTemplate", "spec", "template", "spec"}
@@ -101,7 +110,7 @@ func isBinding(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// nested returns a map inside a map, to be changed.
+// nested returns a map inside a map. The caller may change it.
 func nested(content map[string]any, path ...string) (map[string]any, bool) {
 	for _, key := range path {
 		level, ok := content[key].(map[string]any)

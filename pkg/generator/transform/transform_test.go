@@ -16,7 +16,11 @@ import (
 // check transforms manifests, and compares with others.
 func check(t *testing.T, transformer generator.Transformer, before, after string) {
 	t.Helper()
-	got, err := transformer.Transform(t.Context(), generator.Request{Namespace: "apps", Name: "shop"}, decode(t, before))
+	got, err := transformer.Transform(
+		t.Context(),
+		generator.Request{Namespace: "apps", Name: "shop"},
+		decode(t, before),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
