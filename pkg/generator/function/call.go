@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a service may ask for.
+// maxRetryAfter is the maximum delay that a service can request.
 const maxRetryAfter = 5 * time.Minute
 
-// transientError goes away by itself. A zero delay leaves it to the reconciler.
+// transientError is a transient error. With a zero delay the reconciler selects the delay.
 type transientError struct {
 	err   error
 	after time.Duration
@@ -27,7 +27,7 @@ func (e *transientError) Error() string             { return e.err.Error() }
 func (e *transientError) Unwrap() error             { return e.err }
 func (e *transientError) RetryAfter() time.Duration { return e.after }
 
-// post sends a body, and returns that of the answer. Errors name the URL; those that go away by themselves say so.
+// post sends a body and returns that of the response. Errors name the URL; transient errors have a method RetryAfter.
 func (e *endpoint) post(ctx context.Context, body []byte, limit int64) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -60,7 +60,7 @@ func (e *endpoint) post(ctx context.Context, body []byte, limit int64) ([]byte, 
 	return answer, nil
 }
 
-// explain tells what a person has to mend from what goes away by itself.
+// explain converts an error of a call, and separates permanent errors from transient ones.
 func (e *endpoint) explain(ctx context.Context, err error) error {
 	if cause := ctx.Err(); errors.Is(cause, context.Canceled) {
 		return cause
@@ -86,12 +86,14 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 	return &transientError{err: fmt.Errorf("%s: %w", e.name, err)}
 }
 
-// refusal says what the status of an answer means. The body may be anybody's, and could be secret: it is not quoted.
+// refusal returns the error for a response status. It does not quote the body, which may contain a secret.
 func (e *endpoint) refusal(response *http.Response) error {
 	status := response.StatusCode
 	err := fmt.Errorf("%s: it answers %d %s", e.name, status, http.StatusText(status))
 	switch {
-	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
+	case status == http.StatusTooManyRequests,
+		status == http.StatusRequestTimeout,
+		status >= 500 && status != http.StatusNotImplemented:
 		return &transientError{err: err, after: retryAfter(response.Header.Get("Retry-After"))}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fmt.Errorf("%w: renew the token, or the client certificate", err)
@@ -103,7 +105,7 @@ func (e *endpoint) refusal(response *http.Response) error {
 	return fmt.Errorf("%w: want 200; check the URL, and the function", err)
 }
 
-// retryAfter reads the seconds that a service asks for.
+// retryAfter returns the delay in the Retry-After header in seconds.
 func retryAfter(header string) time.Duration {
 	seconds, err := strconv.Atoi(header)
 	if err != nil || seconds < 0 {

@@ -23,7 +23,12 @@ func selfSigned() (certificate, key []byte) {
 	if err != nil {
 		panic(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		panic(err)
@@ -32,5 +37,9 @@ func selfSigned() (certificate, key []byte) {
 	if err != nil {
 		panic(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text})
+	return pem.EncodeToMemory(
+			&pem.Block{Type: "CERTIFICATE", Bytes: raw},
+		), pem.EncodeToMemory(
+			&pem.Block{Type: "PRIVATE KEY", Bytes: text},
+		)
 }

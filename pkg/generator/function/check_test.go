@@ -10,7 +10,10 @@ import (
 
 func TestAReconcilerCanRelyOnIt(t *testing.T) {
 	url := handled(t, greeting, function.HandlerOptions{})
-	g, err := function.New(function.Service{URL: url, Items: []generator.Reference{zones}}, function.Options{MaxCalls: 100})
+	g, err := function.New(
+		function.Service{URL: url, Items: []generator.Reference{zones}},
+		function.Options{MaxCalls: 100},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// What a functionConfig is called.
+// API version and kind of a functionConfig.
 const (
 	configAPIVersion = "function.fairlead.io/v1alpha1"
 	configKind       = "FunctionConfig"
 )
 
-// functionConfig says what to render; see the package documentation.
+// functionConfig is the functionConfig of a ResourceList; see the package documentation.
 type functionConfig struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -47,13 +47,17 @@ type configCluster struct {
 	APIVersions []string `json:"apiVersions,omitempty"`
 }
 
-// listOf returns a request as it is sent, with the contents of the references that are to be sent. One that does not exist is optional.
+// listOf returns the ResourceList for a request, with the contents of the selected references. A missing reference is
+// optional.
 func listOf(req generator.Request, items []generator.Reference) *resourceList {
 	config := &functionConfig{
 		APIVersion: configAPIVersion, Kind: configKind, Metadata: configMetadata{Name: req.Name, Namespace: req.Namespace},
 		Spec: configSpec{
 			Parameters: req.Parameters, Revision: req.Revision, Digest: req.Digest,
-			Kubernetes: configCluster{Version: req.Capabilities.Version.GitVersion, APIVersions: req.Capabilities.APIVersions},
+			Kubernetes: configCluster{
+				Version:     req.Capabilities.Version.GitVersion,
+				APIVersions: req.Capabilities.APIVersions,
+			},
 		},
 	}
 	if config.Spec.Parameters == nil {
@@ -61,7 +65,12 @@ func listOf(req generator.Request, items []generator.Reference) *resourceList {
 	}
 	if c := req.Component; c != nil {
 		apiVersion, kind := c.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
-		config.Spec.Component = &resourceRef{APIVersion: apiVersion, Kind: kind, Namespace: c.GetNamespace(), Name: c.GetName()}
+		config.Spec.Component = &resourceRef{
+			APIVersion: apiVersion,
+			Kind:       kind,
+			Namespace:  c.GetNamespace(),
+			Name:       c.GetName(),
+		}
 	}
 	if !req.Now.IsZero() {
 		config.Spec.Now = new(req.Now.UTC())
@@ -75,7 +84,7 @@ func listOf(req generator.Request, items []generator.Reference) *resourceList {
 	return list
 }
 
-// itemOf returns a Secret or ConfigMap as a manifest.
+// itemOf returns the manifest of a Secret or ConfigMap.
 func itemOf(reference generator.Reference, data map[string][]byte) map[string]any {
 	texts, binary := map[string]any{}, map[string]any{}
 	for key, content := range data {
@@ -102,7 +111,7 @@ func itemOf(reference generator.Reference, data map[string][]byte) map[string]an
 	return item
 }
 
-// requestOf returns what a ResourceList asks for, as a generator gets it. The component has nothing but its identity.
+// requestOf returns the generator request for a ResourceList. Its component has only an identity.
 func requestOf(list *resourceList) (generator.Request, error) {
 	config := list.FunctionConfig
 	if config == nil || config.APIVersion != configAPIVersion || config.Kind != configKind {
@@ -115,7 +124,9 @@ func requestOf(list *resourceList) (generator.Request, error) {
 		Name: config.Metadata.Name, Namespace: config.Metadata.Namespace,
 		Parameters: config.Spec.Parameters, Revision: config.Spec.Revision, Digest: config.Spec.Digest,
 		Capabilities: generator.Capabilities{
-			Version: version.Info{GitVersion: config.Spec.Kubernetes.Version}, APIVersions: config.Spec.Kubernetes.APIVersions,
+			Version: version.Info{
+				GitVersion: config.Spec.Kubernetes.Version,
+			}, APIVersions: config.Spec.Kubernetes.APIVersions,
 		},
 		References: generator.References{},
 	}

@@ -23,12 +23,14 @@ func greeting(_ context.Context, req generator.Request) ([]client.Object, error)
 		return nil, fmt.Errorf("parameter text: write what to greet with")
 	}
 	return []client.Object{&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: req.Name}, Data: map[string]string{"text": fmt.Sprint(req.Parameters["text"])},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: req.Name,
+		}, Data: map[string]string{"text": fmt.Sprint(req.Parameters["text"])},
 	}}, nil
 }
 
-// A service renders for operators that are written elsewhere. In a program, main has the server; the token and the certificate come from
-// Secrets that are mounted.
+// A service renders for operators that are written elsewhere. In a program, main has the server; the token and the
+// certificate come from Secrets that are mounted.
 func ExampleHandler() {
 	render := function.Handler(generator.GeneratorFunc(greeting), function.HandlerOptions{})
 	const token = "Bearer from-a-secret"
@@ -39,7 +41,8 @@ func ExampleHandler() {
 		}
 		render.ServeHTTP(w, r)
 	})
-	// In main: (&http.Server{Addr: ":8443", Handler: guarded, ReadTimeout: time.Minute}).ListenAndServeTLS("/tls/tls.crt", "/tls/tls.key")
+	// In main: (&http.Server{Addr: ":8443", Handler: guarded, ReadTimeout:
+	// time.Minute}).ListenAndServeTLS("/tls/tls.crt", "/tls/tls.key")
 
 	stranger := httptest.NewRecorder()
 	guarded.ServeHTTP(stranger, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))

@@ -19,30 +19,31 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// The bounds where Options are silent.
+// Defaults of Options.
 const (
 	DefaultMaxCalls         = 4
 	DefaultMaxRequestBytes  = 8 << 20
 	DefaultMaxResponseBytes = 16 << 20
 )
 
-// whenBusy is how long to wait for a free call.
+// whenBusy is the retry delay at the concurrency limit.
 const whenBusy = time.Second
 
 // Options configures a Generator. The zero value is usable.
 type Options struct {
-	// MaxCalls bounds the calls under way at once, and so the workers that slow functions hold up; DefaultMaxCalls by default. What would
-	// be one more is retried a second later.
+	// MaxCalls is the maximum number of concurrent calls, and so of workers that slow functions occupy; DefaultMaxCalls
+	// by default. Further calls return a transient error, which is retried a second later.
 	MaxCalls int
-	// MaxRequestBytes and MaxResponseBytes bound what is sent and read; DefaultMaxRequestBytes and DefaultMaxResponseBytes by default.
+	// MaxRequestBytes and MaxResponseBytes are the maximum sizes of bodies; DefaultMaxRequestBytes and
+	// DefaultMaxResponseBytes by default.
 	MaxRequestBytes, MaxResponseBytes int64
 }
 
 // Generator renders with a function behind a URL. It is safe for concurrent use.
 //
-// It is the one generator that does network I/O of its own. A call takes the service's time-out at the most, and no more than
-// Options.MaxCalls are under way. Whatever goes away by itself (no connection, no answer in time, 429, 5xx) is an error with a method
-// RetryAfter; it is never retried while a worker waits.
+// It is the only generator that does network I/O of its own. A call takes at most the timeout of the service, and at
+// most Options.MaxCalls run concurrently. A transient error (no connection, timeout, 429, 5xx) has a method RetryAfter.
+// Generate never retries by itself.
 type Generator struct {
 	locate  func(generator.Request) (Service, error)
 	options Options
@@ -55,8 +56,9 @@ var (
 	_ generator.Versioner = (*Generator)(nil)
 )
 
-// New returns a generator that calls a service. Its version is made from where the service is and what it gets, so a change of that renders
-// again; a change of credentials does not, and neither does a new version of the service behind the same URL: put that into the URL.
+// New returns a generator that calls a service. Its version combines the URL and the items, so that a change of these
+// renders again. A change of credentials does not, and neither does a new version of the service at the same URL: write
+// the version into the URL.
 func New(service Service, o Options) (*Generator, error) {
 	if _, err := service.endpoint(); err != nil {
 		return nil, err
@@ -67,8 +69,8 @@ func New(service Service, o Options) (*Generator, error) {
 	return g, nil
 }
 
-// NewFor returns a generator that calls the service that locate finds for a request: from the component, and from Secrets in its references.
-// It has no version, for nobody knows what locate will say.
+// NewFor returns a generator that calls the service returned by locate, which reads the component and the Secrets in
+// its references. It has no version, because the result of locate is not known in advance.
 func NewFor(locate func(generator.Request) (Service, error), o Options) *Generator {
 	o.MaxCalls = cmp.Or(o.MaxCalls, DefaultMaxCalls)
 	o.MaxRequestBytes = cmp.Or(o.MaxRequestBytes, DefaultMaxRequestBytes)
@@ -76,10 +78,10 @@ func NewFor(locate func(generator.Request) (Service, error), o Options) *Generat
 	return &Generator{locate: locate, options: o, calls: make(chan struct{}, o.MaxCalls)}
 }
 
-// Version tells where the service is, where that is always the same.
+// Version returns the URL and the items of a fixed service, and nothing with NewFor.
 func (g *Generator) Version() string { return g.version }
 
-// Generate calls the function. Errors name the URL without its query, and quote neither credentials nor what was sent.
+// Generate calls the function. Errors name the URL without its query. They contain neither credentials nor the request.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -98,7 +100,12 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 		return nil, fmt.Errorf("%s: write the request: %w", target.name, err)
 	}
 	if int64(len(body)) > g.options.MaxRequestBytes {
-		return nil, fmt.Errorf("%s: the request has %d bytes, more than the limit of %d", target.name, len(body), g.options.MaxRequestBytes)
+		return nil, fmt.Errorf(
+			"%s: the request has %d bytes, more than the limit of %d",
+			target.name,
+			len(body),
+			g.options.MaxRequestBytes,
+		)
 	}
 	answer, err := g.call(ctx, target, body)
 	if err != nil {
@@ -111,18 +118,21 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 	return objects, nil
 }
 
-// call posts while less than all calls are under way.
+// call POSTs the body. At the concurrency limit it returns a transient error instead of queueing.
 func (g *Generator) call(ctx context.Context, target *endpoint, body []byte) ([]byte, error) {
 	select {
 	case g.calls <- struct{}{}:
 		defer func() { <-g.calls }()
 	default:
-		return nil, &transientError{err: fmt.Errorf("%s: all %d calls of functions are under way", target.name, cap(g.calls)), after: whenBusy}
+		return nil, &transientError{
+			err:   fmt.Errorf("%s: all %d calls of functions are under way", target.name, cap(g.calls)),
+			after: whenBusy,
+		}
 	}
 	return target.post(ctx, body, g.options.MaxResponseBytes)
 }
 
-// read returns the dependents in an answer, and reports its results.
+// read returns the dependents in a response, and reports its results.
 func read(answer []byte, sent []map[string]any, target *endpoint, req generator.Request) ([]client.Object, error) {
 	list, err := decodeList(answer)
 	if err != nil {
@@ -149,7 +159,7 @@ func read(answer []byte, sent []map[string]any, target *endpoint, req generator.
 	return objects, nil
 }
 
-// dependents checks items as manifests from anywhere are checked.
+// dependents validates items like any decoded manifests.
 func dependents(items []map[string]any) ([]*unstructured.Unstructured, error) {
 	for i, item := range items {
 		if item == nil {
@@ -168,14 +178,17 @@ func keyOf(object *unstructured.Unstructured) manifests.Key {
 	return manifests.Key{Group: group, Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// tell reports results; errors among them are one.
+// tell reports results. It returns an error that joins those of severity error.
 func tell(results []result, token string, req generator.Request) error {
 	var errs []error
 	for _, r := range results {
 		said := generator.Result{Message: withoutToken(r.Message, token)}
 		if ref := r.ResourceRef; ref != nil {
 			group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
-			said.Object = withoutToken(manifests.Key{Group: group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}.String(), token)
+			said.Object = withoutToken(
+				manifests.Key{Group: group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}.String(),
+				token,
+			)
 		}
 		if r.Field != nil {
 			said.Field = withoutToken(r.Field.Path, token)

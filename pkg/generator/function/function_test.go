@@ -51,9 +51,15 @@ func request() generator.Request {
 	return generator.Request{
 		Namespace: "prod", Name: "store", Parameters: map[string]any{"replicas": int64(9007199254740993), "ratio": 0.5}, Component: component,
 		Revision: 7, Digest: "abc", Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Capabilities: generator.Capabilities{Version: version.Info{GitVersion: "v1.36.3"}, APIVersions: []string{"v1", "v1/Pod"}},
+		Capabilities: generator.Capabilities{
+			Version:     version.Info{GitVersion: "v1.36.3"},
+			APIVersions: []string{"v1", "v1/Pod"},
+		},
 		References: generator.References{
-			zones: {"zones.txt": []byte("a b"), "raw": {0xff}}, db: {"password": []byte("hunter2")}, other: {"x": []byte("not asked for")},
+			zones: {
+				"zones.txt": []byte("a b"),
+				"raw":       {0xff},
+			}, db: {"password": []byte("hunter2")}, other: {"x": []byte("not asked for")},
 		},
 	}
 }
@@ -64,7 +70,12 @@ var (
 	other = generator.Reference{Kind: metav1alpha1.SecretReference, Namespace: "apps", Name: "other"}
 )
 
-func generate(t *testing.T, service function.Service, o function.Options, req generator.Request) ([]client.Object, error) {
+func generate(
+	t *testing.T,
+	service function.Service,
+	o function.Options,
+	req generator.Request,
+) ([]client.Object, error) {
 	t.Helper()
 	g, err := function.New(service, o)
 	if err != nil {
@@ -93,7 +104,8 @@ func namesOf(objects []client.Object) string {
 func TestTheRequestIsAResourceListOfTheSpecification(t *testing.T) {
 	var got map[string]any
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Authorization") != "" {
+		if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" ||
+			r.Header.Get("Authorization") != "" {
 			t.Errorf("got %s %v", r.Method, r.Header)
 		}
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
@@ -144,7 +156,12 @@ func TestTheAnswerMayBeYAMLOrJSON(t *testing.T) {
 		"JSON":  `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"n":"1"}}]}`,
 		"lists": head + "items:\n- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]}\n",
 	} {
-		objects, err := generate(t, function.Service{URL: serve(t, answering(200, answer))}, function.Options{}, request())
+		objects, err := generate(
+			t,
+			function.Service{URL: serve(t, answering(200, answer))},
+			function.Options{},
+			request(),
+		)
 		if err != nil || namesOf(objects) != "ConfigMap/a" {
 			t.Errorf("%s: got %s, %v", name, namesOf(objects), err)
 		}
@@ -152,7 +169,13 @@ func TestTheAnswerMayBeYAMLOrJSON(t *testing.T) {
 }
 
 func TestNumbersInTheAnswerStayExact(t *testing.T) {
-	url := serve(t, answering(200, head+"items: [{apiVersion: v1, kind: A, metadata: {name: a}, large: 9007199254740993, ratio: 0.5}]"))
+	url := serve(
+		t,
+		answering(
+			200,
+			head+"items: [{apiVersion: v1, kind: A, metadata: {name: a}, large: 9007199254740993, ratio: 0.5}]",
+		),
+	)
 	objects, err := generate(t, function.Service{URL: url}, function.Options{}, request())
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +192,12 @@ func TestWhatWasSentIsNoDependentWhenItComesBack(t *testing.T) {
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: zones, namespace: prod}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: local, annotations: {config.kubernetes.io/local-config: "true"}}}
 `))
-	objects, err := generate(t, function.Service{URL: url, Items: []generator.Reference{zones}}, function.Options{}, request())
+	objects, err := generate(
+		t,
+		function.Service{URL: url, Items: []generator.Reference{zones}},
+		function.Options{},
+		request(),
+	)
 	if err != nil || len(objects) != 1 || objects[0].GetNamespace() != "prod" {
 		t.Errorf("got %v, %v", objects, err)
 	}
@@ -188,7 +216,12 @@ func TestResultsAreToldOrFail(t *testing.T) {
 	}
 	want := []generator.Result{
 		{Severity: generator.SeverityInfo, Message: "hello"},
-		{Severity: generator.SeverityWarning, Message: "deprecated", Object: "Deployment.apps prod/web", Field: "spec.x"},
+		{
+			Severity: generator.SeverityWarning,
+			Message:  "deprecated",
+			Object:   "Deployment.apps prod/web",
+			Field:    "spec.x",
+		},
 	}
 	if difference := cmp.Diff(want, told); difference != "" {
 		t.Errorf("-want +got:\n%s", difference)
@@ -196,7 +229,8 @@ func TestResultsAreToldOrFail(t *testing.T) {
 	results += "- {severity: error, message: must be odd, field: {path: replicas}}\n- {severity: fatal, message: what}\n"
 	url := serve(t, answering(200, head+results))
 	_, err := generate(t, function.Service{URL: url}, function.Options{}, req)
-	if _, again := transient(err); again || err == nil || err.Error() != url+": replicas: must be odd\nwhat (a result of the unknown severity \"fatal\")" {
+	if _, again := transient(err); again || err == nil ||
+		err.Error() != url+": replicas: must be odd\nwhat (a result of the unknown severity \"fatal\")" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -246,8 +280,14 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.handle)
-			_, err := generate(t, function.Service{URL: url + "/v1?key=secret"}, function.Options{MaxResponseBytes: 1000}, request())
-			if err == nil || !strings.HasPrefix(err.Error(), url+"/v1: ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+			_, err := generate(
+				t,
+				function.Service{URL: url + "/v1?key=secret"},
+				function.Options{MaxResponseBytes: 1000},
+				request(),
+			)
+			if err == nil || !strings.HasPrefix(err.Error(), url+"/v1: ") || !strings.Contains(err.Error(), c.want) ||
+				strings.Contains(err.Error(), "secret") {
 				t.Errorf("want %q, got %v", c.want, err)
 			}
 			if after, is := transient(err); is != c.transient || after != c.after {
@@ -261,7 +301,12 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 func bomb() string {
 	text := head + "a0: &a0 [xxxxxxxxxxxxxxxx]\n"
 	for i := range 9 {
-		text += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 9), ","))
+		text += fmt.Sprintf(
+			"a%d: &a%d [%s]\n",
+			i+1,
+			i+1,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 9), ","),
+		)
 	}
 	return text
 }
@@ -320,7 +365,8 @@ func TestNoMoreCallsThanAllowedAreUnderWay(t *testing.T) {
 	}()
 	<-arrived
 	_, err = g.Generate(t.Context(), request())
-	if after, is := transient(err); !is || after != time.Second || err.Error() != url+": all 1 calls of functions are under way" {
+	if after, is := transient(err); !is || after != time.Second ||
+		err.Error() != url+": all 1 calls of functions are under way" {
 		t.Errorf("got %v after %s", err, after)
 	}
 	close(release)
@@ -367,7 +413,8 @@ func TestATokenGoesToAServiceThatTheCAVouchesFor(t *testing.T) {
 		"another host":                    {function.Service{URL: strings.Replace(url, "127.0.0.1", "localhost", 1), CA: ca}, "its certificate is not trusted"},
 	} {
 		_, err := generate(t, c.service, function.Options{}, request())
-		if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
+		if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: want %q, got %v", name, c.want, err)
 		}
 	}
@@ -391,8 +438,14 @@ func TestAClientCertificateIsPresented(t *testing.T) {
 
 func TestHTTPSNeedsTLS(t *testing.T) {
 	url := serve(t, answering(200, head))
-	_, err := generate(t, function.Service{URL: strings.Replace(url, "http", "https", 1)}, function.Options{}, request())
-	if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), "it does not speak TLS; check scheme and port") {
+	_, err := generate(
+		t,
+		function.Service{URL: strings.Replace(url, "http", "https", 1)},
+		function.Options{},
+		request(),
+	)
+	if _, is := transient(err); is || err == nil ||
+		!strings.Contains(err.Error(), "it does not speak TLS; check scheme and port") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -437,10 +490,12 @@ func TestTheVersionTellsWhereTheServiceIsAndNotHowItIsReached(t *testing.T) {
 		return g.Version()
 	}
 	base := versionOf(function.Service{URL: "https://a"})
-	if base == "" || base != versionOf(function.Service{URL: "https://a", Token: "x", CA: otherCertificate, Timeout: time.Second}) {
+	if base == "" ||
+		base != versionOf(function.Service{URL: "https://a", Token: "x", CA: otherCertificate, Timeout: time.Second}) {
 		t.Error("credentials count")
 	}
-	if base == versionOf(function.Service{URL: "https://a/v2"}) || base == versionOf(function.Service{URL: "https://a", Items: []generator.Reference{db}}) {
+	if base == versionOf(function.Service{URL: "https://a/v2"}) ||
+		base == versionOf(function.Service{URL: "https://a", Items: []generator.Reference{db}}) {
 		t.Error("another service does not count")
 	}
 	if function.NewFor(nil, function.Options{}).Version() != "" {

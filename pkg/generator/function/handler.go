@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// The bounds where HandlerOptions are silent.
+// Defaults of HandlerOptions.
 const (
 	DefaultMaxRenderings = 16
 	DefaultRenderTimeout = 50 * time.Second
@@ -33,22 +33,23 @@ const (
 
 // HandlerOptions configures a Handler. The zero value is usable.
 type HandlerOptions struct {
-	// MaxRequestBytes bounds what is read; DefaultMaxRequestBytes by default.
+	// MaxRequestBytes is the maximum size of a request; DefaultMaxRequestBytes by default.
 	MaxRequestBytes int64
-	// MaxRenderings bounds what is rendered at once; DefaultMaxRenderings by default. More are asked to come back a second later.
+	// MaxRenderings is the maximum number of concurrent renderings; DefaultMaxRenderings by default. Further requests
+	// are answered with a Retry-After of a second.
 	MaxRenderings int
 	// Timeout of a rendering; DefaultRenderTimeout by default.
 	Timeout time.Duration
 }
 
-// Handler serves a generator as a function: what Generator calls. It answers POST on every path.
+// Handler serves a generator as a function that Generator can call. It answers POST on every path.
 //
-// Objects, and what the generator told, come back with status 200. So does an error, as a result of severity error: it reaches the person
-// who can mend it. An error that goes away by itself (it has a method RetryAfter, or the time was over) is 503. The generator gets no
-// look-ups and no source, and a component with nothing but its identity.
+// Objects and reported results are returned with status 200. An error of the generator is returned as a result of
+// severity error, so that the user sees it. A transient error (with a method RetryAfter, or a timeout) is returned as
+// 503. The generator has no look-ups and no source, and its component has only an identity.
 //
-// The handler authenticates nobody: whoever reaches it may render. Put it behind TLS, and check a token or a client certificate in front
-// of it; the example does.
+// The handler does not authenticate clients. Put it behind TLS, and verify a token or a client certificate before it,
+// as the example does.
 func Handler(g generator.Generator, o HandlerOptions) http.Handler {
 	h := &handler{
 		generator: g, limit: cmp.Or(o.MaxRequestBytes, DefaultMaxRequestBytes), timeout: cmp.Or(o.Timeout, DefaultRenderTimeout),
@@ -64,7 +65,7 @@ type handler struct {
 	renderings chan struct{}
 }
 
-// ServeHTTP renders what a ResourceList asks for.
+// ServeHTTP renders a ResourceList.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -96,7 +97,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.render(w, r, list)
 }
 
-// render answers a request that could be read.
+// render answers a decoded request.
 func (h *handler) render(w http.ResponseWriter, r *http.Request, list *resourceList) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.timeout)
 	defer cancel()
@@ -125,8 +126,12 @@ func (h *handler) render(w http.ResponseWriter, r *http.Request, list *resourceL
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// generate calls the generator; a panic of it is an error.
-func (h *handler) generate(ctx context.Context, list *resourceList, results *collector) (items []map[string]any, err error) {
+// generate calls the generator and converts a panic to an error.
+func (h *handler) generate(
+	ctx context.Context,
+	list *resourceList,
+	results *collector,
+) (items []map[string]any, err error) {
 	req, err := requestOf(list)
 	if err != nil {
 		return nil, err
@@ -134,7 +139,8 @@ func (h *handler) generate(ctx context.Context, list *resourceList, results *col
 	req.Report = results.add
 	defer func() {
 		if cause := recover(); cause != nil {
-			log.FromContext(ctx).Error(fmt.Errorf("panic: %v", cause), "the generator panicked", "stack", string(debug.Stack()))
+			log.FromContext(ctx).
+				Error(fmt.Errorf("panic: %v", cause), "the generator panicked", "stack", string(debug.Stack()))
 			err = errors.New("the generator panicked")
 		}
 	}()
@@ -169,7 +175,7 @@ func unavailable(w http.ResponseWriter, after time.Duration, text string) {
 	http.Error(w, text, http.StatusServiceUnavailable)
 }
 
-// collector keeps what a generator tells.
+// collector collects the results that a generator reports.
 type collector struct {
 	mu      sync.Mutex
 	results []result
@@ -178,8 +184,11 @@ type collector struct {
 func (c *collector) add(told generator.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The specification wants a reference to be apart in its fields; a text of ours names it as people do.
-	said := result{Message: generator.Result{Message: told.Message, Object: told.Object}.String(), Severity: severity(told.Severity)}
+	// The specification has separate fields for a reference; a result of this package has one text.
+	said := result{
+		Message:  generator.Result{Message: told.Message, Object: told.Object}.String(),
+		Severity: severity(told.Severity),
+	}
 	if told.Field != "" {
 		said.Field = &resultField{Path: told.Field}
 	}

@@ -42,7 +42,8 @@ func post(t *testing.T, url, body string) (int, string) {
 	return response.StatusCode, strings.TrimSpace(string(answer))
 }
 
-const config = "functionConfig: {apiVersion: function.fairlead.io/v1alpha1, kind: FunctionConfig, metadata: {name: a}}\n"
+const config = "functionConfig: {apiVersion: function.fairlead.io/v1alpha1, kind: FunctionConfig, metadata: {name: " +
+	"a}}\n"
 
 func TestAGeneratorBehindAHandlerGetsTheRequest(t *testing.T) {
 	var got generator.Request
@@ -66,7 +67,14 @@ func TestAGeneratorBehindAHandlerGetsTheRequest(t *testing.T) {
 
 func TestWhatAGeneratorRendersAndTellsComesBack(t *testing.T) {
 	url := handled(t, func(_ context.Context, req generator.Request) ([]client.Object, error) {
-		req.Tell(generator.Result{Severity: generator.SeverityWarning, Message: "deprecated", Object: "Shop a", Field: "spec.x"})
+		req.Tell(
+			generator.Result{
+				Severity: generator.SeverityWarning,
+				Message:  "deprecated",
+				Object:   "Shop a",
+				Field:    "spec.x",
+			},
+		)
 		req.Tell(generator.Result{Severity: generator.SeverityInfo, Message: "fine"})
 		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "typed"}}}, nil
 	}, function.HandlerOptions{})

@@ -19,16 +19,27 @@ func TestAFunctionOfTheSpecificationsLibraryIsUnderstood(t *testing.T) {
 			Metadata struct{ Name string }                       `yaml:"metadata"`
 			Spec     struct{ Parameters struct{ Ratio string } } `yaml:"spec"`
 		}
-		process := framework.SimpleProcessor{Config: &config, Filter: kio.FilterFunc(func(items []*yaml.RNode) ([]*yaml.RNode, error) {
-			made := yaml.MustParse("{apiVersion: v1, kind: ConfigMap, metadata: {name: " + config.Metadata.Name + "}, data: {ratio: '" + config.Spec.Parameters.Ratio + "'}}")
-			return append(items, made), nil
-		})}
+		process := framework.SimpleProcessor{
+			Config: &config,
+			Filter: kio.FilterFunc(func(items []*yaml.RNode) ([]*yaml.RNode, error) {
+				made := yaml.MustParse(
+					"{apiVersion: v1, kind: ConfigMap, metadata: {name: " +
+						"" + config.Metadata.Name + "}, data: {ratio: '" + config.Spec.Parameters.Ratio + "'}}",
+				)
+				return append(items, made), nil
+			}),
+		}
 		err := framework.Execute(process, &kio.ByteReadWriter{Reader: r.Body, Writer: w, KeepReaderAnnotations: true})
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	objects, err := generate(t, function.Service{URL: url, Items: []generator.Reference{zones, db}}, function.Options{}, request())
+	objects, err := generate(
+		t,
+		function.Service{URL: url, Items: []generator.Reference{zones, db}},
+		function.Options{},
+		request(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

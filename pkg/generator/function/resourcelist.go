@@ -11,19 +11,19 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// What a ResourceList is called by the specification.
+// API version and kind of a ResourceList in the specification.
 const (
 	listAPIVersion = "config.kubernetes.io/v1"
 	listKind       = "ResourceList"
 )
 
-// The annotation of objects that are there for the function alone.
+// Annotation of objects that are only input of a function.
 const localConfig = "config.kubernetes.io/local-config"
 
-// maxAliasBytes bounds what the aliases of an answer in YAML stand for.
+// maxAliasBytes limits the expansion of aliases in a YAML response.
 const maxAliasBytes = 8 << 20
 
-// resourceList is what goes over the wire, both ways.
+// resourceList is the body of requests and responses.
 type resourceList struct {
 	APIVersion     string           `json:"apiVersion"`
 	Kind           string           `json:"kind"`
@@ -32,7 +32,7 @@ type resourceList struct {
 	Results        []result         `json:"results,omitempty"`
 }
 
-// severity is one of the specification's. A result without one is for information.
+// severity is a severity of the specification. An empty one means information.
 type severity string
 
 const (
@@ -56,7 +56,7 @@ type resourceRef struct {
 	Namespace  string `json:"namespace,omitempty"`
 }
 
-// resultField leaves out the values that the specification has: they could be secret.
+// resultField omits the values of the specification, which may be secret.
 type resultField struct {
 	Path string `json:"path,omitempty"`
 }
@@ -65,7 +65,7 @@ type resultFile struct {
 	Path string `json:"path,omitempty"`
 }
 
-// decodeList reads a ResourceList, JSON or YAML. Errors quote no text of it: it may be from anywhere.
+// decodeList decodes a ResourceList, JSON or YAML. Errors do not quote it, because it is not trusted.
 func decodeList(text []byte) (*resourceList, error) {
 	if !stdjson.Valid(text) {
 		if err := manifests.CheckAliases(text, maxAliasBytes); err != nil {

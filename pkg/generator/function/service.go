@@ -13,39 +13,39 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// DefaultTimeout is how long a call may take where a Service does not say.
+// DefaultTimeout is the default of Service.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// maxHeaderBytes bounds the header of an answer.
+// maxHeaderBytes is the maximum size of a response header.
 const maxHeaderBytes = 64 << 10
 
-// Service says where a function is, and how it is reached.
+// Service is the address of a function, and the credentials for it.
 type Service struct {
-	// URL that is posted to, http or https.
+	// URL is the http or https URL of the function.
 	URL string
-	// CA holds the certificates, as PEM, of which one must vouch for the service; those that the system trusts where it is empty.
+	// CA holds PEM certificates of authorities that are trusted for the service; those of the system if empty.
 	CA []byte
-	// Token is a bearer token; none where it is empty. Space around it is no part of it.
+	// Token is a bearer token; none if empty. Surrounding white space is removed.
 	Token string
-	// Certificate and Key, as PEM, are what the client presents; nothing where they are empty.
+	// Certificate and Key are the PEM client certificate; none if empty.
 	Certificate, Key []byte
-	// Timeout of a call; DefaultTimeout where it is zero. A call holds up a worker.
+	// Timeout is the maximum duration of a call; DefaultTimeout if zero. A call occupies a worker.
 	Timeout time.Duration
 	// Items are the references whose contents are sent.
 	Items []generator.Reference
 }
 
-// endpoint is a Service that can be called.
+// endpoint is a validated Service.
 type endpoint struct {
 	url *url.URL
-	// name is the URL without what could be secret.
+	// name is the URL without parts that may be secret.
 	name    string
 	token   string
 	timeout time.Duration
 	tls     *tls.Config
 }
 
-// endpoint checks a service. Errors quote nothing of token and key.
+// endpoint validates a service. Errors quote neither token nor key.
 func (s Service) endpoint() (*endpoint, error) {
 	target, err := parseURL(s.URL)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s Service) endpoint() (*endpoint, error) {
 	return e, e.secure(s)
 }
 
-// parseURL quotes nothing of a URL: somebody may have written a password into it.
+// parseURL validates a URL. Errors do not quote it, because it may contain a password.
 func parseURL(text string) (*url.URL, error) {
 	target, err := url.Parse(text)
 	switch {
@@ -80,7 +80,7 @@ func parseURL(text string) (*url.URL, error) {
 	return target, nil
 }
 
-// secure configures whom to trust, and what to present.
+// secure configures the trusted authorities and the client certificate.
 func (e *endpoint) secure(s Service) error {
 	if len(s.CA) > 0 {
 		e.tls.RootCAs = x509.NewCertPool()
@@ -99,8 +99,8 @@ func (e *endpoint) secure(s Service) error {
 	return nil
 }
 
-// client returns a client for one call. Nothing is shared between calls: they carry the credentials of different components. What a proxy in
-// the environment of the operator is for, it is not for this, and redirects would carry secrets elsewhere.
+// client returns a client for one call. Calls share nothing, because they carry credentials of different components.
+// The proxy of the environment is not used, and redirects are refused because they would forward secrets.
 func (e *endpoint) client() (client *http.Client, done func()) {
 	transport := &http.Transport{
 		TLSClientConfig: e.tls, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
