@@ -16,16 +16,16 @@ import (
 
 // Options configures Check. The zero value is usable.
 type Options struct {
-	// Timeout of one rendering; a minute by default, which is what a reconciler gives.
+	// Timeout is the maximum duration of a rendering; a minute by default, as in a reconciler.
 	Timeout time.Duration
-	// MaxObjects bounds what is rendered; generator.DefaultMaxObjects by default.
+	// MaxObjects is the maximum number of objects; generator.DefaultMaxObjects by default.
 	MaxObjects int
 }
 
-// atOnce is how many renderings run at the same time.
+// atOnce is the number of concurrent renderings.
 const atOnce = 8
 
-// Check fails a test where a generator does not do what a reconciler relies on; see Verify.
+// Check fails a test if a generator violates the contract of a reconciler; see Verify.
 func Check(t testing.TB, g generator.Generator, o Options, requests ...generator.Request) {
 	t.Helper()
 	if err := Verify(t.Context(), g, o, requests...); err != nil {
@@ -33,8 +33,8 @@ func Check(t testing.TB, g generator.Generator, o Options, requests ...generator
 	}
 }
 
-// Verify returns where a generator does not do what a reconciler relies on, all findings joined; each says what to do. For each request, which
-// the generator must be able to render, it checks that
+// Verify returns where a generator does not do what a reconciler relies on, all findings joined; each says what to
+// do. For each request, which the generator must be able to render, it checks that
 //
 //   - a second rendering, also at another time, gives equal objects in the same order;
 //   - renderings at once, and renderings of the other requests in between, change nothing, and neither does whoever changes the objects that
@@ -44,8 +44,8 @@ func Check(t testing.TB, g generator.Generator, o Options, requests ...generator
 //   - it ends in time, does not panic, and renders no more than the limit;
 //   - every object has apiVersion, kind and name, can be written as JSON, and is there once.
 //
-// Run it with the race detector, which sees more than it. A generator that must not be called without a service, such as a function, needs
-// one that runs.
+// Run it with the race detector, which sees more than it. A generator that must not be called without a service, such
+// as a function, needs one that runs.
 func Verify(ctx context.Context, g generator.Generator, o Options, requests ...generator.Request) error {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.MaxObjects = cmp.Or(o.MaxObjects, generator.DefaultMaxObjects)
@@ -86,11 +86,19 @@ func (s subject) verify(ctx context.Context) []error {
 	if err != nil {
 		return []error{err}
 	}
-	errs := []error{s.repeats(ctx, want), s.sharesNothing(ctx, objects, want), s.honoursContext(ctx), s.stopsLookingUp(ctx)}
+	errs := []error{
+		s.repeats(ctx, want),
+		s.sharesNothing(ctx, objects, want),
+		s.honoursContext(ctx),
+		s.stopsLookingUp(ctx),
+	}
 	after, err := snapshot(s.request)
 	errs = append(errs, err)
 	if difference := gocmp.Diff(before, after); difference != "" {
-		errs = append(errs, fmt.Errorf("the request has changed; copy what you change (-before +after):\n%s", difference))
+		errs = append(
+			errs,
+			fmt.Errorf("the request has changed; copy what you change (-before +after):\n%s", difference),
+		)
 	}
 	return withoutNil(errs)
 }
@@ -118,11 +126,14 @@ func (s subject) render(ctx context.Context, req generator.Request) ([]client.Ob
 	case o := <-done:
 		return o.objects, o.err
 	case <-time.After(2 * s.options.Timeout):
-		return nil, fmt.Errorf("it did not end within twice its time of %s; end with the error of the context", s.options.Timeout)
+		return nil, fmt.Errorf(
+			"it did not end within twice its time of %s; end with the error of the context",
+			s.options.Timeout,
+		)
 	}
 }
 
-// repeats renders again, and at another time.
+// repeats renders again, also at another time.
 func (s subject) repeats(ctx context.Context, want string) error {
 	later := s.request
 	later.Now = s.request.Now.AddDate(1, 2, 3).Add(4*time.Hour + 5*time.Minute + 6*time.Second)
@@ -133,7 +144,7 @@ func (s subject) repeats(ctx context.Context, want string) error {
 	return s.same(ctx, later, want, "a rendering at another time", advice)
 }
 
-// same renders, and compares.
+// same renders and compares the result.
 func (s subject) same(ctx context.Context, req generator.Request, want, what, advice string) error {
 	objects, err := s.render(ctx, req)
 	if err != nil {

@@ -21,7 +21,10 @@ import (
 )
 
 func named(name string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"a": "b"}}, Data: map[string]string{"a": "b"}}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"a": "b"}},
+		Data:       map[string]string{"a": "b"},
+	}
 }
 
 func requests() []generator.Request {
@@ -49,7 +52,14 @@ func TestAGoodGeneratorPasses(t *testing.T) {
 
 func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 	shared := named("shared")
-	data := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"a": "b"}}}
+	data := &unstructured.Unstructured{
+		Object: map[string]any{
+			"apiVersion": "v1",
+			"kind":       "Service",
+			"metadata":   map[string]any{"name": "a"},
+			"spec":       map[string]any{"a": "b"},
+		},
+	}
 	var calls, rendered atomic.Int64
 	var last atomic.Value
 	last.Store("")
@@ -68,11 +78,14 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			}
 			return nil, nil
 		},
-		"a rendering after somebody changed the objects of the first differs": func(context.Context, generator.Request) ([]client.Object, error) {
+		"a rendering after somebody changed the objects of the first " +
+			"differs": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{shared}, nil
 		},
-		"return new objects each time": func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{data}, nil },
-		"a rendering after those of other requests differs": func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		"return new objects each " +
+			"time": func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{data}, nil },
+		"a rendering after those of other requests " +
+			"differs": func(_ context.Context, req generator.Request) ([]client.Object, error) {
 			if req.Name == "b" {
 				last.Store("-b")
 			}
@@ -82,7 +95,8 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			// The first seven are one after the other.
 			return []client.Object{named(fmt.Sprint("a", rendered.Add(1) > 7))}, nil
 		},
-		"its context was done before it began, and it returned 1 objects": func(context.Context, generator.Request) ([]client.Object, error) {
+		"its context was done before it began, and it returned 1 " +
+			"objects": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a")}, nil
 		},
 		"and it returned another error": func(ctx context.Context, _ generator.Request) ([]client.Object, error) {
@@ -102,7 +116,8 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			req.Parameters["more"] = true
 			return nil, ctx.Err()
 		},
-		"it did not end within twice its time": func(context.Context, generator.Request) ([]client.Object, error) { select {} },
+		"it did not end within twice its " +
+			"time": func(context.Context, generator.Request) ([]client.Object, error) { select {} },
 		"it renders 4 objects, more than the limit of 3": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a"), named("b"), named("c"), named("d")}, nil
 		},
@@ -122,7 +137,8 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			if strings.Contains(want, "twice its time") {
 				o.Timeout = 20 * time.Millisecond
 			}
-			if err := generatortest.Verify(t.Context(), generate, o, requests()...); err == nil || !strings.Contains(err.Error(), want) {
+			if err := generatortest.Verify(t.Context(), generate, o, requests()...); err == nil ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -150,6 +166,14 @@ func ExampleVerify() {
 	forgetful := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		return []client.Object{named(req.Name)}, nil
 	})
-	fmt.Println(generatortest.Verify(context.Background(), forgetful, generatortest.Options{}, generator.Request{Namespace: "default", Name: "demo"}))
-	// Output: request 1 (default/demo): its context was done before it began, and it returned 1 objects; begin with: if err := ctx.Err(); err != nil { return nil, err }
+	fmt.Println(
+		generatortest.Verify(
+			context.Background(),
+			forgetful,
+			generatortest.Options{},
+			generator.Request{Namespace: "default", Name: "demo"},
+		),
+	)
+	// Output:
+	// request 1 (default/demo): its context was done before it began, and it returned 1 objects; check ctx.Err() first
 }

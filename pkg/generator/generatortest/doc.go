@@ -1,5 +1,5 @@
-// Package generatortest tests generators: Check finds where a generator does not do what a reconciler relies on, Golden compares what it renders
-// with files, and Lookup stands in for a cluster.
+// Package generatortest tests generators: Check finds where a generator does not do what a reconciler relies on,
+// Golden compares what it renders with files, and Lookup stands in for a cluster.
 //
 // A case of Golden is a folder:
 //

@@ -17,14 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files of golden tests anew")
 
-// The names of the files with what is expected.
+// Names of the files with the expected result.
 const (
 	expectedObjects = "expected.yaml"
 	expectedError   = "expected.txt"
 )
 
-// Golden runs a sub-test for each case in folder: build gets the input of the case, and the generator must render what is expected, twice the
-// same, without changing the request.
+// Golden runs a sub-test for each case in folder. build receives the input of the case. The generator must render the
+// expected result twice, without changing the request.
 func Golden(t *testing.T, folder string, build func(source fs.FS) (generator.Generator, error)) {
 	t.Helper()
 	cases, err := os.ReadDir(folder)
@@ -52,7 +52,12 @@ func Golden(t *testing.T, folder string, build func(source fs.FS) (generator.Gen
 }
 
 // render returns what is rendered as YAML, or the text of the error.
-func render(t *testing.T, source fs.FS, request Request, build func(source fs.FS) (generator.Generator, error)) (string, string) {
+func render(
+	t *testing.T,
+	source fs.FS,
+	request Request,
+	build func(source fs.FS) (generator.Generator, error),
+) (string, string) {
 	t.Helper()
 	g, err := build(source)
 	if err != nil {
@@ -102,7 +107,7 @@ func format(t testing.TB, objects []client.Object) string {
 	return stream.String()
 }
 
-// compare compares with a file of the case, or writes it; other is the file that the case must not have then.
+// compare compares text with a file of the case, or writes the file; other is a file that must not exist then.
 func compare(t *testing.T, place, file, got, other string) {
 	t.Helper()
 	if *update {

@@ -10,13 +10,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Lookup finds the objects that it holds. Every kind is served.
+// Lookup is a generator.Lookup on a list of objects. It serves every kind.
 type Lookup []*unstructured.Unstructured
 
 var _ generator.Lookup = Lookup(nil)
 
 // Get implements generator.Lookup.
-func (l Lookup) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+func (l Lookup) Get(
+	ctx context.Context,
+	gvk schema.GroupVersionKind,
+	namespace, name string,
+) (*unstructured.Unstructured, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -28,8 +32,12 @@ func (l Lookup) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace,
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, name)
 }
 
-// List implements generator.Lookup. The objects are in the order in which l holds them.
-func (l Lookup) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (*unstructured.UnstructuredList, error) {
+// List implements generator.Lookup. The objects are returned in the order of l.
+func (l Lookup) List(
+	ctx context.Context,
+	gvk schema.GroupVersionKind,
+	namespace string,
+) (*unstructured.UnstructuredList, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

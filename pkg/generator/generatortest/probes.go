@@ -21,12 +21,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// sharesNothing renders at once and in between, and changes what was returned.
+// sharesNothing renders concurrently and in between, and changes the returned objects.
 func (s subject) sharesNothing(ctx context.Context, objects []client.Object, want string) error {
 	for _, object := range objects {
 		scribble(object)
 	}
-	err := s.same(ctx, s.request, want, "a rendering after somebody changed the objects of the first", "return new objects each time")
+	err := s.same(
+		ctx,
+		s.request,
+		want,
+		"a rendering after somebody changed the objects of the first",
+		"return new objects each time",
+	)
 	if err != nil {
 		return err
 	}
@@ -35,13 +41,15 @@ func (s subject) sharesNothing(ctx context.Context, objects []client.Object, wan
 			continue // its own check says so
 		}
 	}
-	if err := s.same(ctx, s.request, want, "a rendering after those of other requests", "keep nothing between renderings"); err != nil {
+	if err := s.same(ctx, s.request, want, "a rendering after those of other "+
+		"requests", "keep nothing between renderings"); err != nil {
 		return err
 	}
 	failures := make(chan error, atOnce)
 	for range atOnce {
 		go func() {
-			failures <- s.same(ctx, s.request, want, "a rendering at the same time as others", "share nothing between renderings")
+			failures <- s.same(ctx, s.request, want, "a rendering at the same time as "+
+				"others", "share nothing between renderings")
 		}()
 	}
 	var first error
@@ -51,7 +59,7 @@ func (s subject) sharesNothing(ctx context.Context, objects []client.Object, wan
 	return first
 }
 
-// scribble changes an object as its new owner may.
+// scribble changes an object, as its owner may.
 func scribble(object client.Object) {
 	if manifest, ok := object.(*unstructured.Unstructured); ok {
 		scribbleData(manifest.Object)
@@ -88,14 +96,20 @@ func (s subject) honoursContext(ctx context.Context) error {
 	objects, err := s.render(done, s.request)
 	switch {
 	case err == nil:
-		return fmt.Errorf("its context was done before it began, and it returned %d objects; begin with: if err := ctx.Err(); err != nil { return nil, err }", len(objects))
+		return fmt.Errorf(
+			"its context was done before it began, and it returned %d objects; check ctx.Err() first",
+			len(objects),
+		)
 	case !errors.Is(err, context.Canceled):
-		return fmt.Errorf("its context was done before it began, and it returned another error; wrap the context's with %%w: %w", err)
+		return fmt.Errorf(
+			"its context was done before it began, and it returned another error; wrap the context's with %%w: %w",
+			err,
+		)
 	}
 	return nil
 }
 
-// stopsLookingUp ends the context during the first look-up.
+// stopsLookingUp cancels the context during the first look-up.
 func (s subject) stopsLookingUp(ctx context.Context) error {
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,16 +125,23 @@ func (s subject) stopsLookingUp(ctx context.Context) error {
 	}
 	req.Target, req.Local = cut(req.Target), cut(req.Local)
 	if _, err := s.render(ending, req); asked && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("its context was done during a look-up, and it did not end with the context's error, but with: %w", cmp.Or(err, errors.New("no error")))
+		return fmt.Errorf(
+			"its context was done during a look-up, and it did not end with the context's error, but with: %w",
+			cmp.Or(err, errors.New("no error")),
+		)
 	}
 	return nil
 }
 
-// cutLookup ends the context of whoever asks, and answers with that.
+// cutLookup cancels the context of the rendering, and returns its error.
 type cutLookup struct{ cut func() }
 
 // Get implements generator.Lookup.
-func (l cutLookup) Get(ctx context.Context, gvk schema.GroupVersionKind, _, name string) (*unstructured.Unstructured, error) {
+func (l cutLookup) Get(
+	ctx context.Context,
+	gvk schema.GroupVersionKind,
+	_, name string,
+) (*unstructured.Unstructured, error) {
 	l.cut()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -129,15 +150,21 @@ func (l cutLookup) Get(ctx context.Context, gvk schema.GroupVersionKind, _, name
 }
 
 // List implements generator.Lookup.
-func (l cutLookup) List(ctx context.Context, _ schema.GroupVersionKind, _ string) (*unstructured.UnstructuredList, error) {
+func (l cutLookup) List(
+	ctx context.Context,
+	_ schema.GroupVersionKind,
+	_ string,
+) (*unstructured.UnstructuredList, error) {
 	l.cut()
 	return &unstructured.UnstructuredList{}, ctx.Err()
 }
 
-// valid checks the objects as such.
+// valid validates each object.
 func (s subject) valid(objects []client.Object) []error {
 	if len(objects) > s.options.MaxObjects {
-		return []error{fmt.Errorf("it renders %d objects, more than the limit of %d", len(objects), s.options.MaxObjects)}
+		return []error{
+			fmt.Errorf("it renders %d objects, more than the limit of %d", len(objects), s.options.MaxObjects),
+		}
 	}
 	var errs []error
 	seen := map[manifests.Key]bool{}
@@ -148,7 +175,16 @@ func (s subject) valid(objects []client.Object) []error {
 		}
 		manifest, err := asManifest(object)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("object %d, a %T called %q: %w; set apiVersion and kind", i+1, object, object.GetName(), err))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"object %d, a %T called %q: %w; set apiVersion and kind",
+					i+1,
+					object,
+					object.GetName(),
+					err,
+				),
+			)
 			continue
 		}
 		if manifest.GetName() == "" {

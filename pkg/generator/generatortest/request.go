@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Request is a request as a file. What is left out is as for a first apply of a component called demo in the namespace demo-system, without a target.
+// Request is the file format of a request. By default it is the first apply of a component demo in the namespace
+// demo-system, without a target.
 type Request struct {
 	Name       string         `json:"name,omitempty"`
 	Namespace  string         `json:"namespace,omitempty"`
@@ -27,11 +28,12 @@ type Request struct {
 	// KubernetesVersion and APIVersions are the capabilities of the target.
 	KubernetesVersion string   `json:"kubernetesVersion,omitempty"`
 	APIVersions       []string `json:"apiVersions,omitempty"`
-	// Target holds the objects of the target; there is no target where it is null.
+	// Target holds the objects of the target; there is no target if it is null.
 	Target []map[string]any `json:"target"`
 }
 
-// ReadRequest reads a request; a file that does not exist is the default one. A field that is not known is an error.
+// ReadRequest reads a request. It returns the default request if the file does not exist, and an error for unknown
+// fields.
 func ReadRequest(file string) (Request, error) {
 	request := Request{Name: "demo", Namespace: "demo-system", Revision: 1, Parameters: map[string]any{}}
 	text, err := os.ReadFile(file)
@@ -45,7 +47,7 @@ func ReadRequest(file string) (Request, error) {
 	if err := yaml.UnmarshalStrict(text, &request, useNumber); err != nil {
 		return request, fmt.Errorf("%s: %w", file, err)
 	}
-	// Whole numbers are int64 in a request.
+	// Integers are int64 in a request.
 	for _, data := range append([]map[string]any{request.Parameters}, request.Target...) {
 		if err := utiljson.ConvertMapNumbers(data, 0); err != nil {
 			return request, fmt.Errorf("%s: %w", file, err)
@@ -64,7 +66,7 @@ func (r Request) deepCopy() Request {
 	return r
 }
 
-// Generator returns the request as a generator gets it.
+// Generator returns the generator.Request.
 func (r Request) Generator() generator.Request {
 	request := generator.Request{
 		Name:       r.Name,
