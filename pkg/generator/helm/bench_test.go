@@ -67,10 +67,15 @@ data: {a: b}
 	return chart
 }
 
-var benchmarkRequest = generator.Request{Name: "shop", Namespace: "shop", Revision: 2, Parameters: map[string]any{"replicas": int64(3)}}
+var benchmarkRequest = generator.Request{
+	Name:       "shop",
+	Namespace:  "shop",
+	Revision:   2,
+	Parameters: map[string]any{"replicas": int64(3)},
+}
 
-// BenchmarkAgainstHelm renders in turns: from the request to the objects, and the same with Helm's library alone, which has parsed the chart,
-// too. time-ratio and allocs-ratio are ours in relation to Helm's.
+// BenchmarkAgainstHelm renders in turns: from the request to the objects, and the same with Helm's library alone,
+// which has parsed the chart, too. time-ratio and allocs-ratio are ours in relation to Helm's.
 func BenchmarkAgainstHelm(b *testing.B) {
 	g, err := New(benchmarkChart(), Options{AnnotationPrefix: "bench.example.io"})
 	if err != nil {
@@ -115,7 +120,8 @@ func (c *cost) add(b *testing.B, render func() error) {
 	c.allocs += after.Mallocs - before.Mallocs
 }
 
-// renderWithHelm does what helm template does, and decodes the manifests. Helm changes a chart that it renders, so it gets a copy.
+// renderWithHelm does what helm template does, and decodes the manifests. Helm changes a chart that it renders, so it
+// gets a copy.
 func renderWithHelm(parsed *parsedChart) error {
 	working := copyChart(parsed.chart)
 	parameters := valuesOf(benchmarkRequest.Parameters)

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// parsedChart is a chart that renderings share, so nothing may change it: they work on copies.
+// parsedChart is a chart that renderings share. It is read-only; renderings change copies.
 type parsedChart struct {
 	chart *chart.Chart
 	// schemas holds the compiled schema for the text of each values.schema.json.
@@ -26,7 +26,7 @@ type parsedChart struct {
 	sets    *parsedSets
 }
 
-// parseChart loads and checks the chart in source, with its sub-charts.
+// parseChart loads and validates the chart in source, with its sub-charts.
 func parseChart(source fs.FS) (*parsedChart, error) {
 	rules, err := ignoreRules(source)
 	if err != nil {
@@ -45,7 +45,10 @@ func parseChart(source fs.FS) (*parsedChart, error) {
 		return nil, fmt.Errorf("load the chart: %w", err)
 	}
 	if loaded.Metadata.Type == "library" {
-		return nil, fmt.Errorf("chart %s is a library: it renders nothing on its own; use it as a sub-chart", loaded.Name())
+		return nil, fmt.Errorf(
+			"chart %s is a library: it renders nothing on its own; use it as a sub-chart",
+			loaded.Name(),
+		)
 	}
 	if err := checkDependencies(loaded); err != nil {
 		return nil, err
@@ -73,24 +76,31 @@ func ignoreRules(source fs.FS) (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// checkDependencies finds the sub-charts that Chart.yaml requires and that are not there, as Helm does: by name, whatever the version, and not
-// what a sub-chart in turn lacks, which is left out. Nothing is fetched.
+// checkDependencies returns an error for sub-charts that Chart.yaml requires and that are missing. As in Helm, it
+// compares names and no versions, and does not descend into sub-charts. Nothing is fetched.
 func checkDependencies(c *chart.Chart) error {
 	var missing []string
 	for _, dependency := range c.Metadata.Dependencies {
-		if !slices.ContainsFunc(c.Dependencies(), func(sub *chart.Chart) bool { return sub.Name() == dependency.Name }) {
+		if !slices.ContainsFunc(
+			c.Dependencies(),
+			func(sub *chart.Chart) bool { return sub.Name() == dependency.Name },
+		) {
 			missing = append(missing, strings.TrimSpace(dependency.Name+" "+dependency.Version))
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("chart %s: Chart.yaml requires %s, which the folder charts does not hold: add it, for instance with helm dependency update",
-		c.Name(), strings.Join(missing, ", "))
+	return fmt.Errorf(
+		"chart %s: Chart.yaml requires %s, which the folder charts does not hold: add it, for instance with helm "+
+			"dependency update",
+		c.Name(),
+		strings.Join(missing, ", "),
+	)
 }
 
-// copyChart copies what Helm changes while it processes dependencies: the metadata with its dependencies, the values, and the tree of
-// sub-charts. Templates, files and schemas are shared.
+// copyChart copies the parts that Helm changes while it processes dependencies: the metadata with its dependencies, the
+// values, and the tree of sub-charts. Templates, files and schemas are shared.
 func copyChart(c *chart.Chart) *chart.Chart {
 	metadata := *c.Metadata
 	metadata.Dependencies = make([]*chart.Dependency, len(c.Metadata.Dependencies))

@@ -13,11 +13,23 @@ import (
 
 func TestAReconcilerCanRelyOnIt(t *testing.T) {
 	g, err := helm.New(fstest.MapFS{
-		"Chart.yaml":       {Data: []byte("{apiVersion: v2, name: a, version: 1.0.0}")},
-		"values.yaml":      {Data: []byte("map: {c: 3}")},
-		"templates/a.yaml": {Data: []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '{{ range $key, $value := .Values.map }}{{ $key }}{{ end }}'}}`)},
-		"templates/b.yaml": {Data: []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: '{{ set .Values "other" "changed" | len }} {{ len (lookup "v1" "Pod" "" "a") }}'}}`)},
-		"templates/c.yaml": {Data: []byte(`{apiVersion: batch/v1, kind: Job, metadata: {name: c, annotations: {helm.sh/hook: "pre-install,pre-upgrade"}}}`)},
+		"Chart.yaml":  {Data: []byte("{apiVersion: v2, name: a, version: 1.0.0}")},
+		"values.yaml": {Data: []byte("map: {c: 3}")},
+		"templates/a.yaml": {
+			Data: []byte(
+				`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '{{ range $key, $value := .Values.map }}{{ $key }}{{ end }}'}}`,
+			),
+		},
+		"templates/b.yaml": {
+			Data: []byte(
+				`{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: '{{ set .Values "other" "changed" | len }} {{ len (lookup "v1" "Pod" "" "a") }}'}}`,
+			),
+		},
+		"templates/c.yaml": {
+			Data: []byte(
+				`{apiVersion: batch/v1, kind: Job, metadata: {name: c, annotations: {helm.sh/hook: "pre-install,pre-upgrade"}}}`,
+			),
+		},
 	}, helm.Options{AnnotationPrefix: "fairlead.io"})
 	if err != nil {
 		t.Fatal(err)

@@ -39,12 +39,16 @@ func TestErrors(t *testing.T) {
 			want:  []string{"chart demo is a library"},
 		},
 		"a required sub-chart is missing": {
-			files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\ndependencies: [{name: cache, version: 1.x}]\n"},
-			want:  []string{"chart demo: Chart.yaml requires cache 1.x"},
+			files: map[string]string{
+				"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\ndependencies: [{name: cache, version: 1.x}]\n",
+			},
+			want: []string{"chart demo: Chart.yaml requires cache 1.x"},
 		},
 		"an older target": {
-			files: map[string]string{"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\nkubeVersion: '>=9.0.0'\n"},
-			want:  []string{"chart demo: requires Kubernetes >=9.0.0, and the target is v1.37.0"},
+			files: map[string]string{
+				"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\nkubeVersion: '>=9.0.0'\n",
+			},
+			want: []string{"chart demo: requires Kubernetes >=9.0.0, and the target is v1.37.0"},
 		},
 		"a template that does not parse": {
 			files: map[string]string{"templates/a.yaml": "a: 1\n{{ if }}\n"},
@@ -55,8 +59,10 @@ func TestErrors(t *testing.T) {
 			want:  []string{"demo/templates/a.yaml:3", "say what"},
 		},
 		"a template that recurses for ever": {
-			files: map[string]string{"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`},
-			want:  []string{"demo/templates/a.yaml:1", "more than 200 deep"},
+			files: map[string]string{
+				"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`,
+			},
+			want: []string{"demo/templates/a.yaml:1", "more than 200 deep"},
 		},
 		"rendered text that is no YAML, and a manifest without a name": {
 			files: map[string]string{
@@ -198,7 +204,12 @@ func renderOnce(t *testing.T, source fs.FS, options helm.Options, req generator.
 
 func TestEnvironmentIsNotReachable(t *testing.T) {
 	for _, function := range []string{`env "HOME"`, `expandenv "$HOME"`} {
-		err := renderOnce(t, chartOf(map[string]string{"templates/a.yaml": "{{ " + function + " }}"}), helm.Options{}, generator.Request{})
+		err := renderOnce(
+			t,
+			chartOf(map[string]string{"templates/a.yaml": "{{ " + function + " }}"}),
+			helm.Options{},
+			generator.Request{},
+		)
 		if err == nil || !strings.Contains(err.Error(), "not defined") {
 			t.Errorf("%s: %v", function, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// files are what templates see as .Files, with the methods that they have in Helm.
+// files is the value of .Files in templates, with the methods of Helm.
 type files map[string][]byte
 
 func filesOf(from []*chart.File) files {
@@ -23,13 +23,13 @@ func filesOf(from []*chart.File) files {
 	return all
 }
 
-// GetBytes returns the content of a file; nothing where it does not exist.
+// GetBytes returns the content of a file, or nothing if it does not exist.
 func (f files) GetBytes(name string) []byte { return append([]byte{}, f[name]...) }
 
 // Get returns the content of a file as text.
 func (f files) Get(name string) string { return string(f[name]) }
 
-// Glob returns the files whose paths match a pattern. A pattern that is none matches all, as in Helm.
+// Glob returns the files whose paths match a pattern. An invalid pattern matches all files, as in Helm.
 func (f files) Glob(pattern string) files {
 	matching, err := glob.Compile(pattern, '/')
 	if err != nil {

@@ -35,7 +35,8 @@ func dataOf(t *testing.T, object client.Object) map[string]string {
 func TestConcurrentRenderingsDoNotInfluenceEachOther(t *testing.T) {
 	g, err := helm.New(chartOf(map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\n" +
-			"dependencies: [{name: sub, alias: other, version: '*', condition: other.enabled, import-values: [{child: shared, parent: imported}]}]\n",
+			"dependencies: [{name: sub, alias: other, version: '*', condition: other.enabled, import-values: [{child: shared, " +
+			"parent: imported}]}]\n",
 		"templates/a.yaml":            configMap + "data: {number: {{ .Values.number | quote }}, imported: {{ dig \"imported\" \"word\" \"none\" .Values.AsMap }}}\n",
 		"charts/sub/Chart.yaml":       "apiVersion: v2\nname: sub\nversion: 0.0.1\n",
 		"charts/sub/values.yaml":      "shared: {word: hello}\n",
@@ -70,7 +71,10 @@ func TestConcurrentRenderingsDoNotInfluenceEachOther(t *testing.T) {
 }
 
 func TestGenerateReturnsWhenItsContextIsDone(t *testing.T) {
-	g, err := helm.New(chartOf(map[string]string{"templates/a.yaml": `{{ lookup "v1" "Secret" "a" "b" }}`}), helm.Options{})
+	g, err := helm.New(
+		chartOf(map[string]string{"templates/a.yaml": `{{ lookup "v1" "Secret" "a" "b" }}`}),
+		helm.Options{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +97,12 @@ type blockingLookup struct {
 	release chan struct{}
 }
 
-func (l blockingLookup) Get(context.Context, schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
+func (l blockingLookup) Get(
+	context.Context,
+	schema.GroupVersionKind,
+	string,
+	string,
+) (*unstructured.Unstructured, error) {
 	l.entered()
 	<-l.release
 	return &unstructured.Unstructured{}, nil
@@ -115,9 +124,14 @@ func TestLookup(t *testing.T) {
 		}
 	})
 	t.Run("fails the rendering where reading is forbidden", func(t *testing.T) {
-		forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "things"}, "a", errors.New("no"))
+		forbidden := apierrors.NewForbidden(
+			schema.GroupResource{Group: "example.com", Resource: "things"},
+			"a",
+			errors.New("no"),
+		)
 		_, err := g.Generate(t.Context(), generator.Request{Target: failingLookup{err: forbidden}})
-		if err == nil || !strings.Contains(err.Error(), "demo/templates/a.yaml:5") || !strings.Contains(err.Error(), "forbidden") {
+		if err == nil || !strings.Contains(err.Error(), "demo/templates/a.yaml:5") ||
+			!strings.Contains(err.Error(), "forbidden") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -128,6 +142,11 @@ type failingLookup struct {
 	err error
 }
 
-func (l failingLookup) Get(context.Context, schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
+func (l failingLookup) Get(
+	context.Context,
+	schema.GroupVersionKind,
+	string,
+	string,
+) (*unstructured.Unstructured, error) {
 	return nil, l.err
 }

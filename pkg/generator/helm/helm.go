@@ -13,15 +13,15 @@ import (
 
 // Options configures a Generator. The zero value is usable.
 type Options struct {
-	// AnnotationPrefix is the reconciler's name, the prefix of the annotations that are settings. It is needed for charts with hooks, or
-	// with objects to be kept; see the package's documentation.
+	// AnnotationPrefix is the reconciler's name, the prefix of settings. It is required for charts with hooks or with
+	// kept objects; see the package documentation.
 	AnnotationPrefix string
-	// Raw renders what helm template prints: hooks are left as they are, also those that are no part of an apply, and no settings are
-	// written.
+	// Raw renders the output of helm template: hooks are not converted, including those that are no part of an apply,
+	// and no settings are written.
 	Raw bool
-	// SkipCRDs leaves out the folders crds.
+	// SkipCRDs omits the folders crds.
 	SkipCRDs bool
-	// Limits bound each rendering.
+	// Limits limits each rendering.
 	Limits generator.Limits
 }
 
@@ -36,8 +36,8 @@ var (
 	_ generator.Noter     = (*Generator)(nil)
 )
 
-// New returns a generator for the chart in source, a folder with a Chart.yaml at its top. The chart is parsed and checked here; an error says
-// what is wrong with it. With a nil source the chart is that of each request.
+// New returns a generator for the chart in source, a folder with a Chart.yaml at its top. It parses and validates the
+// chart, and returns an error for an invalid one. With a nil source each request has its own chart.
 func New(source fs.FS, options Options) (*Generator, error) {
 	charts, err := rendering.NewParsed(source, parseChart)
 	if err != nil {
@@ -62,7 +62,7 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 	})
 }
 
-// Notes returns what the chart's templates/NOTES.txt says; those of sub-charts are left out, as in Helm.
+// Notes returns the output of the chart's templates/NOTES.txt. Those of sub-charts are omitted, as in Helm.
 func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, error) {
 	said := make(chan string, 1)
 	_, err := rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// legacyTest is what Helm 2 called a test, and Helm 3 still knows.
+// legacyTest is the name of a test hook in Helm 2, which Helm 3 accepts.
 const legacyTest release.HookEvent = "test-success"
 
 var hookEvents = []release.HookEvent{
@@ -23,15 +23,15 @@ var hookEvents = []release.HookEvent{
 // hook is an object that Helm creates at events of a release.
 type hook struct {
 	object *unstructured.Unstructured
-	// file is the template that it is from.
+	// file is the template of the hook.
 	file      string
 	events    []release.HookEvent
 	weight    int
 	succeeded bool
 }
 
-// hookOf reads the annotations of a hook as Helm does: a weight that is no whole number counts as 0, and with an event that is not known the
-// object is neither a hook nor anything else.
+// hookOf parses the annotations of a hook as Helm does: an invalid weight counts as 0, and an object with an unknown
+// event is omitted.
 func hookOf(object *unstructured.Unstructured, file string) (h hook, isHook, known bool) {
 	annotations := object.GetAnnotations()
 	named, isHook := annotations[release.HookAnnotation]
@@ -51,7 +51,7 @@ func hookOf(object *unstructured.Unstructured, file string) (h hook, isHook, kno
 	return h, true, true
 }
 
-// listOf parts the value of an annotation.
+// listOf splits the value of an annotation.
 func listOf(text string) []string {
 	parts := strings.Split(text, ",")
 	for i, part := range parts {
@@ -60,13 +60,13 @@ func listOf(text string) []string {
 	return parts
 }
 
-// at says that the hook runs at one of some events.
+// at reports whether the hook runs at one of the events.
 func (h hook) at(events ...release.HookEvent) bool {
 	return slices.ContainsFunc(h.events, func(e release.HookEvent) bool { return slices.Contains(events, e) })
 }
 
-// compareHooks puts hooks in the order in which Helm runs those of an event: by weight and name, and then by kind. Where all of that is equal
-// they stay as they are, in the order of their files.
+// compareHooks compares hooks by the order in which Helm runs them: weight, name, kind. Equal hooks keep the order of
+// their files.
 func compareHooks(a, b hook) int {
 	return cmp.Or(
 		cmp.Compare(a.weight, b.weight),
@@ -75,7 +75,7 @@ func compareHooks(a, b hook) int {
 	)
 }
 
-// compareKinds compares two kinds by Helm's order of installation. Those that it does not name come last, by their names.
+// compareKinds compares two kinds by Helm's order of installation. Other kinds come last, by name.
 func compareKinds(a, b string) int {
 	return cmp.Or(cmp.Compare(installRank(a), installRank(b)), cmp.Compare(a, b))
 }
@@ -87,10 +87,11 @@ func installRank(kind string) int {
 	return math.MaxInt
 }
 
-// runs says that a hook does its work once: it is done when it completed.
+// runs reports whether the hook runs to completion.
 func (h hook) runs() bool { return h.object.GetKind() == "Job" || h.object.GetKind() == "Pod" }
 
-// holds says that others live in the hook, or by it. Such an object is neither recreated nor purged.
+// holds reports whether other objects depend on the existence of the hook. Such an object is neither recreated nor
+// purged.
 func (h hook) holds() bool {
 	switch h.object.GetKind() {
 	case "CustomResourceDefinition", "Namespace", "APIService":

@@ -41,9 +41,28 @@ func TestRawKeepsHooksAsHelmPrintsThem(t *testing.T) {
 		name := strings.ToLower(strings.ReplaceAll(hook, ", ", "-and-"))
 		files["templates/"+name+".yaml"] = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: " + name + "\n  annotations: {helm.sh/hook: '" + hook + "'}\n"
 	}
-	files["templates/unknown.yaml"] = strings.Replace(files["templates/test.yaml"], "'test'", "'pre-install,crd-install'", 1)
-	objects := generate(t, chartOf(files), helm.Options{Raw: true, AnnotationPrefix: "demo.example.io"}, generator.Request{Revision: 1})
-	want := []string{"definition", "post-rollback", "post-upgrade", "pre-delete", "pre-install-and-test", "pre-install", "test-success", "test"}
+	files["templates/unknown.yaml"] = strings.Replace(
+		files["templates/test.yaml"],
+		"'test'",
+		"'pre-install,crd-install'",
+		1,
+	)
+	objects := generate(
+		t,
+		chartOf(files),
+		helm.Options{Raw: true, AnnotationPrefix: "demo.example.io"},
+		generator.Request{Revision: 1},
+	)
+	want := []string{
+		"definition",
+		"post-rollback",
+		"post-upgrade",
+		"pre-delete",
+		"pre-install-and-test",
+		"pre-install",
+		"test-success",
+		"test",
+	}
 	if got := namesOf(objects); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
@@ -55,11 +74,20 @@ func TestRawKeepsHooksAsHelmPrintsThem(t *testing.T) {
 }
 
 func TestSkipCRDsLeavesOutTheFolderCRDs(t *testing.T) {
-	files := map[string]string{"crds/a.yaml": strings.Replace(configMap, "name: a", "name: definition", 1), "templates/a.yaml": configMap}
-	if got := namesOf(generate(t, chartOf(files), helm.Options{}, generator.Request{})); !slices.Equal(got, []string{"definition", "a"}) {
+	files := map[string]string{
+		"crds/a.yaml":      strings.Replace(configMap, "name: a", "name: definition", 1),
+		"templates/a.yaml": configMap,
+	}
+	if got := namesOf(generate(t, chartOf(files), helm.Options{}, generator.Request{})); !slices.Equal(
+		got,
+		[]string{"definition", "a"},
+	) {
 		t.Errorf("by default: got %q", got)
 	}
-	if got := namesOf(generate(t, chartOf(files), helm.Options{SkipCRDs: true}, generator.Request{})); !slices.Equal(got, []string{"a"}) {
+	if got := namesOf(generate(t, chartOf(files), helm.Options{SkipCRDs: true}, generator.Request{})); !slices.Equal(
+		got,
+		[]string{"a"},
+	) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -81,7 +109,10 @@ metadata: {name: a-{{ . }}}
 		"aliases": {aliases, generator.Limits{AliasBytes: 8}, "demo/templates/a.yaml (rendered)"},
 		"time":    {many, generator.Limits{Duration: time.Nanosecond}, "longer than the limit of 1ns"},
 		"recursion by tpl": {
-			map[string]string{"values.yaml": "t: '{{ tpl .Values.t . }}'\n", "templates/a.yaml": "\n{{ tpl .Values.t . }}"},
+			map[string]string{
+				"values.yaml":      "t: '{{ tpl .Values.t . }}'\n",
+				"templates/a.yaml": "\n{{ tpl .Values.t . }}",
+			},
 			generator.Limits{},
 			"demo/templates/a.yaml:2:3: templates include each other more than 200 deep",
 		},
@@ -90,11 +121,23 @@ metadata: {name: a-{{ . }}}
 			generator.Limits{Depth: 9},
 			"demo/templates/a.yaml:1:57: templates include each other more than 9 deep",
 		},
-		"output":          {many, generator.Limits{OutputBytes: 200}, "the templates write more than 200 bytes"},
-		"memory":          {map[string]string{"templates/a.yaml": `{{ repeat 1000000000 "aaaaaaaaaaaa" | len }}`}, generator.Limits{}, "the templates write more than"},
-		"a loop":          {map[string]string{"templates/a.yaml": `{{ range until 100000000 }}{{ end }}`}, generator.Limits{}, "the templates write more than"},
-		"a map in itself": {map[string]string{"templates/a.yaml": `{{ $_ := set .Values "a" .Values }}{{ toYaml .Values }}`}, generator.Limits{}, "one of them may contain itself"},
-		"enough of each":  {many, generator.Limits{}, ""},
+		"output": {many, generator.Limits{OutputBytes: 200}, "the templates write more than 200 bytes"},
+		"memory": {
+			map[string]string{"templates/a.yaml": `{{ repeat 1000000000 "aaaaaaaaaaaa" | len }}`},
+			generator.Limits{},
+			"the templates write more than",
+		},
+		"a loop": {
+			map[string]string{"templates/a.yaml": `{{ range until 100000000 }}{{ end }}`},
+			generator.Limits{},
+			"the templates write more than",
+		},
+		"a map in itself": {
+			map[string]string{"templates/a.yaml": `{{ $_ := set .Values "a" .Values }}{{ toYaml .Values }}`},
+			generator.Limits{},
+			"one of them may contain itself",
+		},
+		"enough of each": {many, generator.Limits{}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +152,12 @@ metadata: {name: a-{{ . }}}
 func TestTheClockIsThatOfTheRequest(t *testing.T) {
 	text := configMap + `data: {now: {{ now | unixEpoch | quote }}}`
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	objects := generate(t, chartOf(map[string]string{"templates/a.yaml": text}), helm.Options{}, generator.Request{Now: at})
+	objects := generate(
+		t,
+		chartOf(map[string]string{"templates/a.yaml": text}),
+		helm.Options{},
+		generator.Request{Now: at},
+	)
 	if got, want := dataOf(t, objects[0])["now"], strconv.FormatInt(at.Unix(), 10); got != want {
 		t.Errorf("want %s, got %s", want, got)
 	}

@@ -18,11 +18,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// notesFile is the text that Helm prints to a person after an installation.
+// notesFile is the text that Helm prints after an installation.
 const notesFile = "NOTES.txt"
 
-// render returns the dependents: those of the folders crds first, then those of the templates in the order of their paths.
-func (p *parsedChart) render(ctx context.Context, req generator.Request, options Options) ([]*unstructured.Unstructured, error) {
+// render returns the dependents: first those of the folders crds, then those of the templates in the order of their
+// paths.
+func (p *parsedChart) render(
+	ctx context.Context,
+	req generator.Request,
+	options Options,
+) ([]*unstructured.Unstructured, error) {
 	working := copyChart(p.chart)
 	values, err := p.renderValues(working, req)
 	if err != nil {
@@ -32,7 +37,11 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 	if err != nil {
 		return nil, err
 	}
-	decoder := &manifests.Decoder{MaxObjects: options.Limits.Objects, MaxAliasBytes: options.Limits.AliasBytes, TrimDocuments: true}
+	decoder := &manifests.Decoder{
+		MaxObjects:    options.Limits.Objects,
+		MaxAliasBytes: options.Limits.AliasBytes,
+		TrimDocuments: true,
+	}
 	set := waves{prefix: options.AnnotationPrefix, revision: req.Revision, namespace: req.Namespace}
 	var definitions []*unstructured.Unstructured
 	var failed error
@@ -57,7 +66,7 @@ func (p *parsedChart) render(ctx context.Context, req generator.Request, options
 	return set.arrange(append(definitions, objects...), hooks)
 }
 
-// notes returns what the notes of the chart say. All templates are executed: one may leave something to the next.
+// notes returns the rendered notes of the chart. It executes all templates, because they can share state.
 func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits generator.Limits) (string, error) {
 	working := copyChart(p.chart)
 	values, err := p.renderValues(working, req)
@@ -76,7 +85,7 @@ func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits g
 	return "", nil
 }
 
-// decodeRendered parts the objects from the hooks, both in the order of their files. Raw objects may be hooks.
+// decodeRendered separates objects and hooks, both in the order of their files. In raw mode hooks are objects.
 func decodeRendered(
 	rendered []rendering.File, decoder *manifests.Decoder, req generator.Request, raw bool,
 ) (objects []*unstructured.Unstructured, hooks []hook, err error) {
@@ -102,8 +111,12 @@ func decodeRendered(
 	return objects, hooks, errors.Join(errs...)
 }
 
-// decodeDefinitions returns what the folders crds hold. They are no templates.
-func decodeDefinitions(c *chart.Chart, decoder *manifests.Decoder, req generator.Request) ([]*unstructured.Unstructured, error) {
+// decodeDefinitions returns the objects in the folders crds, which are no templates.
+func decodeDefinitions(
+	c *chart.Chart,
+	decoder *manifests.Decoder,
+	req generator.Request,
+) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, definition := range c.CRDObjects() {
@@ -115,14 +128,18 @@ func decodeDefinitions(c *chart.Chart, decoder *manifests.Decoder, req generator
 	return objects, errors.Join(errs...)
 }
 
-// renderValues composes what templates see, as helm install does, and removes the sub-charts that the values disable from working.
+// renderValues computes the values of templates, as helm install does, and removes disabled sub-charts from the working
+// copy.
 func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) (chartutil.Values, error) {
 	capabilities := capabilitiesOf(req.Capabilities)
-	if required := working.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.Version) {
-		return nil, &InputError{Err: fmt.Errorf("requires Kubernetes %s, and the target is %s", required, capabilities.KubeVersion.Version)}
+	if required := working.Metadata.KubeVersion; required != "" &&
+		!chartutil.IsCompatibleRange(required, capabilities.KubeVersion.Version) {
+		return nil, &InputError{
+			Err: fmt.Errorf("requires Kubernetes %s, and the target is %s", required, capabilities.KubeVersion.Version),
+		}
 	}
 	parameters := valuesOf(req.Parameters)
-	// The variant that merges is the one that installations use: a null in the parameters removes a default of a sub-chart.
+	// Installations use the merging variant: a null in the parameters removes a default of a sub-chart.
 	if err := chartutil.ProcessDependenciesWithMerge(working, parameters); err != nil {
 		return nil, fmt.Errorf("dependencies: %w", err)
 	}

@@ -15,12 +15,12 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// schemaName is what the compiler calls a schema in its errors. It would complete a name that is no URL with the working directory of the process,
-// and what conditions say must not depend on which process says it.
+// schemaName is the name of a schema in errors. The compiler would prepend the working directory of the process to a
+// name that is no URL, and conditions must not depend on the process.
 const schemaName = "chart:///values.schema.json"
 
-// compileSchemas compiles the schemas of a chart and its sub-charts into schemas. Helm's own validation would fetch references over HTTP and
-// read files of the machine, so schemas are compiled here.
+// compileSchemas compiles the schemas of a chart and its sub-charts. Helm's own validation would fetch references over
+// HTTP and read local files.
 func compileSchemas(c *chart.Chart, schemas map[string]*jsonschema.Schema) error {
 	if c.Schema != nil {
 		file := path.Join(c.ChartFullPath(), "values.schema.json")
@@ -47,7 +47,7 @@ func compileSchemas(c *chart.Chart, schemas map[string]*jsonschema.Schema) error
 	return nil
 }
 
-// noLoader refuses to load schemas. Those of the JSON schema drafts need no loading.
+// noLoader refuses to load schemas. Those of the JSON schema drafts are built in.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -55,15 +55,15 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to %s: nothing is fetched, move the definition into the schema", url)
 }
 
-// validate checks the values of a chart and of its sub-charts. Each error tells the path of the value from the top, and never quotes a
-// string, which may be a secret.
+// validate validates the values of a chart and of its sub-charts. Each error has the full path of the value, and quotes
+// no string, because it may be secret.
 func (p *parsedChart) validate(c *chart.Chart, values map[string]any, at string) []error {
 	var errs []error
 	if schema := p.schemas[string(c.Schema)]; schema != nil {
 		err := schema.Validate(values)
 		if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 			found := violations(invalid, at)
-			// The library walks through maps in any order.
+			// The library iterates over maps in random order.
 			slices.SortFunc(found, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 			errs = append(errs, found...)
 		} else if err != nil {
@@ -90,7 +90,7 @@ func violations(invalid *jsonschema.ValidationError, at string) []error {
 	return []error{fmt.Errorf("%s: %s", place, describe(invalid.ErrorKind))}
 }
 
-// describe says what a schema wants. Where the library would quote the value it does not.
+// describe returns the requirement of a schema, without the value that the library would quote.
 func describe(violation jsonschema.ErrorKind) string {
 	switch violation := violation.(type) {
 	case *kind.AdditionalProperties:

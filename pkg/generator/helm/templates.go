@@ -17,13 +17,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 )
 
-// keptSets bounds the parsed sets of templates of a chart. Values choose sub-charts, and the names under which they are there.
+// keptSets is the maximum number of cached template sets of a chart. Values select sub-charts and their names.
 const keptSets = 4
 
-// The templates of a chart are executed here and not by Helm's own engine, which parses them for each rendering, cannot be interrupted,
-// bounds neither output nor memory, and does not survive a text that calls tpl with itself. TestRendersAsHelmDoes holds the results together.
+// Templates of a chart are not executed by Helm's engine: it parses them for each rendering, cannot be interrupted,
+// limits neither output nor memory, and crashes on a text that calls tpl with itself. TestRendersAsHelmDoes compares
+// the results.
 
-// source is a template of a chart or one of its sub-charts, with the data that these share.
+// source is a template of a chart or sub-chart, with the data that its templates share.
 type source struct {
 	name string
 	file *chart.File
@@ -31,7 +32,8 @@ type source struct {
 	base string
 }
 
-// sourcesOf returns the templates in Helm's order: those of deeper folders first, so that of several definitions that of the top counts.
+// sourcesOf returns the templates in Helm's order: deeper folders first, so that the definition at the top takes
+// precedence.
 func sourcesOf(c *chart.Chart, values chartutil.Values) []source {
 	var sources []source
 	collect(c, values, &sources)
@@ -44,7 +46,7 @@ func sourcesOf(c *chart.Chart, values chartutil.Values) []source {
 	return sources
 }
 
-// collect adds the templates of a chart and its sub-charts, and returns the data that the chart's templates see.
+// collect adds the templates of a chart and its sub-charts, and returns the data of the chart's templates.
 func collect(c *chart.Chart, parent chartutil.Values, sources *[]source) map[string]any {
 	subCharts := map[string]any{}
 	data := map[string]any{
@@ -72,21 +74,24 @@ func collect(c *chart.Chart, parent chartutil.Values, sources *[]source) map[str
 		if file == nil || isLibrary && !isPartial(file.Name) {
 			continue
 		}
-		*sources = append(*sources, source{name: path.Join(place, file.Name), file: file, data: data, base: path.Join(place, "templates")})
+		*sources = append(
+			*sources,
+			source{name: path.Join(place, file.Name), file: file, data: data, base: path.Join(place, "templates")},
+		)
 	}
 	return data
 }
 
-// isPartial says of a template that only others use it.
+// isPartial reports whether a template only defines templates for others.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
-// parsedSets keeps the parsed templates of a chart.
+// parsedSets caches the parsed templates of a chart.
 type parsedSets struct {
 	mu   sync.Mutex
 	kept *lru.Cache
 }
 
-// of returns the parsed templates. They are the same for all renderings with the same sub-charts.
+// of returns the parsed templates. Renderings with the same sub-charts share them.
 func (p *parsedSets) of(sources []source) (*templating.Set, error) {
 	var key strings.Builder
 	for _, s := range sources {
@@ -110,8 +115,14 @@ func (p *parsedSets) of(sources []source) (*templating.Set, error) {
 	return set, err
 }
 
-// execute returns what the templates write, but for partials.
-func (p *parsedChart) execute(ctx context.Context, working *chart.Chart, values chartutil.Values, req generator.Request, limits generator.Limits) ([]rendering.File, error) {
+// execute returns the output of all templates except partials.
+func (p *parsedChart) execute(
+	ctx context.Context,
+	working *chart.Chart,
+	values chartutil.Values,
+	req generator.Request,
+	limits generator.Limits,
+) ([]rendering.File, error) {
 	sources := sourcesOf(working, values)
 	set, err := p.sets.of(sources)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// defaultKubeVersion is what charts see where the target's version is not known. It is the version of the client libraries that this module
-// is built with.
+// defaultKubeVersion is the version for charts if that of the target is unknown. It is the version of the client
+// libraries of this module.
 const defaultKubeVersion = "v1.37.0"
 
-// valuesOf copies parameters as Helm reads a values file: every number is floating point. Charts compare values with their defaults, and the
-// template engine does not compare integers with floating point numbers.
+// valuesOf copies parameters as Helm decodes a values file: every number is a float64. Charts compare values with their
+// defaults, and the template engine does not compare integers with floats.
 func valuesOf(parameters map[string]any) map[string]any {
 	return rendering.CopyValues(parameters, func(whole int64) any { return float64(whole) })
 }
 
-// capabilitiesOf describes the target to charts. What is not known gets Helm's defaults.
+// capabilitiesOf returns the capabilities of the target for charts. Unknown fields have Helm's defaults.
 func capabilitiesOf(target generator.Capabilities) *chartutil.Capabilities {
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	version := target.Version.GitVersion
@@ -28,7 +28,7 @@ func capabilitiesOf(target generator.Capabilities) *chartutil.Capabilities {
 		capabilities.KubeVersion = *parsed
 	}
 	if target.Version.GitVersion != "" {
-		// A distribution's suffix, such as -gke.1, stays visible to charts.
+		// The suffix of a distribution, such as -gke.1, is kept for charts.
 		capabilities.KubeVersion.Version = target.Version.GitVersion
 	}
 	if len(target.APIVersions) > 0 {

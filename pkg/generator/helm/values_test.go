@@ -43,19 +43,26 @@ func randomValues(random *rand.Rand, depth int) map[string]any {
 	return values
 }
 
-// TestValuesAreMergedAsHelmDoes compares what templates of a chart and its sub-chart see with what Helm composes from the same text.
+// TestValuesAreMergedAsHelmDoes compares what templates of a chart and its sub-chart see with what Helm composes from
+// the same text.
 func TestValuesAreMergedAsHelmDoes(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		parameters := randomValues(random, 3)
 		files := map[string]string{
 			"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\n" +
-				"dependencies: [{name: sub, version: '*', condition: sub.enabled, import-values: [a, {child: b, parent: global}]}]\n",
-			"values.yaml":                text(t, randomValues(random, 3)),
-			"templates/a.yaml":           configMap + "data: {values: {{ toJson .Values | quote }}}\n",
-			"charts/sub/Chart.yaml":      "apiVersion: v2\nname: sub\nversion: 0.0.1\n",
-			"charts/sub/values.yaml":     text(t, randomValues(random, 3)),
-			"charts/sub/templates/b.txt": strings.Replace(configMap, "name: a", "name: b", 1) + "data: {values: {{ toJson .Values | quote }}}\n",
+				"dependencies: [{name: sub, version: '*', condition: sub.enabled, import-values: [a, {child: b, parent: " +
+				"global}]}]\n",
+			"values.yaml":            text(t, randomValues(random, 3)),
+			"templates/a.yaml":       configMap + "data: {values: {{ toJson .Values | quote }}}\n",
+			"charts/sub/Chart.yaml":  "apiVersion: v2\nname: sub\nversion: 0.0.1\n",
+			"charts/sub/values.yaml": text(t, randomValues(random, 3)),
+			"charts/sub/templates/b.txt": strings.Replace(
+				configMap,
+				"name: a",
+				"name: b",
+				1,
+			) + "data: {values: {{ toJson .Values | quote }}}\n",
 		}
 		want, failure := composedByHelm(t, files, parameters)
 		g, err := helm.New(chartOf(files), helm.Options{})
@@ -76,7 +83,8 @@ func TestValuesAreMergedAsHelmDoes(t *testing.T) {
 	}
 }
 
-// composedByHelm returns the values that Helm gives to the templates of the chart, and of its sub-chart where that is enabled.
+// composedByHelm returns the values that Helm gives to the templates of the chart, and of its sub-chart where that is
+// enabled.
 func composedByHelm(t *testing.T, files map[string]string, parameters map[string]any) (map[string]string, error) {
 	t.Helper()
 	var buffered []*loader.BufferedFile

@@ -15,8 +15,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// The waves that a chart's hooks and definitions are in; those of its other objects are between them. Each hook has a wave of its own, because
-// Helm runs one after the other, and where it is deleted once all have succeeded, another one for that, in reverse.
+// Waves of a chart's hooks and definitions; other objects are between them. Each hook has a wave of its own, because
+// Helm runs them one after the other. Hooks that are deleted after success have another wave for that, in reverse
+// order.
 const (
 	definitionsOrder = -30_000
 	preHooksOrder    = -20_000
@@ -25,24 +26,24 @@ const (
 	maxHooks         = 3_000
 )
 
-// What tells Helm never to delete an object.
+// The annotation with which Helm never deletes an object.
 const (
 	resourcePolicyAnnotation = "helm.sh/resource-policy"
 	keepPolicy               = "keep"
 )
 
-// revisionAnnotation makes a hook another one at each revision, so that it runs again.
+// revisionAnnotation changes a hook at each revision, so that it runs again.
 const revisionAnnotation = "helm.fairlead.io/revision"
 
-// waves expresses by settings what Helm does in the course of a release.
+// waves converts the sequence of a Helm release to settings.
 type waves struct {
 	prefix    string
 	revision  int64
 	namespace string
 }
 
-// arrange makes ordinary dependents of hooks, drops those that matter neither to the revision nor to the deletion, and gives all objects their
-// place.
+// arrange converts hooks to dependents, removes hooks that run neither at this revision nor on deletion, and sets the
+// order of all objects.
 func (w waves) arrange(objects []*unstructured.Unstructured, hooks []hook) ([]*unstructured.Unstructured, error) {
 	if err := w.check(objects, hooks); err != nil {
 		return nil, err
@@ -73,36 +74,51 @@ func (w waves) arrange(objects []*unstructured.Unstructured, hooks []hook) ([]*u
 	return objects, nil
 }
 
-// check refuses what cannot be expressed without a prefix for settings.
+// check returns errors for objects that need settings if there is no prefix.
 func (w waves) check(objects []*unstructured.Unstructured, hooks []hook) error {
 	if w.prefix != "" {
 		return nil
 	}
 	var errs []error
 	for _, h := range hooks {
-		errs = append(errs, fmt.Errorf("%s: %s %s is a hook (%s), and the generator has no annotation prefix to order it by: set Options.AnnotationPrefix",
-			h.file, h.object.GetKind(), h.object.GetName(), h.object.GetAnnotations()[release.HookAnnotation]))
+		errs = append(
+			errs,
+			fmt.Errorf(
+				"%s: %s %s is a hook (%s), and the generator has no annotation prefix to order it by: set Options.AnnotationPrefix",
+				h.file,
+				h.object.GetKind(),
+				h.object.GetName(),
+				h.object.GetAnnotations()[release.HookAnnotation],
+			),
+		)
 	}
 	for _, object := range objects {
 		if isKept(object) {
-			errs = append(errs, fmt.Errorf("%s %s is to be kept (%s), and the generator has no annotation prefix to say so: set Options.AnnotationPrefix",
-				object.GetKind(), object.GetName(), resourcePolicyAnnotation))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s %s is to be kept (%s), and the generator has no annotation prefix to say so: set Options.AnnotationPrefix",
+					object.GetKind(),
+					object.GetName(),
+					resourcePolicyAnnotation,
+				),
+			)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// moment is when a hook is part of an apply.
+// moment is the time of a hook within an apply.
 type moment string
 
 const (
 	pre  moment = "pre"
 	post moment = "post"
-	// kept is that of a hook of the installation which is not to be deleted by an upgrade: it may hold a password.
+	// kept is an installation hook that an upgrade must not delete, because it may contain a password.
 	kept moment = "kept"
 )
 
-// momentOf says when a hook is part of the apply of this revision, if ever.
+// momentOf returns when a hook runs in the apply of this revision, or never.
 func (w waves) momentOf(h hook) moment {
 	first, then := release.HookPreInstall, release.HookPostInstall
 	if w.revision > 1 {
@@ -119,16 +135,19 @@ func (w waves) momentOf(h hook) moment {
 	return ""
 }
 
-// installs says that the hook is one of the installation only.
+// installs reports whether the hook runs on installation only.
 func installs(h hook) bool {
-	return h.at(release.HookPreInstall, release.HookPostInstall) && !h.at(release.HookPreUpgrade, release.HookPostUpgrade)
+	return h.at(release.HookPreInstall, release.HookPostInstall) &&
+		!h.at(release.HookPreUpgrade, release.HookPostUpgrade)
 }
 
-// runsNow says that a hook of the upgrade has the same name: a chart may have one for each.
+// runsNow reports whether an upgrade hook has the same name: a chart may have one for each event.
 func (w waves) runsNow(object *unstructured.Unstructured, hooks []hook) bool {
 	return slices.ContainsFunc(hooks, func(h hook) bool {
-		return h.object.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() && h.object.GetName() == object.GetName() &&
-			w.namespaceOf(h.object) == w.namespaceOf(object) && (w.momentOf(h) == pre || w.momentOf(h) == post)
+		return h.object.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() &&
+			h.object.GetName() == object.GetName() &&
+			w.namespaceOf(h.object) == w.namespaceOf(object) &&
+			(w.momentOf(h) == pre || w.momentOf(h) == post)
 	})
 }
 
@@ -139,7 +158,7 @@ func (w waves) namespaceOf(object *unstructured.Unstructured) string {
 	return w.namespace
 }
 
-// place gives a hook the settings for when it runs. rank is its place among all count hooks.
+// place sets the settings of a hook within an apply. rank is its position among all count hooks.
 func (w waves) place(h hook, m moment, rank, count int) {
 	if m != "" {
 		w.placeInApply(h, m, rank, count)
@@ -166,7 +185,7 @@ func (w waves) placeInApply(h hook, m moment, rank, count int) {
 	}
 }
 
-// placeInDeletion gives a hook the settings for what it does when the component is deleted.
+// placeInDeletion sets the settings of a hook within the deletion.
 func (w waves) placeInDeletion(h hook, m moment, rank int) {
 	var phases []string
 	if m != "" {
@@ -185,7 +204,7 @@ func (w waves) placeInDeletion(h hook, m moment, rank int) {
 	w.set(h.object, manifests.AnnotationPhaseOrder, strconv.Itoa(deleteHooksOrder+rank))
 }
 
-// keep lets an object stay that Helm would keep.
+// keep orphans an object that Helm would keep.
 func (w waves) keep(object *unstructured.Unstructured) {
 	if isKept(object) {
 		w.set(object, manifests.AnnotationDeletePolicy, string(metav1alpha1.DeleteOrphan))
@@ -196,12 +215,15 @@ func isKept(object *unstructured.Unstructured) bool {
 	return strings.ToLower(strings.TrimSpace(object.GetAnnotations()[resourcePolicyAnnotation])) == keepPolicy
 }
 
-// isNeeded says that hooks which come before the chart's own objects cannot be created without one of these: their namespace, or the
-// definition of their type. In a release of Helm it is there from an earlier revision.
+// isNeeded reports whether hooks before the chart's objects require one of these: their namespace, or the definition of
+// their type. In a Helm release it exists from an earlier revision.
 func (w waves) isNeeded(object *unstructured.Unstructured, hooks []*unstructured.Unstructured) bool {
 	switch object.GetKind() {
 	case "Namespace":
-		return slices.ContainsFunc(hooks, func(h *unstructured.Unstructured) bool { return w.namespaceOf(h) == object.GetName() })
+		return slices.ContainsFunc(
+			hooks,
+			func(h *unstructured.Unstructured) bool { return w.namespaceOf(h) == object.GetName() },
+		)
 	case "CustomResourceDefinition":
 		types := manifests.ManagedTypes(object)
 		return slices.ContainsFunc(hooks, func(h *unstructured.Unstructured) bool {
@@ -211,13 +233,16 @@ func (w waves) isNeeded(object *unstructured.Unstructured, hooks []*unstructured
 	return false
 }
 
-// orderOf returns the order that the chart wrote, if any.
+// orderOf returns the order that the chart sets, if any.
 func (w waves) orderOf(object *unstructured.Unstructured) string {
 	annotations := object.GetAnnotations()
-	return cmp.Or(annotations[w.prefix+"/"+manifests.AnnotationOrder], annotations[w.prefix+"/"+manifests.AnnotationApplyOrder])
+	return cmp.Or(
+		annotations[w.prefix+"/"+manifests.AnnotationOrder],
+		annotations[w.prefix+"/"+manifests.AnnotationApplyOrder],
+	)
 }
 
-// set writes a setting, unless the chart did.
+// set writes a setting, unless the chart sets it.
 func (w waves) set(object *unstructured.Unstructured, setting, value string) {
 	_, written := object.GetAnnotations()[w.prefix+"/"+setting]
 	if written || setting == manifests.AnnotationOrder && w.orderOf(object) != "" {
