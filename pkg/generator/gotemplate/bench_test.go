@@ -55,11 +55,18 @@ func benchmarkInput() (map[string]string, map[string]any) {
 	container := func(name string) any {
 		return map[string]any{
 			"registry": "registry.example.com", "name": name, "tag": "1.2.3",
-			"env":       map[string]any{"level": "info", "endpoint": "http://collector:4317", "region": "eu-1"},
-			"resources": map[string]any{"requests": map[string]any{"cpu": "100m", "memory": "128Mi"}, "limits": map[string]any{"memory": "256Mi"}},
+			"env": map[string]any{"level": "info", "endpoint": "http://collector:4317", "region": "eu-1"},
+			"resources": map[string]any{
+				"requests": map[string]any{"cpu": "100m", "memory": "128Mi"},
+				"limits":   map[string]any{"memory": "256Mi"},
+			},
 		}
 	}
-	return files, map[string]any{"replicas": int64(3), "part": "shop", "containers": []any{container("web"), container("proxy")}}
+	return files, map[string]any{
+		"replicas":   int64(3),
+		"part":       "shop",
+		"containers": []any{container("web"), container("proxy")},
+	}
 }
 
 // BenchmarkGenerate compares the engine with text/template, sprig and the decoder alone.

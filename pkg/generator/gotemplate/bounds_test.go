@@ -21,51 +21,129 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 		return `{{ $x := ` + start + ` }}{{ range until 60 }}{{ $x = ` + step + ` }}{{ end }}`
 	}
 	cases := map[string]struct{ template, want string }{
-		"a text a billion times":                     {`{{ $x := repeat 1000000000000 "x" }}`, tooMuch},
-		"a billion spaces":                           {`{{ $x := indent 1000000000000 "x" }}`, tooMuch},
-		"a billion spaces on a new line":             {`{{ $x := nindent 1000000000000 "x" }}`, tooMuch},
-		"a billion numbers":                          {`{{ $x := until 1000000000 }}`, tooMuch},
-		"a billion numbers downwards":                {`{{ $x := until -1000000000 }}`, tooMuch},
-		"a billion numbers as text":                  {`{{ $x := seq 1000000000 }}`, tooMuch},
-		"numbers that overflow":                      {`{{ $x := untilStep 9223372036854775800 9223372036854775807 100 }}`, "out of bounds"},
-		"a billion random letters":                   {`{{ $x := randAlphaNum 1000000000000 }}`, tooMuch},
-		"a billion random bytes":                     {`{{ $x := randBytes 1000000000000 }}`, tooMuch},
-		"a replacement for each of many":             {`{{ $y := repeat 10000 "y" }}{{ $x := replace "y" $y $y }}`, tooMuch},
-		"a replacement for nothing, between all":     {`{{ $y := repeat 10000 "y" }}{{ $x := replace "" $y $y }}`, tooMuch},
-		"a replacement by an expression":             {`{{ $y := repeat 10000 "y" }}{{ $x := regexReplaceAll "y" $y $y }}`, tooMuch},
-		"a replacement by a repeated match":          {`{{ $y := repeat 1000 "y" }}{{ $x := regexReplaceAll ".*" $y (repeat 2000 "$0") }}`, tooMuch},
-		"long separators":                            {`{{ $y := repeat 10000 "y" }}{{ $x := join $y (splitList "" $y) }}`, tooMuch},
-		"long line breaks":                           {`{{ $y := repeat 10000 "y" }}{{ $x := wrapWith 1 $y $y }}`, tooMuch},
-		"a text that doubles":                        {doubled(`"x"`, `print $x $x`), tooMuch},
-		"a text that doubles by a format":            {doubled(`"x"`, `printf "%s%s" $x $x`), tooMuch},
-		"a text that doubles by quotes":              {doubled("`\"`", `quote $x`), tooMuch},
-		"a text that doubles by an encoding":         {doubled(`"x"`, `$x | b32enc | b32enc`), tooMuch},
-		"a text that doubles by JSON":                {doubled("`\"`", `toJson $x`), tooMuch},
-		"a list that doubles":                        {doubled(`list 1`, `concat $x $x`), tooMuch},
-		"a list of lists that is written":            {doubled(`list 1`, `list $x $x`) + `{{ $x }}`, tooMuch},
-		"a list of lists that is written as YAML":    {doubled(`list 1`, `list $x $x`) + `{{ toYaml $x }}`, tooMuch},
-		"a list of lists that is written as JSON":    {doubled(`list 1`, `list $x $x`) + `{{ toPrettyJson $x }}`, tooMuch},
-		"a map of maps that is written as TOML":      {doubled(`dict`, `dict "a" $x "b" $x`) + `{{ toToml $x }}`, tooMuch},
-		"a list of lists that is copied":             {doubled(`list 1`, `list $x $x`) + `{{ $y := deepCopy $x }}`, tooMuch},
-		"a list of lists that is a text":             {doubled(`list 1`, `list $x $x`) + `{{ $y := toString $x }}`, tooMuch},
-		"maps of maps that are merged":               {doubled(`dict`, `dict "a" $x "b" $x`) + `{{ $y := merge (dict) $x }}`, tooMuch},
-		"a list of lists that is escaped":            {doubled(`list 1`, `list $x $x`) + `{{ $y := html $x }}`, tooMuch},
-		"a map that contains itself":                 {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $x }}`, nested},
-		"a map that contains itself, as a text":      {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $y := print $x }}`, nested},
+		"a text a billion times":         {`{{ $x := repeat 1000000000000 "x" }}`, tooMuch},
+		"a billion spaces":               {`{{ $x := indent 1000000000000 "x" }}`, tooMuch},
+		"a billion spaces on a new line": {`{{ $x := nindent 1000000000000 "x" }}`, tooMuch},
+		"a billion numbers":              {`{{ $x := until 1000000000 }}`, tooMuch},
+		"a billion numbers downwards":    {`{{ $x := until -1000000000 }}`, tooMuch},
+		"a billion numbers as text":      {`{{ $x := seq 1000000000 }}`, tooMuch},
+		"numbers that overflow": {
+			`{{ $x := untilStep 9223372036854775800 9223372036854775807 100 }}`,
+			"out of bounds",
+		},
+		"a billion random letters": {`{{ $x := randAlphaNum 1000000000000 }}`, tooMuch},
+		"a billion random bytes":   {`{{ $x := randBytes 1000000000000 }}`, tooMuch},
+		"a replacement for each of many": {
+			`{{ $y := repeat 10000 "y" }}{{ $x := replace "y" $y $y }}`,
+			tooMuch,
+		},
+		"a replacement for nothing, between all": {
+			`{{ $y := repeat 10000 "y" }}{{ $x := replace "" $y $y }}`,
+			tooMuch,
+		},
+		"a replacement by an expression": {
+			`{{ $y := repeat 10000 "y" }}{{ $x := regexReplaceAll "y" $y $y }}`,
+			tooMuch,
+		},
+		"a replacement by a repeated match": {
+			`{{ $y := repeat 1000 "y" }}{{ $x := regexReplaceAll ".*" $y (repeat 2000 "$0") }}`,
+			tooMuch,
+		},
+		"long separators": {
+			`{{ $y := repeat 10000 "y" }}{{ $x := join $y (splitList "" $y) }}`,
+			tooMuch,
+		},
+		"long line breaks": {
+			`{{ $y := repeat 10000 "y" }}{{ $x := wrapWith 1 $y $y }}`,
+			tooMuch,
+		},
+		"a text that doubles":                     {doubled(`"x"`, `print $x $x`), tooMuch},
+		"a text that doubles by a format":         {doubled(`"x"`, `printf "%s%s" $x $x`), tooMuch},
+		"a text that doubles by quotes":           {doubled("`\"`", `quote $x`), tooMuch},
+		"a text that doubles by an encoding":      {doubled(`"x"`, `$x | b32enc | b32enc`), tooMuch},
+		"a text that doubles by JSON":             {doubled("`\"`", `toJson $x`), tooMuch},
+		"a list that doubles":                     {doubled(`list 1`, `concat $x $x`), tooMuch},
+		"a list of lists that is written":         {doubled(`list 1`, `list $x $x`) + `{{ $x }}`, tooMuch},
+		"a list of lists that is written as YAML": {doubled(`list 1`, `list $x $x`) + `{{ toYaml $x }}`, tooMuch},
+		"a list of lists that is written as JSON": {
+			doubled(`list 1`, `list $x $x`) + `{{ toPrettyJson $x }}`,
+			tooMuch,
+		},
+		"a map of maps that is written as TOML": {
+			doubled(`dict`, `dict "a" $x "b" $x`) + `{{ toToml $x }}`,
+			tooMuch,
+		},
+		"a list of lists that is copied": {
+			doubled(`list 1`, `list $x $x`) + `{{ $y := deepCopy $x }}`,
+			tooMuch,
+		},
+		"a list of lists that is a text": {
+			doubled(`list 1`, `list $x $x`) + `{{ $y := toString $x }}`,
+			tooMuch,
+		},
+		"maps of maps that are merged": {
+			doubled(`dict`, `dict "a" $x "b" $x`) + `{{ $y := merge (dict) $x }}`,
+			tooMuch,
+		},
+		"a list of lists that is escaped": {
+			doubled(`list 1`, `list $x $x`) + `{{ $y := html $x }}`,
+			tooMuch,
+		},
+		"a map that contains itself": {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $x }}`, nested},
+		"a map that contains itself, as a text": {
+			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $y := print $x }}`,
+			nested,
+		},
 		"a map that contains itself, in parentheses": {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ ($x) }}`, nested},
-		"a map that contains itself, as YAML":        {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ toYaml $x }}`, nested},
-		"a map that contains itself, copied":         {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $y := deepCopy $x }}`, nested},
-		"a map that contains itself, in a branch":    {`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ if true }}{{ with $x }}{{ . }}{{ end }}{{ end }}`, nested},
-		"a recursion of template":                    {`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`, tooDeep},
-		"a recursion of template without data":       {`{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}`, tooDeep},
-		"a recursion of block":                       {`{{ block "x" . }}{{ if true }}{{ template "x" . }}{{ end }}{{ end }}`, tooDeep},
-		"many small texts that are kept":             {`{{ $x := dict }}{{ range until 10000 }}{{ $_ := set $x (print .) (repeat 1000 "x") }}{{ end }}`, tooMuch},
-		"aliases that stand for more and more":       {`{{ $x := fromYaml "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d]" }}`, "aliases up to here stand for more than 10000 bytes"},
-		"a loop without end and without output":      {`{{ $x := until 10000 }}{{ range $x }}{{ range $x }}{{ range $x }}{{ end }}{{ end }}{{ end }}`, tooLong},
-		"a loop over a number":                       {`{{ range 9000000000000000000 }}{{ end }}`, tooLong},
-		"a loop in tpl":                              {"{{ tpl `{{ range 9000000000000000000 }}{{ continue }}{{ end }}` . }}", tooLong},
-		"more objects than allowed":                  {"{{ range until 6 }}---\n{apiVersion: v1, kind: A, metadata: {name: a}}\n{{ end }}", "a.yaml (rendered):11: the limit of 5 objects is exceeded here"},
-		"aliases in what is rendered":                {"apiVersion: v1\nkind: A\nmetadata: {name: a}\nx: &x {{ repeat 6000 \"x\" }}\ny: [*x, *x]\n", "a.yaml (rendered):5: the aliases up to here stand for more than 10000 bytes"},
+		"a map that contains itself, as YAML": {
+			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ toYaml $x }}`,
+			nested,
+		},
+		"a map that contains itself, copied": {
+			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ $y := deepCopy $x }}`,
+			nested,
+		},
+		"a map that contains itself, in a branch": {
+			`{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ if true }}{{ with $x }}{{ . }}{{ end }}{{ end }}`,
+			nested,
+		},
+		"a recursion of template": {
+			`{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
+			tooDeep,
+		},
+		"a recursion of template without data": {
+			`{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}`,
+			tooDeep,
+		},
+		"a recursion of block": {
+			`{{ block "x" . }}{{ if true }}{{ template "x" . }}{{ end }}{{ end }}`,
+			tooDeep,
+		},
+		"many small texts that are kept": {
+			`{{ $x := dict }}{{ range until 10000 }}{{ $_ := set $x (print .) (repeat 1000 "x") }}{{ end }}`,
+			tooMuch,
+		},
+		"aliases that stand for more and more": {
+			`{{ $x := fromYaml "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d]" }}`,
+			"aliases up to here expand to more than 10000 bytes",
+		},
+		"a loop without end and without output": {
+			`{{ $x := until 10000 }}{{ range $x }}{{ range $x }}{{ range $x }}{{ end }}{{ end }}{{ end }}`,
+			tooLong,
+		},
+		"a loop over a number": {`{{ range 9000000000000000000 }}{{ end }}`, tooLong},
+		"a loop in tpl": {
+			"{{ tpl `{{ range 9000000000000000000 }}{{ continue }}{{ end }}` . }}",
+			tooLong,
+		},
+		"more objects than allowed": {
+			"{{ range until 6 }}---\n{apiVersion: v1, kind: A, metadata: {name: a}}\n{{ end }}",
+			"a.yaml (rendered):11: the limit of 5 objects is exceeded here",
+		},
+		"aliases in what is rendered": {
+			"apiVersion: v1\nkind: A\nmetadata: {name: a}\nx: &x {{ repeat 6000 \"x\" }}\ny: [*x, *x]\n",
+			"a.yaml (rendered):5: the aliases up to here expand to more than 10000 bytes",
+		},
 	}
 	limits := generator.Limits{OutputBytes: 1 << 20, Objects: 5, AliasBytes: 10_000, Duration: 10 * time.Second}
 	for name, c := range cases {
@@ -83,7 +161,11 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 }
 
 func TestLimitsCanBeRaised(t *testing.T) {
-	source := sourceOf(map[string]string{"a.yaml": configMap + `{{ define "x" }}{{ if . }}{{ template "x" (rest .) }}{{ end }}{{ end }}{{ template "x" (until 300) }}`})
+	source := sourceOf(
+		map[string]string{
+			"a.yaml": configMap + `{{ define "x" }}{{ if . }}{{ template "x" (rest .) }}{{ end }}{{ end }}{{ template "x" (until 300) }}`,
+		},
+	)
 	if err := renderOnce(t, source, gotemplate.Options{}); err == nil {
 		t.Error("the default is no limit")
 	}

@@ -11,8 +11,16 @@ import (
 
 func TestAReconcilerCanRelyOnIt(t *testing.T) {
 	g, err := gotemplate.New(fstest.MapFS{
-		"a.yaml": {Data: []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '{{ range $key, $value := .Values.map }}{{ $key }}{{ end }}'}}`)},
-		"b.yaml": {Data: []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: '{{ set .Values "other" "changed" | len }} {{ len (lookup "v1" "Pod" "" "a") }}'}}`)},
+		"a.yaml": {
+			Data: []byte(
+				`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '{{ range $key, $value := .Values.map }}{{ $key }}{{ end }}'}}`,
+			),
+		},
+		"b.yaml": {
+			Data: []byte(
+				`{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: '{{ set .Values "other" "changed" | len }} {{ len (lookup "v1" "Pod" "" "a") }}'}}`,
+			),
+		},
 	}, options)
 	if err != nil {
 		t.Fatal(err)

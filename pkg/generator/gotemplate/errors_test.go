@@ -32,7 +32,12 @@ func TestErrors(t *testing.T) {
 		},
 		"keys that do not exist, in several files": {
 			files: map[string]string{"a.yaml": "a: 1\n{{ .Values.missing }}\n", "b.yaml": "\n{{ .Valuse }}"},
-			want:  []string{`a.yaml:2:10: executing "a.yaml"`, `no entry for key "missing"`, "b.yaml:2", `no entry for key "Valuse"`},
+			want: []string{
+				`a.yaml:2:10: executing "a.yaml"`,
+				`no entry for key "missing"`,
+				"b.yaml:2",
+				`no entry for key "Valuse"`,
+			},
 		},
 		"a key that does not exist, inside tpl": {
 			files: map[string]string{"a.yaml": "\n{{ tpl \"\\n{{ .Values.missing }}\" . }}\n"},
@@ -43,8 +48,11 @@ func TestErrors(t *testing.T) {
 			want:  []string{"a.yaml:2", "set the size"},
 		},
 		"an included template that fails": {
-			files: map[string]string{"a.yaml": "{{ include \"x\" . }}", "_x.tpl": "{{ define \"x\" }}\n{{ fail \"stop\" }}{{ end }}"},
-			want:  []string{"a.yaml:1", "_x.tpl:2", "stop"},
+			files: map[string]string{
+				"a.yaml": "{{ include \"x\" . }}",
+				"_x.tpl": "{{ define \"x\" }}\n{{ fail \"stop\" }}{{ end }}",
+			},
+			want: []string{"a.yaml:1", "_x.tpl:2", "stop"},
 		},
 		"a template that does not exist": {
 			files: map[string]string{"a.yaml": "\n{{ include \"x\" . }}"},
@@ -55,8 +63,10 @@ func TestErrors(t *testing.T) {
 			want:  []string{"templates include each other more than 200 deep"},
 		},
 		"a recursion by tpl": {
-			files: map[string]string{"a.yaml": "{{ define \"x\" }}{{ tpl `{{ include \"x\" . }}` . }}{{ end }}{{ include \"x\" . }}"},
-			want:  []string{"templates include each other more than 200 deep"},
+			files: map[string]string{
+				"a.yaml": "{{ define \"x\" }}{{ tpl `{{ include \"x\" . }}` . }}{{ end }}{{ include \"x\" . }}",
+			},
+			want: []string{"templates include each other more than 200 deep"},
 		},
 		"more output than allowed": {
 			files:   map[string]string{"a.yaml": `{{ range until 1000 }}0123456789{{ end }}`},
@@ -71,8 +81,11 @@ func TestErrors(t *testing.T) {
 			want:    []string{": the templates write more than 5000 bytes"},
 		},
 		"rendered text that is no YAML, and a manifest without a name": {
-			files: map[string]string{"a.yaml": "{{/* one line */}}\n{{ range until 3 }}\n{{ end }}\na: [", "b.yaml": configMap + "---\n\napiVersion: v1\nkind: ConfigMap\n"},
-			want:  []string{"a.yaml (rendered):6: invalid YAML", "b.yaml (rendered):7: no metadata.name"},
+			files: map[string]string{
+				"a.yaml": "{{/* one line */}}\n{{ range until 3 }}\n{{ end }}\na: [",
+				"b.yaml": configMap + "---\n\napiVersion: v1\nkind: ConfigMap\n",
+			},
+			want: []string{"a.yaml (rendered):6: invalid YAML", "b.yaml (rendered):7: no metadata.name"},
 		},
 		"text that is no YAML for fromYaml": {
 			files: map[string]string{"a.yaml": "\n{{ fromYaml \"a: [\" }}"},

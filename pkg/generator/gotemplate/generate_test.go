@@ -96,7 +96,11 @@ func TestLookup(t *testing.T) {
 	})
 	t.Run("fails the rendering where reading is forbidden", func(t *testing.T) {
 		target := lookupFunc(func(context.Context) error {
-			return apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "things"}, "a", errors.New("no"))
+			return apierrors.NewForbidden(
+				schema.GroupResource{Group: "example.com", Resource: "things"},
+				"a",
+				errors.New("no"),
+			)
 		})
 		_, err := g.Generate(t.Context(), generator.Request{Target: target})
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a.yaml:4") {
@@ -108,10 +112,18 @@ func TestLookup(t *testing.T) {
 // lookupFunc fails every look-up.
 type lookupFunc func(ctx context.Context) error
 
-func (f lookupFunc) Get(ctx context.Context, _ schema.GroupVersionKind, _, _ string) (*unstructured.Unstructured, error) {
+func (f lookupFunc) Get(
+	ctx context.Context,
+	_ schema.GroupVersionKind,
+	_, _ string,
+) (*unstructured.Unstructured, error) {
 	return nil, f(ctx)
 }
 
-func (f lookupFunc) List(ctx context.Context, _ schema.GroupVersionKind, _ string) (*unstructured.UnstructuredList, error) {
+func (f lookupFunc) List(
+	ctx context.Context,
+	_ schema.GroupVersionKind,
+	_ string,
+) (*unstructured.UnstructuredList, error) {
 	return nil, f(ctx)
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parsedTemplates are the templates of a source, which renderings share.
+// parsedTemplates are the templates of a source. Renderings share them.
 type parsedTemplates struct {
 	set *templating.Set
-	// files are what templates can read.
+	// files are the files that templates can read.
 	files templating.Files
-	// outputs are the names of the templates that give manifests, in order.
+	// outputs are the names of the templates with output, in order.
 	outputs []string
 }
 
@@ -30,7 +30,12 @@ func parseTemplates(source fs.FS, options Options) (*parsedTemplates, error) {
 	switch options.MissingKeys {
 	case "", MissingKeysFail, MissingKeysEmpty:
 	default:
-		return nil, fmt.Errorf("option MissingKeys: %q is neither %s nor %s", options.MissingKeys, MissingKeysFail, MissingKeysEmpty)
+		return nil, fmt.Errorf(
+			"option MissingKeys: %q is neither %s nor %s",
+			options.MissingKeys,
+			MissingKeysFail,
+			MissingKeysEmpty,
+		)
 	}
 	files, err := rendering.ReadFiles(source, isHidden)
 	if err != nil {
@@ -55,8 +60,12 @@ func parseTemplates(source fs.FS, options Options) (*parsedTemplates, error) {
 	return parsed, err
 }
 
-// render returns the manifests that all templates give, in the order of their paths.
-func (p *parsedTemplates) render(ctx context.Context, req generator.Request, limits generator.Limits) ([]*unstructured.Unstructured, error) {
+// render returns the manifests of all templates, in the order of their paths.
+func (p *parsedTemplates) render(
+	ctx context.Context,
+	req generator.Request,
+	limits generator.Limits,
+) ([]*unstructured.Unstructured, error) {
 	rendered, err := p.set.Render(templating.Input{
 		Request: req,
 		Values:  templating.ValuesOf(req.Parameters, nil),
