@@ -47,7 +47,8 @@ func BenchmarkGenerate(b *testing.B) {
 		"base/resources.yaml":     resources.String(),
 		"base/kustomization.yaml": "resources: [resources.yaml]\nconfigMapGenerator: [{name: settings, literals: [level=info]}]",
 		"kustomization.yaml": "resources: [base]\nnamespace: shop\nnamePrefix: prod-\nimages: [{name: registry.example.com/web, newTag: '2.0'}]\n" +
-			"patches: [{target: {kind: Deployment}, patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 3}]'}]",
+			"patches: [{target: {kind: Deployment}, patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": " +
+			"3}]'}]",
 	}
 	g, err := kustomize.New(sourceOf(files), kustomize.Options{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// building is held by the build that runs. kustomize keeps the OpenAPI schema of the running build in global variables.
+// building is locked during a build, because kustomize keeps the OpenAPI schema in global variables.
 var building = make(chan struct{}, 1)
 
 // build returns the objects of a source.
@@ -44,7 +44,11 @@ func build(ctx context.Context, t *tree, found checked, req generator.Request) (
 		return nil, fmt.Errorf("build the kustomization: %w", err)
 	}
 	if resources.Size() > t.limits.Objects {
-		return nil, fmt.Errorf("the kustomization gives %d objects, and the limit is %d", resources.Size(), t.limits.Objects)
+		return nil, fmt.Errorf(
+			"the kustomization gives %d objects, and the limit is %d",
+			resources.Size(),
+			t.limits.Objects,
+		)
 	}
 	objects, err := decodeResources(ctx, resources, decoder)
 	if req.Locate != nil {
@@ -53,7 +57,7 @@ func build(ctx context.Context, t *tree, found checked, req generator.Request) (
 	return objects, err
 }
 
-// run runs kustomize, and takes back what it changed globally.
+// run runs kustomize, and restores its global state.
 func run(files filesys.FileSystem, source checked) (resources resmap.ResMap, err error) {
 	defer func() {
 		if source.ownSchema {
@@ -66,8 +70,12 @@ func run(files filesys.FileSystem, source checked) (resources resmap.ResMap, err
 	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filesys.Separator+source.entry)
 }
 
-// decodeResources goes through YAML, because that is how kubectl apply -k understands scalars that kustomize leaves as they were written.
-func decodeResources(ctx context.Context, resources resmap.ResMap, decoder *manifests.Decoder) ([]*unstructured.Unstructured, error) {
+// decodeResources decodes through YAML, because kubectl apply -k interprets scalars that kustomize leaves as written.
+func decodeResources(
+	ctx context.Context,
+	resources resmap.ResMap,
+	decoder *manifests.Decoder,
+) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, resource := range resources.Resources() {
@@ -88,7 +96,11 @@ func decodeResources(ctx context.Context, resources resmap.ResMap, decoder *mani
 }
 
 // decodePlain returns the manifests of a source without kustomization.
-func decodePlain(files []rendering.File, decoder *manifests.Decoder, req generator.Request) ([]*unstructured.Unstructured, error) {
+func decodePlain(
+	files []rendering.File,
+	decoder *manifests.Decoder,
+	req generator.Request,
+) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, file := range files {

@@ -11,9 +11,11 @@ import (
 
 func TestAReconcilerCanRelyOnIt(t *testing.T) {
 	source := fstest.MapFS{
-		"kustomization.yaml": {Data: []byte("resources: [a.yaml, b.yaml]\nconfigMapGenerator: [{name: c, literals: [a=b]}]")},
-		"a.yaml":             {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {x: v}}}")},
-		"b.yaml":             {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: v}}")},
+		"kustomization.yaml": {
+			Data: []byte("resources: [a.yaml, b.yaml]\nconfigMapGenerator: [{name: c, literals: [a=b]}]"),
+		},
+		"a.yaml": {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {x: v}}}")},
+		"b.yaml": {Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: v}}")},
 	}
 	g, err := kustomize.New(source, kustomize.Options{})
 	if err != nil {
@@ -33,7 +35,13 @@ func TestAReconcilerCanRelyOnIt(t *testing.T) {
 		"a kustomization": g, "a folder": plain, "changes": generator.Chain(g, changes),
 	} {
 		t.Run(name, func(t *testing.T) {
-			generatortest.Check(t, g, generatortest.Options{}, generator.Request{Namespace: "apps", Name: "a"}, generator.Request{Namespace: "apps", Name: "b"})
+			generatortest.Check(
+				t,
+				g,
+				generatortest.Options{},
+				generator.Request{Namespace: "apps", Name: "a"},
+				generator.Request{Namespace: "apps", Name: "b"},
+			)
 		})
 	}
 }

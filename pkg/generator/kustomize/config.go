@@ -15,24 +15,24 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ConfigFile is the name of the file that says that the files of its folder are templates.
+// ConfigFile is the name of the file that marks the files of its folder as templates.
 const ConfigFile = ".fairlead-kustomize.yaml"
 
-// configuration is what a ConfigFile says.
+// configuration is the content of a ConfigFile.
 type configuration struct {
-	// Suffix is that of templates; where it is empty all manifests are templates.
+	// Suffix is the suffix of templates; if it is empty all manifests are templates.
 	Suffix     string     `yaml:"suffix"`
 	Delimiters delimiters `yaml:"delimiters"`
 	// MissingKeys is Fail or Empty.
 	MissingKeys string `yaml:"missingKeys"`
-	// IgnoreFile names a file with patterns of files that are no templates.
+	// IgnoreFile is the path of a file with patterns of files that are no templates.
 	IgnoreFile string `yaml:"ignoreFile"`
-	// Include are folders elsewhere in the source whose files are templates of this group, too.
+	// Include are other folders of the source whose files are templates of this group too.
 	Include []string `yaml:"include"`
-	// Values are those that a component need not have.
+	// Values are the defaults of parameters.
 	Values yaml.Node `yaml:"values"`
 
-	// defaults is what Values means.
+	// defaults is the decoded form of Values.
 	defaults map[string]any
 }
 
@@ -41,7 +41,7 @@ type delimiters struct {
 	Right string `yaml:"right"`
 }
 
-// parseConfiguration reads a ConfigFile. Each error names file and line.
+// parseConfiguration parses a ConfigFile. Each error names file and line.
 func parseConfiguration(file string, text []byte, limitOfAliases int) (*configuration, error) {
 	if err := manifests.CheckAliases(text, limitOfAliases); err != nil {
 		return nil, errorsIn(file, err.Error())
@@ -67,7 +67,7 @@ func parseConfiguration(file string, text []byte, limitOfAliases int) (*configur
 
 var comment = regexp.MustCompile(`(?m)^\s*(#.*|---)$`)
 
-// withoutComments tells a file without content, for which the decoder has an error.
+// withoutComments detects a file without content, for which the decoder returns an error.
 func withoutComments(text []byte) string { return comment.ReplaceAllString(string(text), "") }
 
 var (
@@ -75,7 +75,7 @@ var (
 	unknownField   = regexp.MustCompile(`^field (\S+) not found in type .*$`)
 )
 
-// errorsIn returns what a parser says as errors of a file.
+// errorsIn converts an error of the parser to errors of a file.
 func errorsIn(file string, messages ...string) error {
 	errs := make([]error, 0, len(messages))
 	for _, message := range messages {
@@ -92,11 +92,14 @@ func errorsIn(file string, messages ...string) error {
 	return errors.Join(errs...)
 }
 
-// check reports all fields with values that they cannot have.
+// check returns an error for each field with an invalid value.
 func (c *configuration) check(file string, root *yaml.Node) error {
 	var errs []error
 	fail := func(field, format string, args ...any) {
-		errs = append(errs, &manifests.FileError{File: file, Line: lineOf(root, field), Err: fmt.Errorf(field+": "+format, args...)})
+		errs = append(
+			errs,
+			&manifests.FileError{File: file, Line: lineOf(root, field), Err: fmt.Errorf(field+": "+format, args...)},
+		)
 	}
 	if strings.Contains(c.Suffix, "/") {
 		fail("suffix", "%q is a path: want the end of a name, such as .tmpl", c.Suffix)
@@ -121,7 +124,7 @@ func (c *configuration) check(file string, root *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-// lineOf returns the line of a field; 1 where there is none.
+// lineOf returns the line of a field, or 1 if it is not set.
 func lineOf(root *yaml.Node, field string) int {
 	if len(root.Content) == 0 {
 		return 1
@@ -135,13 +138,17 @@ func lineOf(root *yaml.Node, field string) int {
 	return 1
 }
 
-// readDefaults reads the values as those of a component are read: as YAML that kubectl understands.
+// readDefaults decodes the values as those of a component: as YAML of kubectl.
 func (c *configuration) readDefaults(file string) error {
 	if c.Values.IsZero() {
 		return nil
 	}
 	if c.Values.Kind != yaml.MappingNode && c.Values.Tag != "!!null" {
-		return &manifests.FileError{File: file, Line: c.Values.Line, Err: errors.New("values: want a map, such as replicas: 2")}
+		return &manifests.FileError{
+			File: file,
+			Line: c.Values.Line,
+			Err:  errors.New("values: want a map, such as replicas: 2"),
+		}
 	}
 	text, err := yaml.Marshal(&c.Values)
 	if err == nil {

@@ -30,8 +30,11 @@ func TestErrors(t *testing.T) {
 			want:  []string{`kustomization.yaml: resources: "https://example.com/a.yaml" is remote`},
 		},
 		"a repository as base, in every way that kustomize knows": {
-			files: map[string]string{"kustomization.yaml": "resources: ['github.com/acme/base', 'git@example.com:acme/base.git', " +
-				"'ssh://example.com/acme/base', 'git::https://example.com/acme/base', 'FILE:///srv/base', 'http:example.com', '//example.com/a']"},
+			files: map[string]string{
+				"kustomization.yaml": "resources: ['github.com/acme/base', 'git@example.com:acme/base.git', " +
+					"'ssh://example.com/acme/base', 'git::https://example.com/acme/base', 'FILE:///srv/base', 'http:example.com', " +
+					"'//example.com/a']",
+			},
 			want: []string{
 				`"github.com/acme/base" is`, `"git@example.com:acme/base.git" is`, `"ssh://example.com/acme/base" is`,
 				`"git::https://example.com/acme/base" is`, `"FILE:///srv/base" is`, `"http:example.com" is`, `"//example.com/a" is`,
@@ -56,14 +59,27 @@ func TestErrors(t *testing.T) {
 			},
 		},
 		"remote files of generators": {
-			files: map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a, files: ['k=https://example.com/a'], envs: ['https://example.com/b']}]\n" +
-				"secretGenerator: [{name: a, env: 'https://example.com/c'}]\nreplacements: [{path: 'https://example.com/d'}]\n" +
-				"configurations: ['https://example.com/e']\npatchesStrategicMerge: ['https://example.com/f']\npatchesJson6902: [{path: 'https://example.com/g'}]\n"},
-			want: []string{"example.com/a", "example.com/b", "example.com/c", "example.com/d", "example.com/e", "example.com/f", "example.com/g"},
+			files: map[string]string{
+				"kustomization.yaml": "configMapGenerator: [{name: a, files: ['k=https://example.com/a'], envs: ['https://example.com/b']}]\n" +
+					"secretGenerator: [{name: a, env: 'https://example.com/c'}]\nreplacements: [{path: 'https://example.com/d'}]\n" +
+					"configurations: ['https://example.com/e']\npatchesStrategicMerge: ['https://example.com/f']\npatchesJson6902: " +
+					"[{path: 'https://example.com/g'}]\n",
+			},
+			want: []string{
+				"example.com/a",
+				"example.com/b",
+				"example.com/c",
+				"example.com/d",
+				"example.com/e",
+				"example.com/f",
+				"example.com/g",
+			},
 		},
 		"a path that leaves the source": {
-			files: map[string]string{"kustomization.yaml": "resources: ['../../etc']\nconfigMapGenerator: [{name: a, files: ['/etc/hostname']}]"},
-			want:  []string{`"../../etc" leaves the source`, `"/etc/hostname" is absolute`},
+			files: map[string]string{
+				"kustomization.yaml": "resources: ['../../etc']\nconfigMapGenerator: [{name: a, files: ['/etc/hostname']}]",
+			},
+			want: []string{`"../../etc" leaves the source`, `"/etc/hostname" is absolute`},
 		},
 		"a resource that does not exist": {
 			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]"},
@@ -74,8 +90,10 @@ func TestErrors(t *testing.T) {
 			want:  []string{"kustomization.yaml: helmCharts runs helm", "Helm engine"},
 		},
 		"helm charts by the old field": {
-			files: map[string]string{"kustomization.yaml": "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: 'https://example.com'}]"},
-			want:  []string{"kustomization.yaml: helmChart", "runs helm"},
+			files: map[string]string{
+				"kustomization.yaml": "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: 'https://example.com'}]",
+			},
+			want: []string{"kustomization.yaml: helmChart", "runs helm"},
 		},
 		"an exec plugin, as validator": {
 			files: map[string]string{
@@ -105,13 +123,18 @@ func TestErrors(t *testing.T) {
 			want: []string{"kustomization.yaml: transformers: Fn a is a plugin that runs a program or a container"},
 		},
 		"a remote file in the configuration of a plugin": {
-			files: map[string]string{"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n" +
-				"  path: https://example.com/patch.yaml\n"},
+			files: map[string]string{
+				"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n" +
+					"  path: https://example.com/patch.yaml\n",
+			},
 			want: []string{`PatchTransformer a.path: "https://example.com/patch.yaml" is remote`},
 		},
 		"a folder of configurations of plugins": {
-			files: map[string]string{"kustomization.yaml": "transformers: [more]", "more/kustomization.yaml": "resources: []"},
-			want:  []string{`"more" is neither the configuration of a plugin nor a file`},
+			files: map[string]string{
+				"kustomization.yaml":      "transformers: [more]",
+				"more/kustomization.yaml": "resources: []",
+			},
+			want: []string{`"more" is neither the configuration of a plugin nor a file`},
 		},
 		"two kustomization files": {
 			files: map[string]string{"kustomization.yaml": "namePrefix: a", "Kustomization": "namePrefix: b"},
@@ -122,8 +145,11 @@ func TestErrors(t *testing.T) {
 			want:  []string{"kustomization.yaml: invalid Kustomization", `unknown field "ressources"`},
 		},
 		"a cycle": {
-			files: map[string]string{"kustomization.yaml": "resources: [a]", "a/kustomization.yaml": "resources: [../a]"},
-			want:  []string{"build the kustomization: ", "cycle"},
+			files: map[string]string{
+				"kustomization.yaml":   "resources: [a]",
+				"a/kustomization.yaml": "resources: [../a]",
+			},
+			want: []string{"build the kustomization: ", "cycle"},
 		},
 		"a patch without target for an object that does not exist": {
 			files: map[string]string{
@@ -133,16 +159,23 @@ func TestErrors(t *testing.T) {
 			want: []string{"build the kustomization: ", "no resource matches strategic merge patch"},
 		},
 		"a JSON patch without target": {
-			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]'}]", "a.yaml": configMap},
-			want:  []string{"build the kustomization: ", "must specify a target"},
+			files: map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\npatches: [{patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]'}]",
+				"a.yaml":             configMap,
+			},
+			want: []string{"build the kustomization: ", "must specify a target"},
 		},
 		"a patch that is empty, and has no target": {
 			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\npatches: [{}]", "a.yaml": configMap},
 			want:  []string{"build the kustomization: "},
 		},
 		"an OpenAPI schema that is none": {
-			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: schema.json}\npatches: [{patch: '" +
-				"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}'}]", "schema.json": "[", "a.yaml": configMap},
+			files: map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\nopenapi: {path: schema.json}\npatches: [{patch: '" +
+					"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}'}]",
+				"schema.json": "[",
+				"a.yaml":      configMap,
+			},
 			want: []string{"build the kustomization: kustomize panicked: "},
 		},
 		"plain manifests": {

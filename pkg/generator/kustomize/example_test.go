@@ -39,7 +39,12 @@ func ExampleNew() {
 // A chart of somebody else is changed after it is rendered.
 func ExampleNewTransformer() {
 	chart := generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) {
-		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"}, Data: map[string]string{"text": "Hello"}}}, nil
+		return []client.Object{
+			&corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Name: "greeting"},
+				Data:       map[string]string{"text": "Hello"},
+			},
+		}, nil
 	})
 	changes, err := kustomize.NewTransformer(kustomize.Changes{Patches: []kustomize.Patch{{
 		Target: &kustomize.Target{Kind: "ConfigMap"},
@@ -49,7 +54,8 @@ func ExampleNewTransformer() {
 		fmt.Println(err)
 		return
 	}
-	objects, err := generator.Chain(chart, changes).Generate(context.Background(), generator.Request{Name: "demo", Namespace: "default"})
+	objects, err := generator.Chain(chart, changes).
+		Generate(context.Background(), generator.Request{Name: "demo", Namespace: "default"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -13,7 +13,7 @@ type kustomization struct {
 	old oldFields
 }
 
-// oldFields are deprecated fields that kustomize still reads, and does not move to those that replace them.
+// oldFields are deprecated fields that kustomize reads and does not convert.
 type oldFields struct {
 	// PatchesStrategicMerge are files, or texts of patches.
 	PatchesStrategicMerge []string `json:"patchesStrategicMerge"`
@@ -32,7 +32,7 @@ func readKustomization(text []byte) (kustomization, error) {
 	return k, yaml.Unmarshal(text, &k.old)
 }
 
-// filePaths returns the entries that name a file, by field.
+// filePaths returns the entries that refer to a file, by field.
 func (k kustomization) filePaths() map[string][]string {
 	paths := map[string][]string{
 		"crds":           k.Crds,
@@ -64,7 +64,7 @@ func (k kustomization) filePaths() map[string][]string {
 	return paths
 }
 
-// generators returns what is common to the generators of config maps and secrets.
+// generators returns the common part of the generators of ConfigMaps and Secrets.
 func (k kustomization) generators() []types.GeneratorArgs {
 	generators := make([]types.GeneratorArgs, 0, len(k.ConfigMapGenerator)+len(k.SecretGenerator))
 	for _, configMap := range k.ConfigMapGenerator {
@@ -76,7 +76,7 @@ func (k kustomization) generators() []types.GeneratorArgs {
 	return generators
 }
 
-// sourceOfFile returns the path in an entry of files, which is key=path or a path.
+// sourceOfFile returns the path in an entry of files, which is key=path or path.
 func sourceOfFile(entry string) string {
 	if _, source, found := strings.Cut(entry, "="); found {
 		return source

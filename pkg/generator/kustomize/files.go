@@ -10,19 +10,19 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// buildFiles is the read-only file system of one build. kyaml's own in-memory one refuses names that are common in public kustomizations,
-// such as high-availability-1.21+. What a build does not need is left to an empty file system.
+// buildFiles is the read-only file system of one build. kyaml's own in-memory one refuses names that are common in
+// public kustomizations, such as high-availability-1.21+. What a build does not need is left to an empty file system.
 //
 // Reading is the only point at which a build can be ended, and kept from what it would not survive.
 type buildFiles struct {
 	filesys.FileSystem
 	ctx  context.Context
 	tree *tree
-	// bytes is what was read so far.
+	// bytes is the number of bytes read so far.
 	bytes int
-	// traced is the folder whose kustomization is made to tell which file each object is from; empty where nobody wants to know.
+	// traced is the folder whose kustomization adds the origin to each object; empty if origins are not requested.
 	traced string
-	// err is why the build was ended. What kustomize makes of it is hidden among guesses of its own.
+	// err is the reason for the end of the build. kustomize hides it among other errors.
 	err error
 }
 
@@ -30,7 +30,7 @@ func newBuildFiles(ctx context.Context, tree *tree) *buildFiles {
 	return &buildFiles{FileSystem: filesys.MakeFsInMemory(), ctx: ctx, tree: tree}
 }
 
-// clean turns a path, absolute or not, into one relative to the root of the source.
+// clean converts a path, absolute or not, to one relative to the root of the source.
 func clean(name string) string {
 	relative := strings.TrimPrefix(path.Clean("/"+name), "/")
 	if relative == "" {
@@ -51,15 +51,15 @@ func (f *buildFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, erro
 	return "", "", fmt.Errorf("%s: %w", relative, fs.ErrNotExist)
 }
 
-// IsDir says whether a folder exists.
+// IsDir reports whether a folder exists.
 func (f *buildFiles) IsDir(name string) bool { return f.tree.folders[clean(name)] }
 
-// Exists says whether a file or folder exists.
+// Exists reports whether a file or folder exists.
 func (f *buildFiles) Exists(name string) bool {
 	return f.tree.isFile(clean(name)) || f.IsDir(name)
 }
 
-// ReadFile returns a copy of the content of a file, unless the build is over its limits.
+// ReadFile returns a copy of the content of a file, or an error if the build exceeds its limits.
 func (f *buildFiles) ReadFile(name string) ([]byte, error) {
 	if f.err != nil {
 		return nil, f.err
@@ -84,8 +84,12 @@ func (f *buildFiles) spend(name string, bytes int) error {
 		return err
 	}
 	if f.bytes += bytes; f.bytes > f.tree.limits.OutputBytes {
-		return fmt.Errorf("%s: the kustomization reads more than %d bytes, files counted each time: bases that are used by several others multiply",
-			name, f.tree.limits.OutputBytes)
+		return fmt.Errorf(
+			"%s: the kustomization reads more than %d bytes, files counted each time: bases that are used by several others "+
+				"multiply",
+			name,
+			f.tree.limits.OutputBytes,
+		)
 	}
 	return nil
 }

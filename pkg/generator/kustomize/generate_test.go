@@ -23,7 +23,12 @@ func TestConcurrentBuilds(t *testing.T) {
 	for i := range 20 {
 		group.Go(func() {
 			prefix := fmt.Sprintf("p%d-", i%4)
-			source := sourceOf(map[string]string{"kustomization.yaml": "namePrefix: " + prefix + "\nresources: [a.yaml]", "a.yaml": configMap})
+			source := sourceOf(
+				map[string]string{
+					"kustomization.yaml": "namePrefix: " + prefix + "\nresources: [a.yaml]",
+					"a.yaml":             configMap,
+				},
+			)
 			objects, err := shared.Generate(t.Context(), generator.Request{Source: source, SourceDigest: prefix})
 			if err != nil {
 				t.Error(err)
@@ -54,7 +59,8 @@ func TestARequestWithoutSourceIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Generate(t.Context(), generator.Request{}); err == nil || !strings.Contains(err.Error(), "no source") {
+	if _, err := g.Generate(t.Context(), generator.Request{}); err == nil ||
+		!strings.Contains(err.Error(), "no source") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,13 +13,15 @@ import (
 
 // Options configures a Generator. The zero value is usable.
 type Options struct {
-	// Functions are added to those that templates have, and win over them. They must be deterministic, quick, and safe for concurrent use.
+	// Functions are added to the functions of templates, and take precedence. They must be deterministic, fast, and
+	// safe for concurrent use.
 	Functions template.FuncMap
-	// Limits bound each rendering. A build cannot be interrupted once kustomize has read its files.
+	// Limits limits each rendering. A build cannot be interrupted after kustomize has read its files.
 	Limits generator.Limits
 }
 
-// Generator renders a kustomization. It is safe for concurrent use; kustomize itself is not, so builds run one after the other.
+// Generator renders a kustomization. It is safe for concurrent use; kustomize itself is not, so builds run one after
+// the other.
 type Generator struct {
 	sources *rendering.Parsed[*parsedSource]
 	limits  generator.Limits
@@ -27,19 +29,23 @@ type Generator struct {
 
 var _ generator.Generator = (*Generator)(nil)
 
-// New returns a generator for the kustomization, or the plain manifests, at the top of source. The source is read and checked here, as far as
-// that does not depend on templates; an error says which file refers to something that is refused. With a nil source the kustomization is
-// that of each request.
+// New returns a generator for the kustomization, or the plain manifests, at the top of source. It reads and validates
+// the source as far as possible without rendering templates; an error names the file with a refused reference. With a
+// nil source each request has its own.
 func New(source fs.FS, options Options) (*Generator, error) {
 	options.Limits = options.Limits.WithDefaults()
-	sources, err := rendering.NewParsed(source, func(source fs.FS) (*parsedSource, error) { return parseSource(source, options) })
+	sources, err := rendering.NewParsed(
+		source,
+		func(source fs.FS) (*parsedSource, error) { return parseSource(source, options) },
+	)
 	if err != nil {
 		return nil, err
 	}
 	return &Generator{sources: sources, limits: options.Limits}, nil
 }
 
-// Generate builds the kustomization. Errors are those of its templates, those of kustomize, which name the file, and those of the manifests.
+// Generate builds the kustomization. It returns errors of templates, of kustomize, which name the file, and of
+// manifests.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	return rendering.Within(ctx, g.limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		parsed, err := g.sources.For(req)

@@ -12,12 +12,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// originAnnotation is where kustomize tells of an object which file it is from, if a kustomization wants that.
+// originAnnotation is the annotation in which kustomize records the source file of an object, if the kustomization
+// enables it.
 const originAnnotation = "config.kubernetes.io/origin"
 
-// tracing adds to the kustomization that is built the wish for origins, unless it has wishes of that kind of its own.
+// tracing enables origins in the built kustomization, unless it configures them itself.
 func (f *buildFiles) tracing(name string, content []byte) []byte {
-	isEntry := f.traced != "" && path.Dir(name) == path.Clean(f.traced) && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
+	isEntry := f.traced != "" && path.Dir(name) == path.Clean(f.traced) &&
+		slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
 	if !isEntry || bytes.Contains(content, []byte("buildMetadata")) {
 		return content
 	}
@@ -31,7 +33,7 @@ type origin struct {
 	ConfiguredIn string `json:"configuredIn"`
 }
 
-// locate tells which file each object is from, and takes the annotation off that was added for that.
+// locate reports the source file of each object, and removes the annotation that tracing added.
 func locate(objects []*unstructured.Unstructured, entry string, req generator.Request) {
 	for _, o := range objects {
 		annotations := o.GetAnnotations()

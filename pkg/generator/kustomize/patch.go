@@ -18,8 +18,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// compile checks what kustomize would not, or not say where, and returns the patch as kustomize understands it: as JSON, because it
-// takes a list in YAML's flow style for bad JSON, and with a name, which it wants even where there is a target.
+// compile validates a patch and converts it to a form that kustomize accepts: JSON, because it rejects a list in YAML's
+// flow style, and with a name, which it requires even with a target. Its errors give the place, which those of
+// kustomize do not.
 func (p Patch) compile() (types.Patch, error) {
 	content, err := onlyDocument(p.Patch)
 	if err != nil {
@@ -76,7 +77,7 @@ func useNumber(d *json.Decoder) *json.Decoder {
 	return d
 }
 
-// identify wants a merge patch to name what it is for. With a target the name means nothing.
+// identify requires a merge patch to name its object. With a target the name has no effect.
 func (p Patch) identify(patch map[string]any) error {
 	if p.Target == nil {
 		return checkIdentity(patch)
@@ -109,7 +110,14 @@ func checkIdentity(patch map[string]any) error {
 }
 
 // The operations of a JSON patch, RFC 6902, and the field that each needs besides op and path.
-var operations = map[string]string{"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from", "remove": ""}
+var operations = map[string]string{
+	"add":     "value",
+	"replace": "value",
+	"test":    "value",
+	"move":    "from",
+	"copy":    "from",
+	"remove":  "",
+}
 
 func (p Patch) checkOperations(list []any) error {
 	if p.Target == nil {

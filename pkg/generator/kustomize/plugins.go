@@ -10,8 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 )
 
-// plugin checks an entry of generators, transformers or validators: a configuration, or a file of them. kustomize would also take a
-// folder, whose configurations exist only after a build; those cannot be checked before it.
+// plugin validates an entry of generators, transformers or validators: a configuration, or a file of them. kustomize
+// also accepts a folder, whose configurations only exist after a build; it is refused, because they cannot be validated
+// before.
 func (r *references) plugin(file, field, entry string) {
 	configurations, err := parseConfigurations([]byte(entry))
 	if err == nil {
@@ -24,7 +25,16 @@ func (r *references) plugin(file, field, entry string) {
 	}
 	if !r.tree.isFile(target) {
 		const advice = "write the configuration here or in a file; folders of configurations are not supported"
-		r.errs = append(r.errs, fmt.Errorf("%s: %s: %q is neither the configuration of a plugin nor a file of them: %s", file, field, entry, advice))
+		r.errs = append(
+			r.errs,
+			fmt.Errorf(
+				"%s: %s: %q is neither the configuration of a plugin nor a file of them: %s",
+				file,
+				field,
+				entry,
+				advice,
+			),
+		)
 		return
 	}
 	content, err := r.tree.read(target)
@@ -36,11 +46,11 @@ func (r *references) plugin(file, field, entry string) {
 		r.errs = append(r.errs, fmt.Errorf("%s: %w", target, err))
 		return
 	}
-	// A path in a configuration counts from the kustomization file that uses it.
+	// A path in a configuration is relative to the kustomization file that uses it.
 	r.configurations(file, field, configurations)
 }
 
-// parseConfigurations reads configurations as kustomize does.
+// parseConfigurations decodes configurations as kustomize does.
 func parseConfigurations(text []byte) ([]*resource.Resource, error) {
 	resources, err := resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()).NewResMapFromBytes(text)
 	if err != nil {
@@ -55,10 +65,25 @@ func (r *references) configurations(file, field string, configurations []*resour
 		name := fmt.Sprintf("%s: %s %s", field, configuration.GetKind(), configuration.GetName())
 		switch {
 		case gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion:
-			r.errs = append(r.errs, fmt.Errorf("%s: %s is a plugin that runs a program or a container, which is not supported: only plugins with apiVersion %s are",
-				file, name, konfig.BuiltinPluginApiVersion))
+			r.errs = append(
+				r.errs,
+				fmt.Errorf(
+					"%s: %s is a plugin that runs a program or a container, which is not supported: only plugins with apiVersion %s "+
+						"are",
+					file,
+					name,
+					konfig.BuiltinPluginApiVersion,
+				),
+			)
 		case gvk.Kind == "HelmChartInflationGenerator":
-			r.errs = append(r.errs, fmt.Errorf("%s: %s runs helm, which is not supported: render the chart with the Helm engine", file, name))
+			r.errs = append(
+				r.errs,
+				fmt.Errorf(
+					"%s: %s runs helm, which is not supported: render the chart with the Helm engine",
+					file,
+					name,
+				),
+			)
 		default:
 			fields, err := configuration.Map()
 			if err != nil {
@@ -70,8 +95,8 @@ func (r *references) configurations(file, field string, configurations []*resour
 	}
 }
 
-// pathsIn checks the fields of a built-in plugin's configuration that kustomize may load files from. Some hold the path of a field instead,
-// so only what looks remote is refused; kustomize keeps the others in the source.
+// pathsIn validates the fields of a built-in plugin's configuration that kustomize may load files from. Some contain
+// the path of a field instead, so only remote entries are refused; kustomize keeps the others in the source.
 func (r *references) pathsIn(file, name string, fields any) {
 	switch fields := fields.(type) {
 	case map[string]any:

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// references follows a kustomization through its source and collects what it refers to in vain.
+// references follows the references of a kustomization through its source, and collects invalid ones.
 //
-// kustomize fetches whatever looks remote to it, over HTTP or by running git, and offers no way to switch that off. So every field that it takes a path from
-// is checked before it runs, by its own reading of the file.
+// kustomize fetches entries that look remote, over HTTP or with git, and has no option against it. So every field with
+// a path is validated before it runs, with its own parser.
 type references struct {
 	tree    *tree
 	visited map[string]bool
@@ -26,7 +26,8 @@ func newReferences(t *tree) *references {
 	return &references{tree: t, visited: map[string]bool{}}
 }
 
-// folder checks the kustomization in a folder, and those that it refers to. kustomize itself reports cycles, and folders without kustomization.
+// folder validates the kustomization in a folder, and those that it refers to. kustomize itself reports cycles and
+// folders without kustomization.
 func (r *references) folder(folder string) {
 	if r.visited[folder] {
 		return
@@ -41,7 +42,10 @@ func (r *references) folder(folder string) {
 	}
 	r.ownSchema = r.ownSchema || len(k.OpenAPI) > 0
 	for _, field := range k.helmFields() {
-		r.errs = append(r.errs, fmt.Errorf("%s: %s runs helm, which is not supported: render the chart with the Helm engine", file, field))
+		r.errs = append(
+			r.errs,
+			fmt.Errorf("%s: %s runs helm, which is not supported: render the chart with the Helm engine", file, field),
+		)
 	}
 	r.filesOf(file, k)
 	for _, field := range k.folders() {
@@ -56,10 +60,10 @@ func (r *references) folder(folder string) {
 	}
 }
 
-// filesOf checks the entries of a kustomization that name a file.
+// filesOf validates the entries of a kustomization that refer to a file.
 func (r *references) filesOf(file string, k kustomization) {
 	for _, entry := range k.old.PatchesStrategicMerge {
-		// It may be the text of a patch, which is neither absolute nor above something.
+		// The entry may be the text of a patch, which is neither absolute nor above the source.
 		r.local(file, "patchesStrategicMerge", entry)
 	}
 	paths := k.filePaths()
@@ -72,7 +76,7 @@ func (r *references) filesOf(file string, k kustomization) {
 	}
 }
 
-// kustomization reads the kustomization in a folder; the path of its file is empty where there is none.
+// kustomization reads the kustomization in a folder. The returned path is empty if there is none.
 func (r *references) kustomization(folder string) (kustomization, string, error) {
 	file, err := r.kustomizationFile(folder)
 	if err != nil || file == "" {
@@ -89,7 +93,7 @@ func (r *references) kustomization(folder string) (kustomization, string, error)
 	return k, file, nil
 }
 
-// resource checks an entry that is a file or a folder.
+// resource validates an entry that is a file or a folder.
 func (r *references) resource(file, field, entry string) {
 	target, ok := r.resolve(file, field, entry)
 	if !ok {
@@ -116,13 +120,17 @@ func (r *references) render(name string) {
 	}
 }
 
-// resolve returns the path in the source that an entry of a kustomization file means; false, with an error kept, where it leaves the source.
+// resolve returns the path in the source for an entry of a kustomization file. It returns false, and records an error,
+// if the path leaves the source.
 func (r *references) resolve(file, field, entry string) (string, bool) {
 	target := path.Join(path.Dir(file), entry)
 	switch {
 	case !r.local(file, field, entry):
 	case path.IsAbs(entry):
-		r.errs = append(r.errs, fmt.Errorf("%s: %s: %q is absolute: write a path relative to the kustomization file", file, field, entry))
+		r.errs = append(
+			r.errs,
+			fmt.Errorf("%s: %s: %q is absolute: write a path relative to the kustomization file", file, field, entry),
+		)
 	case target == ".." || strings.HasPrefix(target, "../"):
 		r.errs = append(r.errs, fmt.Errorf("%s: %s: %q leaves the source", file, field, entry))
 	default:
@@ -131,7 +139,7 @@ func (r *references) resolve(file, field, entry string) (string, bool) {
 	return "", false
 }
 
-// local refuses an entry that kustomize might fetch.
+// local records an error for an entry that kustomize might fetch.
 func (r *references) local(file, field, entry string) bool {
 	if !isRemote(entry) {
 		return true
@@ -143,7 +151,7 @@ func (r *references) local(file, field, entry string) bool {
 
 var userAtHost = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
-// isRemote says whether kustomize might take an entry for something to fetch: a URL, an address of a git repository, or a path on GitHub.
+// isRemote reports whether kustomize might fetch an entry: a URL, an address of a git repository, or a path on GitHub.
 func isRemote(entry string) bool {
 	lower := strings.ToLower(entry)
 	for _, prefix := range []string{"git::", "ssh:", "http:", "https:", "file:", "github.com/", "github.com:"} {

@@ -15,17 +15,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// At returns a source whose kustomization is in a folder of it, and may refer to whatever else is in the source: an overlay usually builds on
-// what is next to it. New and requests take it as any source.
+// At returns a source whose kustomization is in a folder of it, and may refer to everything else in the source: an
+// overlay usually builds on adjacent folders. New and requests accept it like any source.
 func At(source fs.FS, folder string) fs.FS { return placed{FS: source, folder: path.Clean(folder)} }
 
-// placed is a source that is rendered from another folder than its top.
+// placed is a source with another entry folder than its top.
 type placed struct {
 	fs.FS
 	folder string
 }
 
-// entryOf returns the folder that a source is rendered from.
+// entryOf returns the entry folder of a source.
 func entryOf(source fs.FS) string {
 	if p, ok := source.(placed); ok {
 		return p.folder
@@ -33,7 +33,7 @@ func entryOf(source fs.FS) string {
 	return "."
 }
 
-// parsedSource is what the renderings of a source share. None of them changes it.
+// parsedSource is the parsed form of a source. It is read-only and shared by renderings.
 type parsedSource struct {
 	// entry is the folder that is rendered.
 	entry string
@@ -55,7 +55,7 @@ type checked struct {
 	plain   []rendering.File
 }
 
-// parseSource reads a source, and checks what does not depend on a request.
+// parseSource reads a source, and validates the parts that do not depend on a request.
 func parseSource(source fs.FS, options Options) (*parsedSource, error) {
 	files, err := rendering.ReadFiles(source, isRepository)
 	if err != nil {
@@ -63,7 +63,7 @@ func parseSource(source fs.FS, options Options) (*parsedSource, error) {
 	}
 	entry := entryOf(source)
 	if templated := newTemplatedSource(files, options); templated != nil {
-		// Others may be in folders that nothing refers to.
+		// Other templates may be in folders without references to them.
 		if top := templated.folders[entry]; top != nil && top.err != nil {
 			return nil, top.err
 		}
@@ -77,8 +77,12 @@ func parseSource(source fs.FS, options Options) (*parsedSource, error) {
 	return &parsedSource{entry: entry, contents: contents, checked: found}, err
 }
 
-// forRequest returns the source as kustomize sees it for a request.
-func (s *parsedSource) forRequest(ctx context.Context, req generator.Request, limits generator.Limits) (*tree, checked, error) {
+// forRequest returns the tree of the source for a request.
+func (s *parsedSource) forRequest(
+	ctx context.Context,
+	req generator.Request,
+	limits generator.Limits,
+) (*tree, checked, error) {
 	if s.templated == nil {
 		return newTree(s.contents, limits), s.checked, nil
 	}
@@ -105,10 +109,10 @@ func check(t *tree, entry string) (checked, error) {
 	return checked{entry: entry, ownSchema: checks.ownSchema}, errors.Join(checks.errs...)
 }
 
-// isRepository leaves out the git repository of a source that is a checkout.
+// isRepository omits the git repository of a checkout.
 func isRepository(name string, _ fs.FileInfo) bool { return path.Base(name) == ".git" }
 
-// kustomizationFile returns the path of the kustomization file in a folder, or nothing.
+// kustomizationFile returns the path of the kustomization file in a folder, or an empty string.
 func (r *references) kustomizationFile(folder string) (string, error) {
 	var found []string
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
@@ -122,8 +126,11 @@ func (r *references) kustomizationFile(folder string) (string, error) {
 	return strings.Join(found, ""), nil
 }
 
-// isManifest says whether a file of a folder of plain manifests is one.
+// isManifest reports whether a file in a folder of plain manifests is a manifest.
 func isManifest(name string) bool {
-	hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
+	hidden := slices.ContainsFunc(
+		strings.Split(name, "/"),
+		func(part string) bool { return strings.HasPrefix(part, ".") },
+	)
 	return !hidden && isYAML(name)
 }

@@ -24,13 +24,13 @@ type templatedFolder struct {
 	set *templating.Set
 }
 
-// output is a file that a template gives.
+// output is the output file of a template.
 type output struct {
 	owner    *templatedFolder
 	template string
 }
 
-// templatedSource is what the templates of a source have in common.
+// templatedSource holds the templates of a source.
 type templatedSource struct {
 	options Options
 	files   []rendering.File
@@ -114,7 +114,7 @@ func (s *templatedSource) addOutput(folder *templatedFolder, template string) er
 	return nil
 }
 
-// spoil makes every file that belongs to a broken folder report its error.
+// spoil makes every file of an invalid folder return its error.
 func (s *templatedSource) spoil(folder *templatedFolder) {
 	for _, file := range s.files {
 		if s.folderOf(file.Name) == folder {
@@ -123,7 +123,7 @@ func (s *templatedSource) spoil(folder *templatedFolder) {
 	}
 }
 
-// checkIncluded wants included folders to exist.
+// checkIncluded returns an error for included folders that do not exist.
 func (s *templatedSource) checkIncluded(folder *templatedFolder) error {
 	for _, entry := range folder.Include {
 		target := path.Join(folder.path, entry)
@@ -134,10 +134,10 @@ func (s *templatedSource) checkIncluded(folder *templatedFolder) error {
 	return nil
 }
 
-// within says whether a path is in a folder, or below.
+// within reports whether a path is in a folder, or below it.
 func within(folder, name string) bool { return folder == "." || strings.HasPrefix(name, folder+"/") }
 
-// folderOf returns the folder to whose templates a file belongs: the closest one above with a ConfigFile, else one that includes it.
+// folderOf returns the templated folder of a file: the closest one above with a ConfigFile, else one that includes it.
 func (s *templatedSource) folderOf(name string) *templatedFolder {
 	for folder := path.Dir(name); ; folder = path.Dir(folder) {
 		if found := s.folders[folder]; found != nil {
@@ -148,7 +148,11 @@ func (s *templatedSource) folderOf(name string) *templatedFolder {
 		}
 	}
 	for _, candidate := range s.ordered {
-		if candidate.configuration != nil && slices.ContainsFunc(candidate.Include, func(entry string) bool { return within(path.Join(candidate.path, entry), name) }) {
+		if candidate.configuration != nil &&
+			slices.ContainsFunc(
+				candidate.Include,
+				func(entry string) bool { return within(path.Join(candidate.path, entry), name) },
+			) {
 			return candidate
 		}
 	}
@@ -163,14 +167,18 @@ func (s *templatedSource) ignoredIn(folder *templatedFolder) (func(name string) 
 	file := path.Join(folder.path, folder.IgnoreFile)
 	at := slices.IndexFunc(s.files, func(candidate rendering.File) bool { return candidate.Name == file })
 	if at < 0 {
-		return nil, fmt.Errorf("%s: ignoreFile: %q does not exist in the source", path.Join(folder.path, ConfigFile), folder.IgnoreFile)
+		return nil, fmt.Errorf(
+			"%s: ignoreFile: %q does not exist in the source",
+			path.Join(folder.path, ConfigFile),
+			folder.IgnoreFile,
+		)
 	}
 	patterns := gitignore.NewGitIgnoreFromReader(folder.path, bytes.NewReader(s.files[at].Data))
 	return func(name string) bool {
 		if name == file || patterns.Match(name, false) {
 			return true
 		}
-		// What is in an ignored folder is ignored.
+		// Content of an ignored folder is ignored.
 		for above := path.Dir(name); above != folder.path && above != "."; above = path.Dir(above) {
 			if patterns.Match(above, true) {
 				return true
@@ -180,7 +188,7 @@ func (s *templatedSource) ignoredIn(folder *templatedFolder) (func(name string) 
 	}, nil
 }
 
-// isTemplate says whether a file is a template, or defines some.
+// isTemplate reports whether a file is a template, or defines some.
 func (c *configuration) isTemplate(name string) bool {
 	base := path.Base(name)
 	isHelper := strings.HasPrefix(base, "_") && strings.HasSuffix(base, ".tpl")
@@ -194,7 +202,8 @@ func (c *configuration) isTemplate(name string) bool {
 	}
 }
 
-// outputOf returns the path of what a template gives: its own, without the suffix, unless kustomize would not take it for a manifest then.
+// outputOf returns the path of what a template gives: its own, without the suffix, unless kustomize would not take it
+// for a manifest then.
 func (c *configuration) outputOf(name string) string {
 	if c.Suffix == "" || isYAML(c.Suffix) {
 		return name
@@ -206,8 +215,8 @@ func isYAML(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// rendition gives a build the files of its source, templates rendered. A template is rendered when its file is read, so those that nothing
-// refers to need no values.
+// rendition gives a build the files of its source, templates rendered. A template is rendered when its file is read,
+// so those that nothing refers to need no values.
 type rendition struct {
 	source   *templatedSource
 	request  generator.Request
@@ -215,7 +224,7 @@ type rendition struct {
 	rendered map[string][]byte
 }
 
-// read returns what the template of an output gives.
+// read returns the output of a template.
 func (r *rendition) read(name string, from output) ([]byte, error) {
 	if text, done := r.rendered[name]; done {
 		return text, nil

@@ -30,34 +30,62 @@ func TestErrorsOfTemplates(t *testing.T) {
 		},
 		"what is no YAML": {files: map[string]string{config: "a: 1\nb: [\n"}, want: []string{config + ":"}},
 		"values that are impossible": {
-			files: map[string]string{config: "suffix: a/b\ndelimiters: {left: '[['}\nmissingKeys: Error\n\ninclude: [../lib, /lib]\n"},
+			files: map[string]string{
+				config: "suffix: a/b\ndelimiters: {left: '[['}\nmissingKeys: Error\n\ninclude: [../lib, /lib]\n",
+			},
 			want: []string{
 				config + `:1: suffix: "a/b" is a path`, config + ":2: delimiters: only one", config + `:3: missingKeys: "Error" is neither Fail nor Empty`,
 				config + `:5: include: "../lib" leaves the source`, config + `:5: include: "/lib" is no relative path`,
 			},
 		},
-		"default values that are no map": {files: map[string]string{config: "values:\n- 1\n"}, want: []string{config + ":2: values: want a map"}},
-		"a key twice":                    {files: map[string]string{config: "suffix: a\nsuffix: b\n"}, want: []string{config + `:2: mapping key "suffix" already defined at line 1`}},
+		"default values that are no map": {
+			files: map[string]string{config: "values:\n- 1\n"},
+			want:  []string{config + ":2: values: want a map"},
+		},
+		"a key twice": {
+			files: map[string]string{config: "suffix: a\nsuffix: b\n"},
+			want:  []string{config + `:2: mapping key "suffix" already defined at line 1`},
+		},
 		"aliases that stand for too much": {
-			files: map[string]string{config: "values:\n  a: &a [" + strings.Repeat("x,", 5000) + "x]\n  b: [" + strings.Repeat("*a,", 5000) + "*a]\n"},
-			want:  []string{config + ":3: the aliases up to here stand for more than"},
+			files: map[string]string{
+				config: "values:\n  a: &a [" + strings.Repeat(
+					"x,",
+					5000,
+				) + "x]\n  b: [" + strings.Repeat(
+					"*a,",
+					5000,
+				) + "*a]\n",
+			},
+			want: []string{config + ":3: the aliases up to here expand to more than"},
 		},
 		"an ignore file that does not exist": {
-			files: map[string]string{config: "ignoreFile: nothing"}, want: []string{config + `: ignoreFile: "nothing" does not exist`},
+			files: map[string]string{
+				config: "ignoreFile: nothing",
+			}, want: []string{config + `: ignoreFile: "nothing" does not exist`},
 		},
 		"an included folder that does not exist": {
-			files: map[string]string{config: "include: [lib]"}, want: []string{config + `: include: "lib" is no folder of the source`},
+			files: map[string]string{
+				config: "include: [lib]",
+			}, want: []string{config + `: include: "lib" is no folder of the source`},
 		},
 		"templates that do not parse": {
 			files: map[string]string{config: "", "a.yaml": "{{ if }}", "b.yaml": "\n{{ nothing }}"},
 			want:  []string{"a.yaml:1: missing value for if", `b.yaml:2: function "nothing" not defined`},
 		},
 		"templates that fail, in several files": {
-			files: map[string]string{config: "", "kustomization.yaml": "resources: [a.yaml, b.yaml]", "a.yaml": "\n{{ .Values.a }}", "b.yaml": "{{ .Values.b }}"},
-			want:  []string{"a.yaml:2", `no entry for key "a"`, "b.yaml:1", `no entry for key "b"`},
+			files: map[string]string{
+				config:               "",
+				"kustomization.yaml": "resources: [a.yaml, b.yaml]",
+				"a.yaml":             "\n{{ .Values.a }}",
+				"b.yaml":             "{{ .Values.b }}",
+			},
+			want: []string{"a.yaml:2", `no entry for key "a"`, "b.yaml:1", `no entry for key "b"`},
 		},
 		"a kustomization that fails": {
-			files: map[string]string{config: "", "kustomization.yaml": "resources:\n{{ fail \"stop\" }}"}, want: []string{"kustomization.yaml:2", "stop"},
+			files: map[string]string{
+				config:               "",
+				"kustomization.yaml": "resources:\n{{ fail \"stop\" }}",
+			}, want: []string{"kustomization.yaml:2", "stop"},
 		},
 		"a patch that fails when kustomize reads it": {
 			files: map[string]string{
@@ -66,8 +94,13 @@ func TestErrorsOfTemplates(t *testing.T) {
 			want: []string{"p.yaml:1", "stop"},
 		},
 		"a template that gives a file which exists": {
-			files: map[string]string{config: "suffix: .tmpl", "kustomization.yaml": kustomization, "a.yaml": configMap, "a.yaml.tmpl": configMap},
-			want:  []string{"a.yaml.tmpl: the template gives a.yaml, which exists"},
+			files: map[string]string{
+				config:               "suffix: .tmpl",
+				"kustomization.yaml": kustomization,
+				"a.yaml":             configMap,
+				"a.yaml.tmpl":        configMap,
+			},
+			want: []string{"a.yaml.tmpl: the template gives a.yaml, which exists"},
 		},
 		"a base whose configuration is wrong": {
 			files: map[string]string{
@@ -76,12 +109,19 @@ func TestErrorsOfTemplates(t *testing.T) {
 			want: []string{"base/" + config + ":2: unknown field suffx"},
 		},
 		"a remote base that a template gives": {
-			files: map[string]string{config: "", "kustomization.yaml": "resources: ['https://{{ name }}example.com/a']"},
-			want:  []string{`kustomization.yaml: resources: "https://example.com/a" is remote`},
+			files: map[string]string{
+				config:               "",
+				"kustomization.yaml": "resources: ['https://{{ name }}example.com/a']",
+			},
+			want: []string{`kustomization.yaml: resources: "https://example.com/a" is remote`},
 		},
 		"helm charts that a template gives to a patch": {
-			files: map[string]string{config: "", "kustomization.yaml": "generators: ['{{ print \"g.yaml\" }}']", "g.yaml": "apiVersion: {{ print \"builtin\" }}\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\n"},
-			want:  []string{"kustomization.yaml: generators: HelmChartInflationGenerator a runs helm"},
+			files: map[string]string{
+				config:               "",
+				"kustomization.yaml": "generators: ['{{ print \"g.yaml\" }}']",
+				"g.yaml":             "apiVersion: {{ print \"builtin\" }}\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\n",
+			},
+			want: []string{"kustomization.yaml: generators: HelmChartInflationGenerator a runs helm"},
 		},
 	}
 	for name, c := range cases {
@@ -106,27 +146,70 @@ func TestBuildsHaveBounds(t *testing.T) {
 	limits := generator.Limits{OutputBytes: 10_000, Objects: 3, AliasBytes: 1000, Duration: 10 * time.Second}
 	bomb := "a: &a [" + strings.Repeat("x,", 100) + "x]\nb: [" + strings.Repeat("*a,", 100) + "*a]\n"
 	self := "a: &a [*a]\n"
-	doubling := map[string]string{"kustomization.yaml": "resources: [l0]", "l20/kustomization.yaml": "resources: [a.yaml]", "l20/a.yaml": configMap}
+	doubling := map[string]string{
+		"kustomization.yaml":     "resources: [l0]",
+		"l20/kustomization.yaml": "resources: [a.yaml]",
+		"l20/a.yaml":             configMap,
+	}
 	for i := range 20 {
 		doubling[fmt.Sprintf("l%d/kustomization.yaml", i)] = fmt.Sprintf("resources: [../l%d, ../again%d]", i+1, i)
-		doubling[fmt.Sprintf("again%d/kustomization.yaml", i)] = fmt.Sprintf("namePrefix: p%d-\nresources: [../l%d]", i, i+1)
+		doubling[fmt.Sprintf("again%d/kustomization.yaml", i)] = fmt.Sprintf(
+			"namePrefix: p%d-\nresources: [../l%d]",
+			i,
+			i+1,
+		)
 	}
 	cases := map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"aliases in a kustomization":     {map[string]string{"kustomization.yaml": bomb}, "kustomization.yaml: line 2: the aliases up to here"},
-		"aliases in a resource":          {map[string]string{"kustomization.yaml": "resources: [a.txt]", "a.txt": bomb}, "a.txt: line 2: the aliases up to here"},
-		"an alias that contains itself":  {map[string]string{"kustomization.yaml": "resources: [a.txt]", "a.txt": self}, "stands for something that contains it"},
-		"aliases in a patch":             {map[string]string{"kustomization.yaml": "patches:\n- patch: |\n    " + strings.ReplaceAll(bomb, "\n", "\n    ")}, "aliases up to here"},
-		"aliases in a plugin":            {map[string]string{"kustomization.yaml": "transformers: [t.yaml]", "t.yaml": bomb}, "t.yaml: line 2: the aliases"},
-		"aliases in plain manifests":     {map[string]string{"a.yaml": bomb}, "a.yaml: line 2: the aliases"},
-		"bases that multiply":            {doubling, "reads more than 10000 bytes"},
-		"objects":                        {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a}, {name: b}, {name: c}, {name: d}]"}, "gives 4 objects, and the limit is 3"},
-		"objects of plain manifests":     {map[string]string{"a.yaml": strings.Repeat(configMap+"---\n", 4)}, "a.yaml:15: the limit of 3 objects"},
-		"templates that never end":       {map[string]string{".fairlead-kustomize.yaml": "", "a.yaml": "{{ range 9000000000000000000 }}{{ end }}"}, "takes longer than the limit"},
-		"templates that write too much":  {map[string]string{".fairlead-kustomize.yaml": "", "a.yaml": "{{ repeat 100000000000 `x` }}"}, "write more than 10000 bytes"},
-		"templates that exhaust a stack": {map[string]string{".fairlead-kustomize.yaml": "", "a.yaml": "{{ define `x` }}{{ template `x` }}{{ end }}{{ template `x` }}"}, "more than 200 deep"},
+		"aliases in a kustomization": {
+			map[string]string{"kustomization.yaml": bomb},
+			"kustomization.yaml: line 2: the aliases up to here",
+		},
+		"aliases in a resource": {
+			map[string]string{"kustomization.yaml": "resources: [a.txt]", "a.txt": bomb},
+			"a.txt: line 2: the aliases up to here",
+		},
+		"an alias that contains itself": {
+			map[string]string{"kustomization.yaml": "resources: [a.txt]", "a.txt": self},
+			"contains an alias of itself",
+		},
+		"aliases in a patch": {
+			map[string]string{
+				"kustomization.yaml": "patches:\n- patch: |\n    " + strings.ReplaceAll(bomb, "\n", "\n    "),
+			},
+			"aliases up to here",
+		},
+		"aliases in a plugin": {
+			map[string]string{"kustomization.yaml": "transformers: [t.yaml]", "t.yaml": bomb},
+			"t.yaml: line 2: the aliases",
+		},
+		"aliases in plain manifests": {map[string]string{"a.yaml": bomb}, "a.yaml: line 2: the aliases"},
+		"bases that multiply":        {doubling, "reads more than 10000 bytes"},
+		"objects": {
+			map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a}, {name: b}, {name: c}, {name: d}]"},
+			"gives 4 objects, and the limit is 3",
+		},
+		"objects of plain manifests": {
+			map[string]string{"a.yaml": strings.Repeat(configMap+"---\n", 4)},
+			"a.yaml:15: the limit of 3 objects",
+		},
+		"templates that never end": {
+			map[string]string{".fairlead-kustomize.yaml": "", "a.yaml": "{{ range 9000000000000000000 }}{{ end }}"},
+			"takes longer than the limit",
+		},
+		"templates that write too much": {
+			map[string]string{".fairlead-kustomize.yaml": "", "a.yaml": "{{ repeat 100000000000 `x` }}"},
+			"write more than 10000 bytes",
+		},
+		"templates that exhaust a stack": {
+			map[string]string{
+				".fairlead-kustomize.yaml": "",
+				"a.yaml":                   "{{ define `x` }}{{ template `x` }}{{ end }}{{ template `x` }}",
+			},
+			"more than 200 deep",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +230,15 @@ func TestBuildsHaveBounds(t *testing.T) {
 
 func TestTemplatesHaveTheFunctionsOfTheOptions(t *testing.T) {
 	options := kustomize.Options{Functions: template.FuncMap{"greet": func() string { return "hello" }}}
-	g, err := kustomize.New(sourceOf(map[string]string{".fairlead-kustomize.yaml": "", "a.yaml": strings.Replace(configMap, "name: a", "name: {{ greet }}", 1)}), options)
+	g, err := kustomize.New(
+		sourceOf(
+			map[string]string{
+				".fairlead-kustomize.yaml": "",
+				"a.yaml":                   strings.Replace(configMap, "name: a", "name: {{ greet }}", 1),
+			},
+		),
+		options,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,9 +274,12 @@ func FuzzConfiguration(f *testing.F) {
 	f.Add("# nothing\n---\n", "{{ .Name }}")
 	f.Add("include: [., .]\nignoreFile: a.yaml\nvalues: &a {b: *a}", "{{")
 	f.Fuzz(func(t *testing.T, config, template string) {
-		g, err := kustomize.New(sourceOf(map[string]string{".fairlead-kustomize.yaml": config, "a.yaml": template}), kustomize.Options{
-			Limits: generator.Limits{OutputBytes: 1 << 16, Duration: time.Second},
-		})
+		g, err := kustomize.New(
+			sourceOf(map[string]string{".fairlead-kustomize.yaml": config, "a.yaml": template}),
+			kustomize.Options{
+				Limits: generator.Limits{OutputBytes: 1 << 16, Duration: time.Second},
+			},
+		)
 		if err != nil {
 			if mistake, ok := errors.AsType[*manifests.FileError](err); ok && mistake.Line < 1 {
 				t.Errorf("no line: %v", err)

@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// Changes are the parts of a kustomization that change objects which something else rendered. They have the meaning, and the order, that they
-// have in a kustomization: patches, namespace, images.
+// Changes are the fields of a kustomization that change objects. They have the meaning and the order of those in a
+// kustomization: patches, namespace, images.
 type Changes struct {
-	// Patches are applied one after the other.
+	// Patches are applied in order.
 	Patches []Patch
-	// Namespace is that of all namespaced objects, and of what refers to it, as a kustomization's field namespace has it.
+	// Namespace is set on all namespaced objects and on references to it, like the field namespace of a kustomization.
 	Namespace string
 	// Images replaces names, tags and digests of images.
 	Images []Image
@@ -31,11 +31,12 @@ type Changes struct {
 type Patch struct {
 	// Patch is the text, as YAML or JSON.
 	Patch string
-	// Target says which objects are patched; nil means the one that a strategic merge patch names itself.
+	// Target selects the patched objects; nil selects the object that a strategic merge patch names.
 	Target *Target
 }
 
-// Target selects objects. All fields that are set must match. Those but for the selectors are regular expressions that match the whole.
+// Target selects objects. All fields that are set must match. Those but for the selectors are regular expressions
+// that match the whole.
 type Target struct {
 	Group, Version, Kind, Namespace, Name, LabelSelector, AnnotationSelector string
 }
@@ -48,8 +49,8 @@ type Image struct {
 	NewName, NewTag, Digest string
 }
 
-// NewTransformer returns a transformer that makes the changes. An error names the field, such as patches[1]. Objects that no change is about
-// come out as they went in, and all in the order in which they went in.
+// NewTransformer returns a transformer that applies the changes. An error names the field, such as patches[1]. Other
+// objects are unchanged, and the order of the objects is kept.
 func NewTransformer(changes Changes) (generator.Transformer, error) {
 	version, err := json.Marshal(changes)
 	if err != nil {
@@ -70,7 +71,10 @@ func NewTransformer(changes Changes) (generator.Transformer, error) {
 	}
 	for i, image := range changes.Images {
 		if image.Name == "" {
-			errs = append(errs, fmt.Errorf("images[%d]: no name: want that of the image to replace, without its tag", i))
+			errs = append(
+				errs,
+				fmt.Errorf("images[%d]: no name: want that of the image to replace, without its tag", i),
+			)
 		}
 		t.kustomization.Images = append(t.kustomization.Images, types.Image{
 			Name: image.Name, NewName: image.NewName, NewTag: image.NewTag, Digest: image.Digest,
@@ -89,11 +93,15 @@ type transformer struct {
 
 var _ generator.Versioner = (*transformer)(nil)
 
-// Version tells the changes.
+// Version returns the changes.
 func (t *transformer) Version() string { return t.version }
 
 // Transform builds a kustomization of the objects and the changes. An error names the patch.
-func (t *transformer) Transform(ctx context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (t *transformer) Transform(
+	ctx context.Context,
+	_ generator.Request,
+	objects []*unstructured.Unstructured,
+) ([]*unstructured.Unstructured, error) {
 	if len(objects) == 0 {
 		return objects, nil
 	}
@@ -112,7 +120,7 @@ func (t *transformer) Transform(ctx context.Context, _ generator.Request, object
 	return changed, nil
 }
 
-// build changes the objects; if that fails, it finds out which patch it is that fails after those before it.
+// build changes the objects. If that fails, it finds the first patch that fails.
 func (t *transformer) build(ctx context.Context, stream []byte) ([]*unstructured.Unstructured, error) {
 	changed, err := buildWith(ctx, t.kustomization, stream)
 	if err == nil {
@@ -128,7 +136,11 @@ func (t *transformer) build(ctx context.Context, stream []byte) ([]*unstructured
 	return nil, err
 }
 
-func buildWith(ctx context.Context, kustomization types.Kustomization, stream []byte) ([]*unstructured.Unstructured, error) {
+func buildWith(
+	ctx context.Context,
+	kustomization types.Kustomization,
+	stream []byte,
+) ([]*unstructured.Unstructured, error) {
 	text, err := yaml.Marshal(kustomization)
 	if err != nil {
 		return nil, err

@@ -110,7 +110,15 @@ func TestPatchesAreAppliedInTheirOrderToTheirTargets(t *testing.T) {
 }
 
 func TestAPatchCanDeleteAnObject(t *testing.T) {
-	got, err := transform(t, kustomize.Changes{Patches: []kustomize.Patch{{Patch: "{$patch: delete, apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}"}}}, deployments)
+	got, err := transform(
+		t,
+		kustomize.Changes{
+			Patches: []kustomize.Patch{
+				{Patch: "{$patch: delete, apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}"},
+			},
+		},
+		deployments,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +129,11 @@ func TestAPatchCanDeleteAnObject(t *testing.T) {
 
 func TestImagesAreReplaced(t *testing.T) {
 	expectChanged(t, kustomize.Changes{Images: []kustomize.Image{
-		{Name: "nginx", NewName: "registry.example.com/nginx", NewTag: "1.28"}, {Name: "example.com/api", Digest: "sha256:5678"},
+		{
+			Name:    "nginx",
+			NewName: "registry.example.com/nginx",
+			NewTag:  "1.28",
+		}, {Name: "example.com/api", Digest: "sha256:5678"},
 	}}, deployments, `
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {tier: front}}, spec: {replicas: 1, template: {spec: {containers: [{name: web, image: "registry.example.com/nginx:1.28", env: [{name: A, value: "1"}]}]}}}}
 ---
@@ -159,7 +171,12 @@ func TestWhatIsNotPatchedStaysAsItIsAndWhereItIs(t *testing.T) {
 }
 
 func TestNothingRenderedNeedsNoChange(t *testing.T) {
-	expectChanged(t, kustomize.Changes{Patches: []kustomize.Patch{{Patch: "{spec: {}}", Target: &kustomize.Target{Kind: "Pod"}}}}, "", "")
+	expectChanged(
+		t,
+		kustomize.Changes{Patches: []kustomize.Patch{{Patch: "{spec: {}}", Target: &kustomize.Target{Kind: "Pod"}}}},
+		"",
+		"",
+	)
 }
 
 func TestMistakesInChangesNameTheEntry(t *testing.T) {
@@ -169,7 +186,7 @@ func TestMistakesInChangesNameTheEntry(t *testing.T) {
 	}
 	for want, changes := range map[string]kustomize.Changes{
 		`patches[0]: the patch is no YAML: error converting YAML to JSON: yaml: line 1: did not find expected node content`: one("a: [", nil),
-		`patches[0]: line 1: the aliases up to here stand for more than 8388608 bytes: use fewer`:                           one("[&a "+strings.Repeat("x", 1<<20)+strings.Repeat(", *a", 9)+"]", nil),
+		`patches[0]: line 1: the aliases up to here expand to more than 8388608 bytes: use fewer`:                           one("[&a "+strings.Repeat("x", 1<<20)+strings.Repeat(", *a", 9)+"]", nil),
 		`patches[0]: want a strategic merge patch, which is a map, or a list of JSON patch operations`:                      one("", target),
 		`patches[0]: no kind in the patch: write it, or a target, to say which object it changes`:                           one("metadata: {name: a}", nil),
 		`patches[0]: no metadata.name in the patch: write it, or a target, to say which object it changes`:                  one("kind: Pod", nil),
@@ -210,7 +227,10 @@ func TestChangesStopWithTheirContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := transformer.Transform(ctx, generator.Request{}, decode(t, deployments)); !errors.Is(err, context.Canceled) {
+	if _, err := transformer.Transform(ctx, generator.Request{}, decode(t, deployments)); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Errorf("got %v", err)
 	}
 }

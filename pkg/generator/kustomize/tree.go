@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// tree is a source as kustomize sees it: with what templates give instead of the templates. One rendering uses it.
+// tree is the source as kustomize reads it: with the output of templates instead of the templates. It serves one
+// rendering.
 type tree struct {
 	limits generator.Limits
 	// contents are the files that are no templates; folders are all that there are.
@@ -23,7 +24,7 @@ type tree struct {
 	// outputs are the files that templates give; rendition renders them.
 	outputs   map[string]output
 	rendition *rendition
-	// sound holds what was read before and is harmless to parse.
+	// sound holds files that were read before and are safe to parse.
 	sound map[string]bool
 }
 
@@ -37,7 +38,12 @@ func newTree(contents map[string][]byte, limits generator.Limits) *tree {
 }
 
 // newTemplatedTree returns the tree of a source with templates for a request.
-func newTemplatedTree(ctx context.Context, source *templatedSource, request generator.Request, limits generator.Limits) *tree {
+func newTemplatedTree(
+	ctx context.Context,
+	source *templatedSource,
+	request generator.Request,
+	limits generator.Limits,
+) *tree {
 	contents := map[string][]byte{}
 	for _, file := range source.files {
 		if !source.templates[file.Name] {
@@ -49,7 +55,12 @@ func newTemplatedTree(ctx context.Context, source *templatedSource, request gene
 	for name := range source.outputs {
 		t.addFolders(name)
 	}
-	t.rendition = &rendition{source: source, request: request, budget: templating.NewBudget(ctx, limits), rendered: map[string][]byte{}}
+	t.rendition = &rendition{
+		source:   source,
+		request:  request,
+		budget:   templating.NewBudget(ctx, limits),
+		rendered: map[string][]byte{},
+	}
 	return t
 }
 
@@ -68,7 +79,7 @@ func (t *tree) isFile(name string) bool {
 	return found
 }
 
-// read returns a file, which is harmless to parse as YAML. An error names it.
+// read returns a file that is safe to parse as YAML. An error names it.
 func (t *tree) read(name string) ([]byte, error) {
 	content, found := t.contents[name]
 	if from, given := t.outputs[name]; given {
