@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// The bounds of a source. They are those of Helm for a chart.
+// Limits of a source. They are those of Helm for a chart.
 const (
 	MaxFileSize   = 5 << 20
 	MaxSourceSize = 100 << 20
@@ -20,10 +20,11 @@ type File struct {
 	Data []byte
 }
 
-// ReadFiles reads the files of a source in the order of their paths. skip, which may be nil, says which files and folders to leave out.
+// ReadFiles reads the files of a source in the order of their paths. skip, which may be nil, reports whether a file or
+// folder is omitted.
 //
-// A link to a file is followed as far as the source allows it; anything else that is neither a file nor a folder is an error, and so is
-// a source beyond the bounds.
+// A link to a file is followed as far as the source allows it. Other special files are an error, and so is a source
+// beyond the limits.
 func ReadFiles(source fs.FS, skip func(name string, info fs.FileInfo) bool) ([]File, error) {
 	var files []File
 	remaining := int64(MaxSourceSize)
@@ -56,7 +57,7 @@ func ReadFiles(source fs.FS, skip func(name string, info fs.FileInfo) bool) ([]F
 	return files, nil
 }
 
-// readFile trusts what it reads, not the size that the file system tells.
+// readFile limits the bytes that it reads, because the reported size may be wrong.
 func readFile(source fs.FS, name string, limit int64) ([]byte, error) {
 	file, err := source.Open(name)
 	if err != nil {
@@ -68,7 +69,12 @@ func readFile(source fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s is too large: a file may have %d MiB, and a source %d MiB", name, MaxFileSize>>20, MaxSourceSize>>20)
+		return nil, fmt.Errorf(
+			"%s is too large: a file may have %d MiB, and a source %d MiB",
+			name,
+			MaxFileSize>>20,
+			MaxSourceSize>>20,
+		)
 	}
 	return data, nil
 }

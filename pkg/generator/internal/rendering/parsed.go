@@ -10,11 +10,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// keptSources bounds the parsed sources that a generator without a source of its own keeps. Rendering happens when inputs change, so the
-// sources in demand at the same time are few.
+// keptSources is the maximum number of parsed sources in the cache of a generator without a source of its own. Few are
+// used at the same time, because components render only when inputs change.
 const keptSources = 16
 
-// Parsed gives a generator the parsed form of its source. A T is shared by concurrent renderings, which must not change it.
+// Parsed holds the parsed form of a generator's source. A T is shared by concurrent renderings, which must not change
+// it.
 type Parsed[T any] struct {
 	parse func(fs.FS) (T, error)
 	fixed *T
@@ -23,7 +24,7 @@ type Parsed[T any] struct {
 	kept *lru.Cache
 }
 
-// NewParsed parses source now, for all requests; a nil source means that each request brings its own.
+// NewParsed parses source for all requests. With a nil source each request has its own.
 func NewParsed[T any](source fs.FS, parse func(fs.FS) (T, error)) (*Parsed[T], error) {
 	if source == nil {
 		return &Parsed[T]{parse: parse, kept: lru.New(keptSources)}, nil
@@ -35,7 +36,8 @@ func NewParsed[T any](source fs.FS, parse func(fs.FS) (T, error)) (*Parsed[T], e
 	return &Parsed[T]{fixed: &fixed}, nil
 }
 
-// For returns the parsed source for a request. A source of a request is parsed once for its digest, or each time where it has none.
+// For returns the parsed source for a request. It parses a source once per digest, or each time if the request has no
+// digest.
 func (p *Parsed[T]) For(req generator.Request) (T, error) {
 	if p.fixed != nil {
 		return *p.fixed, nil
@@ -49,7 +51,7 @@ func (p *Parsed[T]) For(req generator.Request) (T, error) {
 	}
 	parsed, err := p.keep(req.SourceDigest, req.Source)()
 	if err != nil {
-		// The reason may be the file system, not the content.
+		// The error may come from the file system instead of the content, so it is not cached.
 		p.kept.Remove(req.SourceDigest)
 	}
 	return parsed, err

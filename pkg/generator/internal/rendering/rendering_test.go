@@ -20,7 +20,10 @@ import (
 
 func TestReadFilesIsInOrderAndLeavesOutWhatIsSkipped(t *testing.T) {
 	source := fstest.MapFS{"b/x": {Data: []byte("1")}, "a": {Data: []byte("2")}, "c/y": {}, "skip": {}, "b/skip": {}}
-	files, err := rendering.ReadFiles(source, func(name string, _ fs.FileInfo) bool { return name == "c" || strings.HasSuffix(name, "skip") })
+	files, err := rendering.ReadFiles(
+		source,
+		func(name string, _ fs.FileInfo) bool { return name == "c" || strings.HasSuffix(name, "skip") },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +48,8 @@ func TestReadFilesFollowsLinksToFilesOnly(t *testing.T) {
 	if err := os.Symlink(".", filepath.Join(folder, "c")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rendering.ReadFiles(os.DirFS(folder), nil); err == nil || !strings.Contains(err.Error(), "c is not a regular file") {
+	if _, err := rendering.ReadFiles(os.DirFS(folder), nil); err == nil ||
+		!strings.Contains(err.Error(), "c is not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package rendering
 
-// CopyValues copies plain data, so that templates, which can change what they get, don't change the request. number, which may be nil, converts
-// the whole numbers.
+// CopyValues copies plain data, because templates can change their input. number, which may be nil, converts integers.
 func CopyValues(values map[string]any, number func(int64) any) map[string]any {
 	copied := make(map[string]any, len(values))
 	for key, value := range values {

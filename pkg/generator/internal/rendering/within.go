@@ -9,8 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Within is Detached with a limit of time: ctx of render is done when it is over.
-func Within(ctx context.Context, limit time.Duration, render func(ctx context.Context) ([]client.Object, error)) ([]client.Object, error) {
+// Within is Detached with a time limit: the ctx of render is done when it expires.
+func Within(
+	ctx context.Context,
+	limit time.Duration,
+	render func(ctx context.Context) ([]client.Object, error),
+) ([]client.Object, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	objects, err := Detached(bounded, func() ([]client.Object, error) { return render(bounded) })

@@ -8,7 +8,8 @@ import (
 	"text/template"
 )
 
-// addressFunctions calculate with IP addresses, of both families. As in sprig, the last argument is what a pipeline passes on.
+// addressFunctions calculate with IP addresses, of both families. As in sprig, the last argument is what a pipeline
+// passes on.
 func addressFunctions() template.FuncMap {
 	return template.FuncMap{
 		"isIp":         func(text string) bool { _, err := netip.ParseAddr(text); return err == nil },

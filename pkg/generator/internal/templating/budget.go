@@ -43,7 +43,12 @@ func (b *Budget) spend(bytes int) error {
 	}
 	if bytes < 0 || bytes > b.limits.OutputBytes-b.spent {
 		b.spent = b.limits.OutputBytes
-		return &limitError{fmt.Sprintf("the templates write more than %d bytes, what they include and what functions make counted, too", b.limits.OutputBytes)}
+		return &limitError{
+			fmt.Sprintf(
+				"the templates write more than %d bytes, what they include and what functions make counted, too",
+				b.limits.OutputBytes,
+			),
+		}
 	}
 	b.spent += bytes
 	return nil
@@ -57,8 +62,8 @@ func (b *Budget) spendProduct(times, bytes int) error {
 	return b.spend(max(times, 0) * bytes)
 }
 
-// spendWritten spends what values take that are about to be written out. Other than their memory, that has no bound: templates
-// can put a map into itself, or a list into the next one twice, and so on.
+// spendWritten spends what values take that are about to be written out. Other than their memory, that has no bound:
+// templates can put a map into itself, or a list into the next one twice, and so on.
 func (b *Budget) spendWritten(values ...any) error {
 	total := callCost
 	for _, value := range values {
@@ -81,7 +86,9 @@ func (b *Budget) spendWritten(values ...any) error {
 // written returns the size of a value that is written out, or something above limit.
 func written(value reflect.Value, limit, depth int) (int, error) {
 	if depth > maxNesting {
-		return 0, &limitError{fmt.Sprintf("maps and lists nest more than %d deep: one of them may contain itself", maxNesting)}
+		return 0, &limitError{
+			fmt.Sprintf("maps and lists nest more than %d deep: one of them may contain itself", maxNesting),
+		}
 	}
 	kind := value.Kind()
 	if kind == reflect.Interface {

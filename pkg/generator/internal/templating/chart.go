@@ -24,7 +24,8 @@ type Item struct {
 	Data func() any
 }
 
-// RenderItems executes templates of a chart, and returns what they write, in the same order. The error joins those of all.
+// RenderItems executes templates of a chart, and returns what they write, in the same order. The error joins those of
+// all.
 func (s *Set) RenderItems(in Input, items []Item) ([]rendering.File, error) {
 	session := s.session()
 	session.Input = in
@@ -66,7 +67,8 @@ func chartHas(name string) bool {
 	return fromSprig && name != "env" && name != "expandenv" || slices.Contains(own, name)
 }
 
-// chartFunctions are those that Helm has, or that are others in Helm: its conversions tell no errors, because charts were written so.
+// chartFunctions are those that Helm has, or that are others in Helm: its conversions tell no errors, because charts
+// were written so.
 func (s *session) chartFunctions() template.FuncMap {
 	silent := func(encode func(any) (string, error)) any {
 		return s.encoder(func(value any) (string, error) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// clockFunctions are those that ask the clock, or the machine for its time zone. The time is that of the request, the same in all of a
-// rendering, and the zone is UTC: a rendering is to depend on its inputs only.
+// clockFunctions are those that ask the clock, or the machine for its time zone. The time is that of the request, the
+// same in all of a rendering, and the zone is UTC: a rendering is to depend on its inputs only.
 func (s *session) clockFunctions() template.FuncMap {
 	inZone := func(f func(string, any, string) string) any {
 		return func(format string, date any, zone string) string { return f(format, s.timeOf(date), zone) }

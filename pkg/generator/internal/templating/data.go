@@ -24,7 +24,8 @@ func dataOf(req generator.Request, values map[string]any) map[string]any {
 	}
 }
 
-// ValuesOf returns a copy of parameters over defaults: maps are merged, anything else is replaced, and a null removes the default.
+// ValuesOf returns a copy of parameters over defaults: maps are merged, anything else is replaced, and a null removes
+// the default.
 func ValuesOf(parameters, defaults map[string]any) map[string]any {
 	return overlaid(rendering.CopyValues(defaults, nil), rendering.CopyValues(parameters, nil))
 }

@@ -45,7 +45,10 @@ func rowsOf(t *testing.T, text string) []row {
 			t.Errorf("not understood: %s", line)
 			continue
 		}
-		rows = append(rows, row{line, found[1], found[2], strings.ReplaceAll(found[3], `\|`, "|"), strings.TrimSpace(found[4])})
+		rows = append(
+			rows,
+			row{line, found[1], found[2], strings.ReplaceAll(found[3], `\|`, "|"), strings.TrimSpace(found[4])},
+		)
 	}
 	return rows
 }

@@ -18,8 +18,8 @@ import (
 // parsedCost is what a byte of a text pays that is parsed: maps and lists take more memory than their text.
 const parsedCost = 4
 
-// encodings are the functions from and to YAML, JSON and TOML. What cannot be converted is an error; those that begin with must are the
-// same, for templates from elsewhere.
+// encodings are the functions from and to YAML, JSON and TOML. What cannot be converted is an error; those that begin
+// with must are the same, for templates from elsewhere.
 func (s *session) encodings() template.FuncMap {
 	functions := template.FuncMap{
 		"fromYamlArray": s.array(s.fromYAML),

@@ -13,7 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// Files are what templates can read: the files of a source as they were before any template was rendered. The zero value has none.
+// Files are what templates can read: the files of a source as they were before any template was rendered. The zero
+// value has none.
 type Files struct {
 	contents map[string][]byte
 	// folder is what paths count from.
@@ -68,7 +69,8 @@ func (f Files) exists(name string) (bool, error) {
 	return found, nil
 }
 
-// list returns the paths that match a pattern, in order: * and ? match within a folder's name or a file's, ** across folders.
+// list returns the paths that match a pattern, in order: * and ? match within a folder's name or a file's, ** across
+// folders.
 func (f Files) list(pattern string) ([]string, error) {
 	target, err := f.resolve(pattern)
 	if err != nil {

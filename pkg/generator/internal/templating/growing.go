@@ -166,7 +166,8 @@ func (s *session) splitn(separator string, n int, text string) (map[string]strin
 	return parts, nil
 }
 
-// regexReplacements are bounded by what each match is replaced with: the replacement, and for each $ in it up to the match.
+// regexReplacements are bounded by what each match is replaced with: the replacement, and for each $ in it up to the
+// match.
 func (s *session) regexReplacements() template.FuncMap {
 	spend := func(pattern, text, replacement string) error {
 		compiled, err := regexp.Compile(pattern)

@@ -87,8 +87,17 @@ func (i instrument) branch(branch *parse.BranchNode) {
 // includeOf returns {{ include NAME DATA }} for {{ template NAME DATA }}.
 func includeOf(call *parse.TemplateNode) *parse.ActionNode {
 	name := &parse.StringNode{NodeType: parse.NodeString, Pos: call.Pos, Quoted: `"` + call.Name + `"`, Text: call.Name}
-	command := &parse.CommandNode{NodeType: parse.NodeCommand, Pos: call.Pos, Args: []parse.Node{identifier(call.Pos, "include"), name}}
-	pipe := &parse.PipeNode{NodeType: parse.NodePipe, Pos: call.Pos, Line: call.Line, Cmds: []*parse.CommandNode{command}}
+	command := &parse.CommandNode{
+		NodeType: parse.NodeCommand,
+		Pos:      call.Pos,
+		Args:     []parse.Node{identifier(call.Pos, "include"), name},
+	}
+	pipe := &parse.PipeNode{
+		NodeType: parse.NodePipe,
+		Pos:      call.Pos,
+		Line:     call.Line,
+		Cmds:     []*parse.CommandNode{command},
+	}
 	if call.Pipe == nil {
 		command.Args = append(command.Args, &parse.NilNode{NodeType: parse.NodeNil, Pos: call.Pos})
 	} else {
@@ -157,7 +166,8 @@ func (i instrument) resultOf(function string) reflect.Kind {
 	}
 }
 
-// print lets the budget see what an action writes, unless that is known to be a string, which was counted when it was made.
+// print lets the budget see what an action writes, unless that is known to be a string, which was counted when it was
+// made.
 func (i instrument) print(pipe *parse.PipeNode) {
 	if len(pipe.Decl) > 0 {
 		return

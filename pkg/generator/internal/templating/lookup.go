@@ -24,8 +24,8 @@ type cluster struct {
 	of      func(generator.Request) generator.Lookup
 }
 
-// lookup returns an object, or the list of all where name is empty, as Helm does. What does not exist is an empty map; a kind that is not
-// served has no objects, because its definition may be a dependent of this very rendering.
+// lookup returns an object, or the list of all where name is empty, as Helm does. What does not exist is an empty
+// map; a kind that is not served has no objects, because its definition may be a dependent of this very rendering.
 func (c cluster) lookup(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	content, err := c.read(apiVersion, kind, namespace, name)
 	if isMissing(err) {

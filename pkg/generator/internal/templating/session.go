@@ -26,8 +26,9 @@ type Input struct {
 	Budget *Budget
 }
 
-// Render executes the templates of files, given by their paths, and returns what they write, in the same order. The error joins those of
-// all files; each names the file and the line, and those of the templates that were included on the way.
+// Render executes the templates of files, given by their paths, and returns what they write, in the same order. The
+// error joins those of all files; each names the file and the line, and those of the templates that were included on
+// the way.
 func (s *Set) Render(in Input, names []string) ([]rendering.File, error) {
 	session := s.session()
 	session.Input = in
@@ -120,8 +121,8 @@ func (s *session) clone(group *template.Template) (*template.Template, error) {
 // firstPlace finds the file and line of the outermost template in an error of text/template.
 var firstPlace = regexp.MustCompile(`^template: (\S+:\d+):`)
 
-// renderError wraps the error of a file's template. text/template names the file and line of each template on the way; at a bound the
-// way is too long to read.
+// renderError wraps the error of a file's template. text/template names the file and line of each template on the
+// way; at a bound the way is too long to read.
 func renderError(file string, err error) error {
 	if limit, ok := errors.AsType[*limitError](err); ok {
 		if place := firstPlace.FindStringSubmatch(err.Error()); place != nil {
@@ -172,7 +173,9 @@ func (s *session) execute(t *template.Template, data any) (string, error) {
 		return "", errors.New("the template does not exist")
 	}
 	if s.Budget.depth == s.Budget.limits.Depth {
-		return "", &limitError{fmt.Sprintf("templates include each other more than %d deep: end the recursion", s.Budget.limits.Depth)}
+		return "", &limitError{
+			fmt.Sprintf("templates include each other more than %d deep: end the recursion", s.Budget.limits.Depth),
+		}
 	}
 	s.Budget.depth++
 	defer func() { s.Budget.depth-- }()

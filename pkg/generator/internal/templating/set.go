@@ -21,8 +21,8 @@ type Options struct {
 	EmptyMissingKeys bool
 	// Functions are the caller's own; they win over those of the table.
 	Functions template.FuncMap
-	// Chart makes of the templates what Helm makes of them: all of them see the same definitions, of which the last counts, a missing key is
-	// empty in the end, and there are Helm's functions and no others.
+	// Chart makes of the templates what Helm makes of them: all of them see the same definitions, of which the last
+	// counts, a missing key is empty in the end, and there are Helm's functions and no others.
 	Chart bool
 }
 
@@ -33,9 +33,11 @@ const keptSessions = 2
 type Set struct {
 	options Options
 	parser  instrument
-	// groups holds the templates as the files of a folder see them. Folders without definitions of their own that others have, too, share one.
+	// groups holds the templates as the files of a folder see them. Folders without definitions of their own that others
+	// have, too, share one.
 	groups map[string]*template.Template
-	// idle are bound copies of the groups. Renderings are rare, so what the garbage collector empties would always be empty.
+	// idle are bound copies of the groups. Renderings are rare, so what the garbage collector empties would always be
+	// empty.
 	idle chan *session
 }
 
@@ -45,8 +47,9 @@ type parsedFile struct {
 	trees map[string]*parse.Tree
 }
 
-// Parse parses files, each of which is a template named by its path. A file sees the templates of all others. Where several define one
-// of the same name it gets that of its own folder, else of the closest folder above, else of the last path.
+// Parse parses files, each of which is a template named by its path. A file sees the templates of all others. Where
+// several define one of the same name it gets that of its own folder, else of the closest folder above, else of the
+// last path.
 func Parse(files []rendering.File, options Options) (*Set, error) {
 	s := &Set{options: options, parser: newInstrument(options), idle: make(chan *session, keptSessions)}
 	var parsed []parsedFile
@@ -95,7 +98,12 @@ func groupsOf(files []parsedFile) (map[string]*template.Template, error) {
 }
 
 // groupOf adds the contested definitions that are nearest to a folder to those of all files.
-func groupOf(folder string, all *template.Template, files []parsedFile, contested map[string]bool) (*template.Template, error) {
+func groupOf(
+	folder string,
+	all *template.Template,
+	files []parsedFile,
+	contested map[string]bool,
+) (*template.Template, error) {
 	group := all
 	for _, above := range foldersTo(folder) {
 		if !contested[above] {

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// tableOf returns the functions of a session; docs/generators/functions.md describes them. The table of a nil session is there for the
-// parser, which needs names and types. The caller's own functions win.
+// tableOf returns the functions of a session; docs/generators/functions.md describes them. The table of a nil session
+// is there for the parser, which needs names and types. The caller's own functions win.
 func tableOf(options Options, s *session) template.FuncMap {
 	functions := sprig.TxtFuncMap()
 	// They read from the machine and the network of the operator.
@@ -33,7 +33,8 @@ func tableOf(options Options, s *session) template.FuncMap {
 	return functions
 }
 
-// payingFunctions are those that take from the budget what their result costs, before they make it. Those of others are counted afterwards.
+// payingFunctions are those that take from the budget what their result costs, before they make it. Those of others
+// are counted afterwards.
 func (s *session) payingFunctions() template.FuncMap {
 	functions := template.FuncMap{"include": s.include, "tpl": s.tpl}
 	maps.Copy(functions, s.encodings())

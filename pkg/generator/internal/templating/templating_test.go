@@ -88,16 +88,28 @@ func TestWhatTplDefinesStaysWithIt(t *testing.T) {
 func TestFilesAreThoseOfTheSource(t *testing.T) {
 	in := Input{Files: NewFiles(filesOf("top.txt", "1", "a/b/in.txt", "2", "a/c.yaml", "3")).In("a/b")}
 	cases := map[string]struct{ template, want, wantError string }{
-		"a file":                        {template: `{{ readFile "in.txt" }}`, want: "2"},
-		"a file above the folder":       {template: `{{ readFile "../../top.txt" }}`, want: "1"},
-		"a file that is not there":      {template: `{{ readFile "top.txt" }}`, wantError: `"top.txt" is no file of the source`},
-		"a file outside":                {template: `{{ readFile "../../../etc/passwd" }}`, wantError: `"../../../etc/passwd" leaves the source`},
-		"a file by an absolute path":    {template: `{{ readFile "/etc/passwd" }}`, wantError: `"/etc/passwd" is absolute`},
-		"whether a file outside exists": {template: `{{ existsFile "../../../etc/passwd" }}`, wantError: "leaves the source"},
-		"files outside":                 {template: `{{ listFiles "../../../*" }}`, wantError: "leaves the source"},
-		"no files":                      {template: `{{ listFiles "*.json" | len }}`, want: "0"},
-		"files above the folder":        {template: `{{ listFiles "../**" | join " " }}`, want: "in.txt ../c.yaml"},
-		"a pattern that is none":        {template: `{{ listFiles "[" }}`, wantError: `"[" is no pattern`},
+		"a file":                  {template: `{{ readFile "in.txt" }}`, want: "2"},
+		"a file above the folder": {template: `{{ readFile "../../top.txt" }}`, want: "1"},
+		"a file that is not there": {
+			template:  `{{ readFile "top.txt" }}`,
+			wantError: `"top.txt" is no file of the source`,
+		},
+		"a file outside": {
+			template:  `{{ readFile "../../../etc/passwd" }}`,
+			wantError: `"../../../etc/passwd" leaves the source`,
+		},
+		"a file by an absolute path": {
+			template:  `{{ readFile "/etc/passwd" }}`,
+			wantError: `"/etc/passwd" is absolute`,
+		},
+		"whether a file outside exists": {
+			template:  `{{ existsFile "../../../etc/passwd" }}`,
+			wantError: "leaves the source",
+		},
+		"files outside":          {template: `{{ listFiles "../../../*" }}`, wantError: "leaves the source"},
+		"no files":               {template: `{{ listFiles "*.json" | len }}`, want: "0"},
+		"files above the folder": {template: `{{ listFiles "../**" | join " " }}`, want: "in.txt ../c.yaml"},
+		"a pattern that is none": {template: `{{ listFiles "[" }}`, wantError: `"[" is no pattern`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) { expect(t, in, c.template, c.want, c.wantError) })
@@ -125,33 +137,84 @@ func TestLookUps(t *testing.T) {
 		}}
 	}
 	here := generatortest.Lookup{
-		object("b", "2", map[string]any{"app": "x"}), object("b", "1", map[string]any{"app": "x"}), object("a", "3", map[string]any{"app": "y"}),
+		object(
+			"b",
+			"2",
+			map[string]any{"app": "x"},
+		), object("b", "1", map[string]any{"app": "x"}), object("a", "3", map[string]any{"app": "y"}),
 	}
 	both := generator.Request{Target: here, Local: generatortest.Lookup{object("l", "local", nil)}}
 	unserved := generator.Request{Target: failing{&meta.NoKindMatchError{}}}
-	forbidden := generator.Request{Target: failing{apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "1", errors.New("no"))}}
+	forbidden := generator.Request{
+		Target: failing{apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "1", errors.New("no"))},
+	}
 	offline := generator.Request{}
 	cases := map[string]struct {
 		request                   generator.Request
 		template, want, wantError string
 	}{
-		"an object":                       {both, `{{ (lookup "v1" "Secret" "b" "1").metadata.name }}`, "1", ""},
-		"nothing":                         {both, `{{ lookup "v1" "Secret" "b" "3" | toJson }}`, "{}", ""},
-		"all objects":                     {both, `{{ range (lookup "v1" "Secret" "" "").items }}{{ .metadata.name }}{{ end }}`, "213", ""},
-		"nothing that must be there":      {both, `{{ mustLookup "v1" "Secret" "b" "3" }}`, "", `Secret 3: Secret "3" not found`},
-		"nothing in particular":           {both, `{{ mustLookup "v1" "Secret" "b" "" }}`, "", "use lookupList for lists"},
-		"a list, in order":                {both, `{{ range lookupList "v1" "Secret" "" "" }}{{ .metadata.name }}{{ end }}`, "312", ""},
-		"a list by labels":                {both, `{{ range lookupList "v1" "Secret" "" "app in (y)" }}{{ .metadata.name }}{{ end }}`, "3", ""},
-		"a list by labels that are none":  {both, `{{ lookupList "v1" "Secret" "" "a in" }}`, "", "Secret: "},
-		"a local object":                  {both, `{{ (localLookup "v1" "Secret" "l" "local").metadata.name }}{{ lookup "v1" "Secret" "l" "local" | len }}`, "local0", ""},
-		"a local object that must be":     {both, `{{ mustLocalLookup "v1" "Secret" "b" "1" }}`, "", "not found"},
-		"a local list":                    {both, `{{ localLookupList "v1" "Secret" "" "" | len }}`, "1", ""},
-		"a kind that is not served":       {unserved, `{{ lookup "a/v1" "A" "" "a" | len }}{{ lookup "a/v1" "A" "" "" | len }}{{ lookupList "a/v1" "A" "" "" | len }}`, "000", ""},
-		"a kind that must be served":      {unserved, `{{ mustLookup "a/v1" "A" "" "a" }}`, "", "A.a a: "},
-		"what is forbidden":               {forbidden, `{{ lookup "v1" "Secret" "a" "1" }}`, "", "forbidden"},
-		"a list that is forbidden":        {forbidden, `{{ lookupList "v1" "Secret" "a" "" }}`, "", "forbidden"},
-		"without a cluster":               {offline, `{{ lookup "v1" "A" "" "a" | len }}{{ localLookup "v1" "A" "" "" | len }}{{ lookupList "v1" "A" "" "" | len }}`, "000", ""},
-		"what must be there, without one": {offline, `{{ mustLookup "v1" "Secret" "a" "1" }}`, "", "there is no cluster to read from"},
+		"an object": {both, `{{ (lookup "v1" "Secret" "b" "1").metadata.name }}`, "1", ""},
+		"nothing":   {both, `{{ lookup "v1" "Secret" "b" "3" | toJson }}`, "{}", ""},
+		"all objects": {
+			both,
+			`{{ range (lookup "v1" "Secret" "" "").items }}{{ .metadata.name }}{{ end }}`,
+			"213",
+			"",
+		},
+		"nothing that must be there": {
+			both,
+			`{{ mustLookup "v1" "Secret" "b" "3" }}`,
+			"",
+			`Secret 3: Secret "3" not found`,
+		},
+		"nothing in particular": {
+			both,
+			`{{ mustLookup "v1" "Secret" "b" "" }}`,
+			"",
+			"use lookupList for lists",
+		},
+		"a list, in order": {
+			both,
+			`{{ range lookupList "v1" "Secret" "" "" }}{{ .metadata.name }}{{ end }}`,
+			"312",
+			"",
+		},
+		"a list by labels": {
+			both,
+			`{{ range lookupList "v1" "Secret" "" "app in (y)" }}{{ .metadata.name }}{{ end }}`,
+			"3",
+			"",
+		},
+		"a list by labels that are none": {both, `{{ lookupList "v1" "Secret" "" "a in" }}`, "", "Secret: "},
+		"a local object": {
+			both,
+			`{{ (localLookup "v1" "Secret" "l" "local").metadata.name }}{{ lookup "v1" "Secret" "l" "local" | len }}`,
+			"local0",
+			"",
+		},
+		"a local object that must be": {both, `{{ mustLocalLookup "v1" "Secret" "b" "1" }}`, "", "not found"},
+		"a local list":                {both, `{{ localLookupList "v1" "Secret" "" "" | len }}`, "1", ""},
+		"a kind that is not served": {
+			unserved,
+			`{{ lookup "a/v1" "A" "" "a" | len }}{{ lookup "a/v1" "A" "" "" | len }}{{ lookupList "a/v1" "A" "" "" | len }}`,
+			"000",
+			"",
+		},
+		"a kind that must be served": {unserved, `{{ mustLookup "a/v1" "A" "" "a" }}`, "", "A.a a: "},
+		"what is forbidden":          {forbidden, `{{ lookup "v1" "Secret" "a" "1" }}`, "", "forbidden"},
+		"a list that is forbidden":   {forbidden, `{{ lookupList "v1" "Secret" "a" "" }}`, "", "forbidden"},
+		"without a cluster": {
+			offline,
+			`{{ lookup "v1" "A" "" "a" | len }}{{ localLookup "v1" "A" "" "" | len }}{{ lookupList "v1" "A" "" "" | len }}`,
+			"000",
+			"",
+		},
+		"what must be there, without one": {
+			offline,
+			`{{ mustLookup "v1" "Secret" "a" "1" }}`,
+			"",
+			"there is no cluster to read from",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) { expect(t, Input{Request: c.request}, c.template, c.want, c.wantError) })
@@ -219,9 +282,19 @@ func (l *counting) Get(context.Context, schema.GroupVersionKind, string, string)
 }
 
 func TestValuesLieOverDefaults(t *testing.T) {
-	defaults := map[string]any{"a": int64(1), "b": map[string]any{"c": "d", "e": []any{"f"}}, "g": map[string]any{"h": "i"}, "j": "k"}
+	defaults := map[string]any{
+		"a": int64(1),
+		"b": map[string]any{"c": "d", "e": []any{"f"}},
+		"g": map[string]any{"h": "i"},
+		"j": "k",
+	}
 	parameters := map[string]any{"b": map[string]any{"e": []any{"x"}, "n": nil}, "g": "text", "j": nil, "m": nil}
-	want := map[string]any{"a": int64(1), "b": map[string]any{"c": "d", "e": []any{"x"}, "n": nil}, "g": "text", "m": nil}
+	want := map[string]any{
+		"a": int64(1),
+		"b": map[string]any{"c": "d", "e": []any{"x"}, "n": nil},
+		"g": "text",
+		"m": nil,
+	}
 	got := ValuesOf(parameters, defaults)
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Errorf("-want +got:\n%s", difference)

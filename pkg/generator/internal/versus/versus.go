@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Compare runs engine and bare in turns and reports the quickest run of each, and how many times as much the engine needs: x-time and
-// x-allocs. The quickest runs are what remains comparable on a machine that has other work, too.
+// Compare runs engine and bare in turns and reports the quickest run of each, and how many times as much the engine
+// needs: x-time and x-allocs. The quickest runs are what remains comparable on a machine that has other work, too.
 func Compare(b *testing.B, engine, bare func() error) {
 	b.Helper()
 	best := [2]cost{run(b, engine), run(b, bare)}
