@@ -8,16 +8,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// What a rendering pays, in bytes: for a call of a function or a turn of a loop, and for an element of a list or a map.
+// Costs in bytes: of a function call or a loop iteration, and of an element of a list or a map.
 const (
 	callCost    = 64
 	elementCost = 4
 )
 
-// maxNesting bounds how deep maps and lists nest that are written out. Deeper ones contain themselves.
+// maxNesting is the maximum nesting of maps and lists in output. Deeper ones contain themselves.
 const maxNesting = 1000
 
-// Budget is what remains of the limits of one rendering. It serves one goroutine.
+// Budget is the remainder of the limits of a rendering. It serves one goroutine.
 type Budget struct {
 	ctx    context.Context
 	limits generator.Limits
@@ -25,18 +25,18 @@ type Budget struct {
 	depth  int
 }
 
-// NewBudget returns the budget of a rendering that ends when ctx is done.
+// NewBudget returns the budget of a rendering. It is exhausted when ctx is done.
 func NewBudget(ctx context.Context, limits generator.Limits) *Budget {
 	return &Budget{ctx: ctx, limits: limits.WithDefaults()}
 }
 
-// limitError says that a rendering went beyond a bound.
+// limitError means that a rendering exceeded a limit.
 type limitError struct{ message string }
 
 // Error returns the message.
 func (e *limitError) Error() string { return e.message }
 
-// spend takes bytes from the budget. It also notices that nobody waits for the rendering any longer.
+// spend charges bytes to the budget. It also returns an error if the context is done.
 func (b *Budget) spend(bytes int) error {
 	if err := b.ctx.Err(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (b *Budget) spend(bytes int) error {
 	return nil
 }
 
-// spendProduct spends a number of bytes so many times.
+// spendProduct charges a number of bytes several times.
 func (b *Budget) spendProduct(times, bytes int) error {
 	if times > 0 && bytes > b.limits.OutputBytes/times {
 		return b.spend(b.limits.OutputBytes + 1)

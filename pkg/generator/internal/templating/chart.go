@@ -18,14 +18,14 @@ import (
 // chartGroup is the only group of a chart.
 const chartGroup = "."
 
-// Item is a template of a chart. Data returns what it sees, when it is its turn.
+// Item is a template of a chart. Data returns its input when it is executed.
 type Item struct {
 	Name string
 	Data func() any
 }
 
-// RenderItems executes templates of a chart, and returns what they write, in the same order. The error joins those of
-// all.
+// RenderItems executes templates of a chart, and returns their output in the same order. The returned error joins all
+// errors.
 func (s *Set) RenderItems(in Input, items []Item) ([]rendering.File, error) {
 	session := s.session()
 	session.Input = in
@@ -57,7 +57,7 @@ func (s *Set) RenderItems(in Input, items []Item) ([]rendering.File, error) {
 	return files, errors.Join(errs...)
 }
 
-// chartHas says that Helm has a function: those of sprig but two, and its own.
+// chartHas reports whether Helm has a function: those of sprig except two, and its own.
 func chartHas(name string) bool {
 	_, fromSprig := sprigFunctions[name]
 	own := []string{

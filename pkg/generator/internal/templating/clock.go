@@ -50,7 +50,7 @@ func (s *session) now() time.Time {
 	return s.Request.Now.UTC()
 }
 
-// timeOf returns the time that a date means: a time, or seconds since 1970; the present for anything else.
+// timeOf returns the time of a date: a time, or seconds since 1970; the current time for any other value.
 func (s *session) timeOf(date any) time.Time {
 	switch date := date.(type) {
 	case time.Time:

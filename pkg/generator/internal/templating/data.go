@@ -47,7 +47,7 @@ func overlaid(base, over map[string]any) map[string]any {
 	return base
 }
 
-// kubeVersion is the version of the target as templates see it.
+// kubeVersion is the version of the target for templates.
 type kubeVersion struct{ Version, Major, Minor string }
 
 // String returns the whole version.
@@ -60,7 +60,7 @@ func kubeVersionOf(target generator.Capabilities) kubeVersion {
 // apiVersions are the served API versions.
 type apiVersions []string
 
-// Has says whether a group/version, or a group/version/Kind, is served.
+// Has reports whether a group/version, or a group/version/Kind, is served.
 func (v apiVersions) Has(version string) bool { return slices.Contains(v, version) }
 
 // apiResources returns the kinds that the target serves, in order.

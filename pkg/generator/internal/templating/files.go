@@ -13,11 +13,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// Files are what templates can read: the files of a source as they were before any template was rendered. The zero
-// value has none.
+// Files are the files that templates can read: the files of a source before templates are rendered. The zero value is
+// empty.
 type Files struct {
 	contents map[string][]byte
-	// folder is what paths count from.
+	// folder is the base of relative paths.
 	folder string
 }
 

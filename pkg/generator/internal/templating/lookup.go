@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// errNoCluster is why nothing can be read in an offline rendering.
+// errNoCluster is returned for look-ups in an offline rendering.
 var errNoCluster = errors.New("there is no cluster to read from")
 
 // cluster reads from the target, or from where the component lives, for one session.
@@ -24,8 +24,8 @@ type cluster struct {
 	of      func(generator.Request) generator.Lookup
 }
 
-// lookup returns an object, or the list of all where name is empty, as Helm does. What does not exist is an empty
-// map; a kind that is not served has no objects, because its definition may be a dependent of this very rendering.
+// lookup returns an object, or the list of all if name is empty, as Helm does. For a missing object it returns an empty
+// map. A kind that is not served has no objects, because its definition may be a dependent of this rendering.
 func (c cluster) lookup(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	content, err := c.read(apiVersion, kind, namespace, name)
 	if isMissing(err) {
@@ -75,7 +75,7 @@ func isMissing(err error) bool {
 	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || errors.Is(err, errNoCluster)
 }
 
-// read returns a copy, because templates can change what they get.
+// read returns a copy, because templates can change it.
 func (c cluster) read(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	budget := c.session.Budget
 	if err := budget.ctx.Err(); err != nil {

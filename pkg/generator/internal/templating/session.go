@@ -15,25 +15,24 @@ import (
 // noValue is what text/template prints for a missing key.
 const noValue = "<no value>"
 
-// Input is what a rendering depends on, beside the templates.
+// Input is the input of a rendering, except the templates.
 type Input struct {
 	Request generator.Request
-	// Values is what templates see as .Values. They may change it.
+	// Values is the value of .Values in templates, which may change it.
 	Values map[string]any
-	// Files is what readFile and its like see.
+	// Files are the files for readFile and similar functions.
 	Files Files
-	// Budget bounds the rendering. Several sets can share one.
+	// Budget limits the rendering. Several sets can share one.
 	Budget *Budget
 }
 
-// Render executes the templates of files, given by their paths, and returns what they write, in the same order. The
-// error joins those of all files; each names the file and the line, and those of the templates that were included on
-// the way.
+// Render executes the templates of files, given by their paths, and returns their output in the same order. The
+// returned error joins the errors of all files. Each names the file and the line, and those of the included templates.
 func (s *Set) Render(in Input, names []string) ([]rendering.File, error) {
 	session := s.session()
 	session.Input = in
 	files, err := session.render(names)
-	// What one component's rendering knew is not to stay in memory, nor within reach of the next one.
+	// The input of a component must neither stay in memory nor be visible to the next rendering.
 	session.Input, session.group = Input{}, nil
 	select {
 	case s.idle <- session:
@@ -141,7 +140,7 @@ func (s *session) include(name string, data any) (string, error) {
 	return s.execute(included, data)
 }
 
-// tpl executes a text. What it defines stays with it.
+// tpl executes a text as a template. Its definitions are only visible in it.
 func (s *session) tpl(text string, data any) (string, error) {
 	trees, err := s.set.parser.parse("tpl", text, s.set.options.Delimiters)
 	if err != nil {
@@ -190,7 +189,7 @@ func (s *session) execute(t *template.Template, data any) (string, error) {
 	return text, nil
 }
 
-// output collects what a template writes. Its errors stop the template.
+// output collects the output of a template. Its errors end the execution.
 type output struct {
 	strings.Builder
 	budget *Budget

@@ -14,19 +14,19 @@ import (
 // Delimiters enclose the actions of templates; {{ and }} where they are empty.
 type Delimiters struct{ Left, Right string }
 
-// Options say how templates are parsed and executed.
+// Options configures parsing and execution of templates.
 type Options struct {
 	Delimiters Delimiters
-	// EmptyMissingKeys renders nothing for a key that does not exist; otherwise that is an error.
+	// EmptyMissingKeys renders nothing for a missing key; otherwise it is an error.
 	EmptyMissingKeys bool
-	// Functions are the caller's own; they win over those of the table.
+	// Functions are additional functions, which take precedence over those of the table.
 	Functions template.FuncMap
 	// Chart makes of the templates what Helm makes of them: all of them see the same definitions, of which the last
 	// counts, a missing key is empty in the end, and there are Helm's functions and no others.
 	Chart bool
 }
 
-// keptSessions is how many bound copies of its templates a set keeps; more renderings at once make their own.
+// keptSessions is the maximum number of idle sessions of a set; further concurrent renderings create their own.
 const keptSessions = 2
 
 // Set is a group of templates that see each other. It is safe for concurrent use.
