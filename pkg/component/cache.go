@@ -12,9 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// Cache returns the options of the manager's cache that fit these: under WatchScopeNamespaces it watches the namespaces of WatchNamespaces
-// alone. A namespace that may not be watched when the operator starts, because it or the right in it does not exist, counts as one without
-// components until it may: it must not keep all others waiting. An author may set the other fields of what is returned.
+// Cache returns options for the manager's cache. Under WatchScopeNamespaces the cache watches only the namespaces in
+// WatchNamespaces. If a namespace, or the right to watch it, does not exist when the operator starts, the namespace
+// counts as empty until it can be watched, so that it does not delay the others. The caller may set other fields of
+// the result.
 func (o Options) Cache() cache.Options {
 	if o.WatchScope != WatchScopeNamespaces {
 		return cache.Options{}
@@ -23,19 +24,20 @@ func (o Options) Cache() cache.Options {
 	for _, namespace := range o.WatchNamespaces {
 		namespaces[namespace] = cache.Config{}
 	}
-	return cache.Options{DefaultNamespaces: namespaces, NewInformer: newPatientInformer}
+	return cache.Options{DefaultNamespaces: namespaces, NewInformer: newToleratingInformer}
 }
 
-// newPatientInformer returns an informer that begins empty where listing is forbidden.
-func newPatientInformer(
+// newToleratingInformer returns an informer that starts empty if its list is forbidden.
+func newToleratingInformer(
 	source toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	return toolscache.NewSharedIndexInformer(patientSource(source), example, resync, indexers)
+	return toolscache.NewSharedIndexInformer(toleratingSource(source), example, resync, indexers)
 }
 
-// patientSource answers lists that are forbidden as if there were nothing, until one has succeeded: what was seen once is not taken for gone
-// because a right is. Watching fails then, and is tried again with a list.
-func patientSource(source toolscache.ListerWatcher) *toolscache.ListWatch {
+// toleratingSource returns an empty list if a list is forbidden, until a list or a watch has succeeded. After that a
+// forbidden list is an error, so that known objects do not count as deleted when a right is revoked. The watch after an
+// empty list fails, and the informer lists again.
+func toleratingSource(source toolscache.ListerWatcher) *toolscache.ListWatch {
 	from, listed := toolscache.ToListerWatcherWithContext(source), false
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

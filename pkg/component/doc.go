@@ -1,3 +1,4 @@
-// Package component is what an operator author imports: the Component interface that their type satisfies, the Reconciler that applies
-// its dependents, and the Engine beneath it.
+// Package component is the public API for authors of operators: the Component interface that a custom resource type
+// implements, the Reconciler that applies its dependents, and the Engine beneath it. The package declares types and
+// wires the internal packages; it makes no decisions.
 package component

@@ -7,14 +7,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
 )
 
-// Incidental describes objects that some controller puts into namespaces by itself, and that nobody misses with them. Nothing on such an
-// object tells that in general.
+// Incidental describes objects that a controller creates in namespaces by itself. They do not block the deletion of a
+// namespace, and are deleted with it. Such objects cannot be recognised by their own fields, so they have to be listed.
 type Incidental struct {
 	// Group and Kind of the objects.
 	Group, Kind string
-	// Name is their name in every namespace; any name where it is empty.
+	// Name is the name of the objects in every namespace. If it is empty, any name matches.
 	Name string
-	// Labels are those that they all carry; none are needed where it is empty.
+	// Labels must all be present on an object. If it is empty, no label is required.
 	Labels map[string]string
 }
 

@@ -14,8 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
-// Inventory returns what is recorded of the dependents of a component: by its status, or by the Secrets that the status names, in the cluster
-// of the component. The error joins those of entries that cannot be read; the others are returned with it.
+// Inventory returns the record of the dependents of a component, from its status or from the Secrets that the status
+// names. reader reads in the cluster of the component. The error joins the errors of unreadable entries; the readable
+// entries are returned with it.
 func Inventory(ctx context.Context, reader TreeReader, status *metav1alpha1.Status) ([]metav1alpha1.InventoryEntry, error) {
 	if !status.HasInventoryRecord() {
 		return metav1alpha1.ParseInventory(status.Inventory)
@@ -27,7 +28,8 @@ func Inventory(ctx context.Context, reader TreeReader, status *metav1alpha1.Stat
 	}
 	lines, err := records.ReadInventory(ctx, get, *status.InventoryRecord)
 	if err != nil {
-		return nil, fmt.Errorf("read the inventory from Secret %s/%s-0: %w", status.InventoryRecord.Namespace, status.InventoryRecord.Name, err)
+		return nil, fmt.Errorf("read the inventory from Secret %s/%s-0: %w",
+			status.InventoryRecord.Namespace, status.InventoryRecord.Name, err)
 	}
 	return metav1alpha1.ParseInventory(lines)
 }

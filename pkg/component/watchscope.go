@@ -9,26 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// WatchScope says how far watches reach, and as whom they are made.
+// WatchScope selects the namespaces that are watched, and the identity that watches them.
 type WatchScope string
 
 const (
-	// WatchScopeCluster is the default: one watch for each type of dependents in a cluster, on all namespaces, as the operator, or as the user of the
-	// kubeconfig.
+	// WatchScopeCluster is the default. Each type of dependents in a cluster has one watch on all namespaces, as the
+	// operator or as the user of the kubeconfig.
 	WatchScopeCluster WatchScope = "cluster"
-	// WatchScopeNamespaces watches as the operator, each type of dependents in the namespaces alone where there are some. Components are watched in
-	// the namespaces of Options.WatchNamespaces; see Options.Cache.
+	// WatchScopeNamespaces watches as the operator, each type of dependents only in namespaces that have some.
+	// Components are watched in the namespaces of Options.WatchNamespaces; see Options.Cache.
 	WatchScopeNamespaces WatchScope = "namespaces"
-	// WatchScopeIdentity watches dependents, and what else concerns a component alone, as the component's identity, each type in the namespaces
-	// where there are some. What protects objects of others is read as that identity, too: the operator need not see them.
+	// WatchScopeIdentity watches dependents, and other objects that concern only one component, as the component's
+	// identity, each type only in namespaces that have some. Objects of others are protected by reads as that identity
+	// too, so the operator needs no rights on them.
 	WatchScopeIdentity WatchScope = "identity"
 )
 
-// Check returns what is wrong with a reach, or with the namespaces that go with it: under WatchScopeNamespaces there are some, each is named once, and
-// under any other there are none. The empty WatchScope is WatchScopeCluster. Errors speak of WatchScope and WatchNamespaces, as the fields of Options are
-// called.
-func (r WatchScope) Check(namespaces []string) error {
-	switch r {
+// Check returns an error if a scope is unknown or does not fit its namespaces. WatchScopeNamespaces needs at least one
+// namespace, each named once; other scopes need none. The empty WatchScope is WatchScopeCluster. The error refers to
+// the fields WatchScope and WatchNamespaces of Options.
+func (s WatchScope) Check(namespaces []string) error {
+	switch s {
 	case "", WatchScopeCluster, WatchScopeIdentity:
 		if len(namespaces) > 0 {
 			return fmt.Errorf("namespaces need WatchScope to be %q", WatchScopeNamespaces)
@@ -37,7 +38,7 @@ func (r WatchScope) Check(namespaces []string) error {
 	case WatchScopeNamespaces:
 		return checkNamespaces(namespaces)
 	}
-	return fmt.Errorf("%q is none of %q, %q and %q", string(r), WatchScopeCluster, WatchScopeNamespaces, WatchScopeIdentity)
+	return fmt.Errorf("%q is none of %q, %q and %q", string(s), WatchScopeCluster, WatchScopeNamespaces, WatchScopeIdentity)
 }
 
 func checkNamespaces(namespaces []string) error {

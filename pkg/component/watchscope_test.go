@@ -56,7 +56,7 @@ func TestIdentitiesAreToldApart(t *testing.T) {
 func TestAForbiddenListIsEmptyUntilOneWasAnswered(t *testing.T) {
 	forbidden, broken := apierrors.NewForbidden(schema.GroupResource{Resource: "shops"}, "", nil), errors.New("broken")
 	var answer error
-	source := patientSource(&cache.ListWatch{ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	source := toleratingSource(&cache.ListWatch{ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 		return &metav1.PartialObjectMetadataList{Items: make([]metav1.PartialObjectMetadata, 1)}, answer
 	}})
 	for _, step := range []struct {
