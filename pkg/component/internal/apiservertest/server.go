@@ -129,8 +129,7 @@ func (s *Server) Break(groupVersion string) {
 	s.broken[gv] = true
 }
 
-// Refuse makes requests fail with the error that a function returns, nil for none. The function must not call the
-// Server.
+// Refuse makes requests fail with the error that a function returns, nil for none. The function may change objects.
 func (s *Server) Refuse(refuse func(Request) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -288,8 +288,13 @@ func TestAdditionalManagedTypesBlockADeletionWithDependents(t *testing.T) {
 	c.request.Managed = []manifests.ManagedType{widgets}
 	c.desire(configMap("a", "0"))
 	c.server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
+	c.apply()
 	if o := c.apply(); !o.Done() {
-		t.Errorf("an apply does not look at additional types: %+v", o)
+		t.Errorf("additional types hold up an apply: %+v", o)
+	}
+	_, reason, message := c.client.Observer.Instances(c.client.Reader, widgets.GroupKind)
+	if reason != plan.WaitObserving || message != "its instances are not watched yet" {
+		t.Errorf("an apply watches the instances of additional types: %s", message)
 	}
 	if o := c.delete(); len(o.Blocked) != 1 || len(o.Inventory) != 1 {
 		t.Errorf("got %+v", o)
@@ -363,6 +368,25 @@ func TestContentsOfANamespaceAreListedRightBeforeItsDeletion(t *testing.T) {
 	o = c.delete()
 	c.expect("before", "DELETE own")
 	if !o.Done() {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestContentsOfANamespaceAreListedAgainAfterAConflict(t *testing.T) {
+	c := newCluster(t)
+	c.desire(object("v1", "Namespace", "own", nil))
+	c.apply()
+	c.took()
+	c.refuse(func(r apiservertest.Request) error {
+		if r.Method != "DELETE" || c.server.Object("v1", "Secret", "own", "late") != nil {
+			return nil
+		}
+		c.server.Put("v1", "Secret", "own", "late", nil)
+		return apierrors.NewConflict(namespaces.GroupResource(), "own", errors.New("it has changed"))
+	})
+	o := c.delete()
+	c.expect("before", "DELETE own")
+	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) || c.server.Object("v1", "Namespace", "", "own") == nil {
 		t.Errorf("got %+v", o)
 	}
 }

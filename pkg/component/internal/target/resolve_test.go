@@ -156,6 +156,25 @@ func TestTargetInAnotherCluster(t *testing.T) {
 	}
 }
 
+func TestTargetInAnotherClusterEndsTheWatchesInTheOwnCluster(t *testing.T) {
+	c := newClusters(t)
+	c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, c.kubeconfig())
+	namespace := observe.Reference{Resource: secrets.GroupVersion().WithResource("namespaces"), Name: "shop"}
+	local := c.resolver.Local.Namespaces
+	local.Watch(component.ID(), observe.Reader{}, []observe.Reference{namespace}, func() {})
+	known := func() bool {
+		_, known, _ := local.Version(observe.Reader{}, namespace)
+		return known
+	}
+	eventually(t, known)
+	if _, err := c.acquire(t); err != nil {
+		t.Fatal(err)
+	}
+	if known() {
+		t.Error("the component still watches its own cluster")
+	}
+}
+
 func TestKubeconfigThatLeadsToTheOwnCluster(t *testing.T) {
 	c := newClusters(t)
 	c.request.Owner.Cluster = string(c.remote.Object("v1", "Namespace", "", "kube-system").GetUID())
