@@ -207,7 +207,8 @@ func (s *Server) delete(at address, options map[string]any) error {
 	if live == nil {
 		return apierrors.NewNotFound(at.GroupResource(), at.name)
 	}
-	for field, value := range map[string]string{"uid": string(live.GetUID()), "resourceVersion": live.GetResourceVersion()} {
+	current := map[string]string{"uid": string(live.GetUID()), "resourceVersion": live.GetResourceVersion()}
+	for field, value := range current {
 		if wanted, set, _ := unstructured.NestedString(options, "preconditions", field); set && wanted != value {
 			return apierrors.NewConflict(
 				at.GroupResource(),

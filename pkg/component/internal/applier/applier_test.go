@@ -145,7 +145,9 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 func TestFirstListIsAwaited(t *testing.T) {
 	c := newCluster(t)
 	c.desire(configMap("a", "0"))
-	c.request.Inventory = []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "former"}}
+	c.request.Inventory = []metav1alpha1.InventoryEntry{
+		{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "former"},
+	}
 	o, err := c.applier.Apply(t.Context(), c.client, c.request)
 	if err != nil || !o.Observing || o.Done() || namesOf(o.Inventory) != "former" {
 		t.Errorf("got %+v, %v", o, err)
@@ -254,7 +256,8 @@ func definition() *unstructured.Unstructured {
 // establish sets the conditions that an API server sets.
 func (c *cluster) establish() {
 	c.t.Helper()
-	stored := c.server.Put("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com", map[string]any{
+	const apiVersion, kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+	stored := c.server.Put(apiVersion, kind, "", "widgets.example.com", map[string]any{
 		"status": map[string]any{"conditions": []any{
 			map[string]any{"type": "Established", "status": "True"}, map[string]any{"type": "NamesAccepted", "status": "True"},
 		}},
@@ -274,7 +277,8 @@ func TestForeignInstancesBlockADeletion(t *testing.T) {
 	c.server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
 	o := c.delete()
 	c.expect()
-	if len(o.Blocked) != 1 || o.Blocked[0].Type != "Widget.example.com" || o.Blocked[0].Count != 1 || len(o.Inventory) != 2 {
+	if len(o.Blocked) != 1 || o.Blocked[0].Type != "Widget.example.com" || o.Blocked[0].Count != 1 ||
+		len(o.Inventory) != 2 {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -327,7 +331,8 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitUnguarded) || !o.NextDue.After(start) {
 		t.Errorf("got %+v", o)
 	}
-	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.SetUp.Equal(start) || !known.EffectiveSince.IsZero() {
+	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.SetUp.Equal(start) ||
+		!known.EffectiveSince.IsZero() {
 		t.Errorf("got %+v", known)
 	}
 
@@ -361,7 +366,8 @@ func TestContentsOfANamespaceAreListedRightBeforeItsDeletion(t *testing.T) {
 	c.server.Put("v1", "Secret", "own", "theirs", nil)
 	o := c.delete()
 	c.expect()
-	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) || !strings.Contains(o.Waiting[0].Message, "Secret own/theirs") {
+	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) ||
+		!strings.Contains(o.Waiting[0].Message, "Secret own/theirs") {
 		t.Errorf("got %+v", o)
 	}
 	c.server.Delete("v1", "Secret", "own", "theirs")
@@ -386,7 +392,8 @@ func TestContentsOfANamespaceAreListedAgainAfterAConflict(t *testing.T) {
 	})
 	o := c.delete()
 	c.expect("before", "DELETE own")
-	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) || c.server.Object("v1", "Namespace", "", "own") == nil {
+	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitNotEmpty) ||
+		c.server.Object("v1", "Namespace", "", "own") == nil {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -401,7 +408,8 @@ func TestTypesThatCannotBeWatchedAreReported(t *testing.T) {
 	})
 	c.desire(configMap("a", "0"))
 	o := c.apply()
-	if len(o.Unwatched) != 1 || o.Unwatched[0].Type != "ConfigMap" || !strings.Contains(o.Unwatched[0].Message, "no right") {
+	if len(o.Unwatched) != 1 || o.Unwatched[0].Type != "ConfigMap" ||
+		!strings.Contains(o.Unwatched[0].Message, "no right") {
 		t.Errorf("got %+v", o)
 	}
 	if !o.Applied || c.server.Object("v1", "ConfigMap", "shop", "a") == nil {

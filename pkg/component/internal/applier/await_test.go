@@ -10,7 +10,9 @@ import (
 
 func TestOwnerOfAnObjectOfAnotherComponent(t *testing.T) {
 	owner := func(reconciler string) manifests.Owner {
-		return manifests.Owner{Cluster: "c", Reconciler: reconciler, Group: "example.com", Kind: "Part", Namespace: "shop", Name: "other"}
+		return manifests.Owner{
+			Cluster: "c", Reconciler: reconciler, Group: "example.com", Kind: "Part", Namespace: "shop", Name: "other",
+		}
 	}
 	ours, theirs := owner("parts.example.com"), owner("others.example.com")
 	for name, c := range map[string]struct {
@@ -83,7 +85,8 @@ func TestComponentIsWokenWhenAnotherReleasesAnObject(t *testing.T) {
 	c.awaitWake()
 	c.request = first
 	c.eventually(func() bool { return c.apply().Done() })
-	if got := c.server.Object("v1", "ConfigMap", "shop", "a"); got.GetLabels()[reconciler+"/owner-id"] != ownerNamed("second").ID() {
+	got := c.server.Object("v1", "ConfigMap", "shop", "a")
+	if got.GetLabels()[reconciler+"/owner-id"] != ownerNamed("second").ID() {
 		t.Errorf("got %v", got.GetLabels())
 	}
 }

@@ -30,8 +30,14 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 		{"a guard is a write", []planned{{"Guard", false, "before"}}},
 		{"an inventory is recorded after Before", []planned{{"Create", true, "before, record"}}},
 		{"an inventory is recorded before reads, too", []planned{{"Read", true, "record"}}},
-		{"an inventory that changes again is recorded again", []planned{{"Create", true, "before, record"}, {"Create", true, "record"}}},
-		{"the first create without a record is confirmed", []planned{{"Create", false, "before, confirm"}, {"Create", false, ""}}},
+		{
+			"an inventory that changes again is recorded again",
+			[]planned{{"Create", true, "before, record"}, {"Create", true, "record"}},
+		},
+		{
+			"the first create without a record is confirmed",
+			[]planned{{"Create", false, "before, confirm"}, {"Create", false, ""}},
+		},
 		{"a record confirms later creates", []planned{{"Create", true, "before, record"}, {"Create", false, ""}}},
 		{"other writes are not confirmed", []planned{{"Apply Delete Orphan", false, "before"}, {"Create", false, "confirm"}}},
 		{"one create among other writes is confirmed", []planned{{"Apply Create", false, "before, confirm"}}},
@@ -115,7 +121,9 @@ func TestCreateGuardReturnsTheEntriesOfCreatedObjects(t *testing.T) {
 		{Verb: plan.VerbApply, Key: keyOf("applied")},
 		{Verb: plan.VerbCreateNamespace, Key: keyOf("implicit")},
 	})
-	guard.add([]plan.Action{{Verb: plan.VerbCreate, Key: keyOf("later")}, {Verb: plan.VerbCreate, Key: keyOf("forgotten")}})
+	guard.add([]plan.Action{
+		{Verb: plan.VerbCreate, Key: keyOf("later")}, {Verb: plan.VerbCreate, Key: keyOf("forgotten")},
+	})
 	got := guard.entries(plan.NewInventory([]metav1alpha1.InventoryEntry{
 		entry("created"), entry("applied"), entry("later"), entry("implicit"),
 	})).Sorted()

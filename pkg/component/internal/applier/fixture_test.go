@@ -48,13 +48,15 @@ type cluster struct {
 	log []string
 }
 
-// newCluster returns a cluster, and a request whose callbacks and writes are logged. Inventories that are recorded, or that a
+// newCluster returns a cluster, and a request whose callbacks and writes are logged. Inventories that are recorded,
+// or that a
 // pass ends with, are those of the next pass.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, server: apiservertest.New(t), woken: make(chan struct{}, 1)}
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
-	connection, err := target.Connect(t.Context(), c.server.Config(), target.Options{Reconciler: reconciler, Monitor: monitor})
+	options := target.Options{Reconciler: reconciler, Monitor: monitor}
+	connection, err := target.Connect(t.Context(), c.server.Config(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +163,9 @@ func (c *cluster) normalise(bodies ...*unstructured.Unstructured) []manifests.Ob
 }
 
 // run makes passes until the watches are in sync.
-func (c *cluster) run(pass func(context.Context, *target.Client, Request) (outcome.Outcome, error)) (outcome.Outcome, error) {
+func (c *cluster) run(
+	pass func(context.Context, *target.Client, Request) (outcome.Outcome, error),
+) (outcome.Outcome, error) {
 	c.t.Helper()
 	for {
 		o, err := pass(c.t.Context(), c.client, c.request)

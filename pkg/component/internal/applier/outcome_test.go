@@ -30,7 +30,12 @@ func TestFold(t *testing.T) {
 		{"a conflict is no change", create, plan.Result{Verb: plan.VerbRead, Observed: observed}, 0, 1, true},
 		{"a failure is no change", create, plan.Result{Verb: plan.VerbCreate, Failure: &plan.Failure{}}, 0, 2, false},
 		{"a write is a change", create, plan.Result{Verb: plan.VerbCreate, Observed: observed}, 1, 3, true},
-		{"a read is no change", plan.Action{Verb: plan.VerbRead, Key: key}, plan.Result{Verb: plan.VerbRead, Observed: observed}, 0, 4, true},
+		{
+			"a read is no change",
+			plan.Action{Verb: plan.VerbRead, Key: key},
+			plan.Result{Verb: plan.VerbRead, Observed: observed},
+			0, 4, true,
+		},
 		{"an answer without an object keeps the known object", create, plan.Result{Verb: plan.VerbCreate}, 1, 5, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,7 +84,8 @@ func TestOutcomeOf(t *testing.T) {
 	changes := []outcome.Change{{Verb: "Create", Key: key("a")}}
 	got := OutcomeOf(plan.Plan{
 		Inventory: plan.NewInventory([]metav1alpha1.InventoryEntry{entry("b"), entry("a")}),
-		Phase:     manifests.PhasePreDelete, Skipped: []manifests.Key{key("skipped")}, Applied: true, Ready: 1, Desired: 2, NextDue: due,
+		Phase:     manifests.PhasePreDelete, Skipped: []manifests.Key{key("skipped")},
+		Applied: true, Ready: 1, Desired: 2, NextDue: due,
 		Waiting: []plan.Waiting{
 			{Key: key("a"), Wave: 1, Reason: plan.WaitNotGone, Message: "m"},
 			{Key: key("b"), Reason: plan.WaitForbidden, Failure: &plan.Failure{Class: plan.Terminal}},
@@ -98,7 +104,8 @@ func TestOutcomeOf(t *testing.T) {
 	}
 	want := outcome.Outcome{
 		Inventory: []metav1alpha1.InventoryEntry{entry("a"), entry("b")},
-		Phase:     manifests.PhasePreDelete, Skipped: []manifests.Key{key("skipped")}, Applied: true, Ready: 1, Desired: 2, NextDue: due,
+		Phase:     manifests.PhasePreDelete, Skipped: []manifests.Key{key("skipped")},
+		Applied: true, Ready: 1, Desired: 2, NextDue: due,
 		Waiting: []outcome.Waiting{
 			{DependentReport: report("a", 1, plan.WaitNotGone, "m")},
 			{DependentReport: report("b", 0, plan.WaitForbidden, ""), Failed: true, Terminal: true},

@@ -18,7 +18,11 @@ func TestDone(t *testing.T) {
 		want    bool
 	}{
 		{"nothing is left to do", Outcome{Applied: true}, true},
-		{"a repair conflict alone is nothing to wait for", Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a")}}, true},
+		{
+			"a repair conflict alone is nothing to wait for",
+			Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a")}},
+			true,
+		},
 		{"the first list is under way", Outcome{Observing: true}, false},
 		{"a dependent is waited for", Outcome{Waiting: []Waiting{{}}}, false},
 		{"foreign instances block the deletion", Outcome{Blocked: []Blocked{{}}}, false},
@@ -32,7 +36,8 @@ func TestDone(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	waiting, failed := Waiting{DependentReport: report("waiting")}, Waiting{DependentReport: report("failed"), Failed: true}
+	waiting := Waiting{DependentReport: report("waiting")}
+	failed := Waiting{DependentReport: report("failed"), Failed: true}
 	terminal := Waiting{DependentReport: report("terminal"), Failed: true, Terminal: true}
 	all, hopeless := Outcome{Waiting: []Waiting{waiting, failed, terminal}}.Failures()
 	if !slices.Equal(all, []Waiting{failed, terminal}) || !slices.Equal(hopeless, []Waiting{terminal}) {

@@ -20,7 +20,9 @@ var namespace = metav1alpha1.InventoryEntry{Version: "v1", Kind: "Namespace", Na
 // checkNamespace checks the contents of the namespace shop, whose deletion is planned.
 func checkNamespace(t *testing.T, p *Protector, f plan.Facts) plan.Contents {
 	t.Helper()
-	decided := plan.Plan{Inventory: f.Inventory, Actions: []plan.Action{{Verb: plan.VerbDelete, Key: plan.KeyOf(namespace)}}}
+	decided := plan.Plan{
+		Inventory: f.Inventory, Actions: []plan.Action{{Verb: plan.VerbDelete, Key: plan.KeyOf(namespace)}},
+	}
 	if !p.Check(t.Context(), f, decided, map[manifests.Key]bool{}) {
 		t.Error("nothing was listed")
 	}
@@ -78,7 +80,8 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 					return nil
 				})
 			}, plan.Terminal, []string{
-				"it is not known what would go with it: ", "widgets.example.com", "allow to list all types in it, or delete it yourself",
+				"it is not known what would go with it: ", "widgets.example.com",
+				"allow to list all types in it, or delete it yourself",
 			},
 		},
 		{

@@ -41,7 +41,11 @@ func TestForeign(t *testing.T) {
 		{"a recorded instance is ours", inspect.Instance{Key: key("ours"), UID: "u1"}, 0},
 		{"another object of a recorded name is foreign", inspect.Instance{Key: key("ours"), UID: "u9"}, 1},
 		{"an instance that is not recorded is foreign", inspect.Instance{Key: key("theirs"), UID: "u1"}, 1},
-		{"an instance whose UID was not recorded because of a crash is ours", inspect.Instance{Key: key("crashed"), UID: "u2"}, 0},
+		{
+			"an instance whose UID was not recorded because of a crash is ours",
+			inspect.Instance{Key: key("crashed"), UID: "u2"},
+			0,
+		},
 		{"the component itself is not foreign", inspect.Instance{Key: key("itself"), UID: "u4"}, 0},
 		{
 			"an instance that was created again, and whose new UID was not recorded because of a crash, is ours",
@@ -49,7 +53,11 @@ func TestForeign(t *testing.T) {
 			0,
 		},
 		{"an instance with our owner mark under another name is foreign", inspect.Instance{Key: key("copy"), UID: "u2"}, 1},
-		{"an instance that another client created under a recorded name is foreign", inspect.Instance{Key: key("crashed"), UID: "u3"}, 1},
+		{
+			"an instance that another client created under a recorded name is foreign",
+			inspect.Instance{Key: key("crashed"), UID: "u3"},
+			1,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := foreign(facts, []inspect.Instance{c.instance}); got.Count != c.want {
@@ -80,7 +88,8 @@ func TestUnchecked(t *testing.T) {
 	entry := func(kind, name string, types ...string) metav1alpha1.InventoryEntry {
 		return metav1alpha1.InventoryEntry{Version: "v1", Kind: kind, Name: name, Types: types}
 	}
-	widgets, gizmos := entry("Definition", "widgets", "Widget.example.com"), entry("Definition", "gizmos", "Gizmo.example.com")
+	widgets := entry("Definition", "widgets", "Widget.example.com")
+	gizmos := entry("Definition", "gizmos", "Gizmo.example.com")
 	settings, namespace := entry("ConfigMap", "settings"), entry("Namespace", "shop")
 	p := plan.Plan{Inventory: plan.NewInventory([]metav1alpha1.InventoryEntry{widgets, gizmos, settings, namespace})}
 	checked := map[manifests.Key]bool{}
@@ -103,14 +112,20 @@ func TestUnchecked(t *testing.T) {
 			[]metav1alpha1.InventoryEntry{gizmos},
 		},
 		{"no definition is checked twice", plan.VerbDelete, []metav1alpha1.InventoryEntry{widgets, gizmos}, nil},
-		{"a namespace is checked", plan.VerbDelete, []metav1alpha1.InventoryEntry{namespace}, []metav1alpha1.InventoryEntry{namespace}},
+		{
+			"a namespace is checked",
+			plan.VerbDelete,
+			[]metav1alpha1.InventoryEntry{namespace},
+			[]metav1alpha1.InventoryEntry{namespace},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p.Actions = nil
 			for _, e := range c.entries {
 				p.Actions = append(p.Actions, plan.Action{Verb: c.verb, Key: plan.KeyOf(e)})
 			}
-			if diff := cmp.Diff(c.want, unchecked(p, checked), cmpopts.IgnoreUnexported(metav1alpha1.InventoryEntry{})); diff != "" {
+			ignore := cmpopts.IgnoreUnexported(metav1alpha1.InventoryEntry{})
+			if diff := cmp.Diff(c.want, unchecked(p, checked), ignore); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -156,7 +171,9 @@ func TestTypesThatAreNotServed(t *testing.T) {
 		Group: definitions.Group, Version: "v1", Kind: definitions.Kind, Name: "gizmos.example.com",
 		Types: []string{"Gizmo.example.com"},
 	}
-	established := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}}
+	established := map[string]any{"status": map[string]any{
+		"conditions": []any{map[string]any{"type": "Established", "status": "True"}},
+	}}
 	for _, c := range []struct {
 		name   string
 		change func(*apiservertest.Server)
@@ -177,7 +194,8 @@ func TestTypesThatAreNotServed(t *testing.T) {
 			f := deleting(entry)
 			got := p.WatchedForeign(t.Context(), f, p.Types(t.Context(), plan.Removals(f.Inventory, nil), nil))
 			found := got[manifests.ManagedType{GroupKind: gizmo}]
-			if found.Count != 0 || (found.Err != nil) != (c.want != "") || found.Err != nil && !strings.HasPrefix(found.Err.Error(), c.want) {
+			if found.Count != 0 || (found.Err != nil) != (c.want != "") || found.Err != nil &&
+				!strings.HasPrefix(found.Err.Error(), c.want) {
 				t.Errorf("got %+v", found)
 			}
 		})
@@ -207,7 +225,8 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 
 	clear(checked)
 	server.Refuse(func(apiservertest.Request) error {
-		return apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "widgets"}, "", errors.New("no right"))
+		resource := schema.GroupResource{Group: "example.com", Resource: "widgets"}
+		return apierrors.NewForbidden(resource, "", errors.New("no right"))
 	})
 	if p.Check(t.Context(), f, decided, checked); f.Foreign[widgetType].Err == nil {
 		t.Error("a list that failed was taken for an empty one")

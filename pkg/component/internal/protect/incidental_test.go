@@ -23,7 +23,12 @@ func TestIncidentalObjects(t *testing.T) {
 		want        bool
 	}{
 		{"an object that a user created counts", "", "ConfigMap", metav1.ObjectMeta{Name: "settings"}, false},
-		{"an object that is being deleted", "", "ConfigMap", metav1.ObjectMeta{Name: "settings", DeletionTimestamp: &now}, true},
+		{
+			"an object that is being deleted",
+			"", "ConfigMap",
+			metav1.ObjectMeta{Name: "settings", DeletionTimestamp: &now},
+			true,
+		},
 		{
 			"an object that a controller owns", "", "ConfigMap",
 			metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: new(true)}}},

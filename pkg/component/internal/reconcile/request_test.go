@@ -20,7 +20,8 @@ type configMapComponent struct {
 
 func (c *configMapComponent) GetStatus() *metav1alpha1.Status { return &c.status }
 
-// The client empties an object before it decodes the answer to a write into it. A watch event at that time must wake the
+// The client empties an object before it decodes the answer to a write into it. A watch event at that time must wake
+// the
 // component all the same.
 func TestRequestWakesItsComponentWhileTheComponentIsWritten(t *testing.T) {
 	var woken []types.NamespacedName

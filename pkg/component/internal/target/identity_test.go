@@ -103,7 +103,11 @@ func TestIdentitiesDifferByUserAndGroups(t *testing.T) {
 		t.Error("the order of the groups matters")
 	}
 	for _, other := range []Identity{
-		{}, {User: "u"}, {User: "u", Groups: []string{"a"}}, {User: "u", Groups: []string{"a b"}}, {User: "v", Groups: id.Groups},
+		{},
+		{User: "u"},
+		{User: "u", Groups: []string{"a"}},
+		{User: "u", Groups: []string{"a b"}},
+		{User: "v", Groups: id.Groups},
 	} {
 		if other.String() == id.String() {
 			t.Errorf("%+v is taken for %+v", other, id)

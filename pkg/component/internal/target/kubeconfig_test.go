@@ -51,7 +51,8 @@ func TestParseKubeconfig(t *testing.T) {
 		},
 		{
 			"a certificate authority on disk", kubeconfig(server+`,"certificate-authority":"/etc/ca"`, token),
-			"certificate-authority names a file, and the operator's files are not for components; use certificate-authority-data",
+			"certificate-authority names a file, and the operator's files are not for components; " +
+				"use certificate-authority-data",
 		},
 		{
 			"a program", kubeconfig(server, `"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"sh"}`),

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// newTestRemotes returns Remotes whose connections send no requests, and the contexts of the connections, by kubeconfig.
+// newTestRemotes returns Remotes whose connections send no requests, and the contexts of the connections, by
+// kubeconfig.
 func newTestRemotes(t *testing.T) (*Remotes, map[string]context.Context) {
 	t.Helper()
 	contexts := map[string]context.Context{}

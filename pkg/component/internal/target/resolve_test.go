@@ -113,7 +113,8 @@ func TestTargetInTheOwnCluster(t *testing.T) {
 	}
 	c.request.Impersonate = Identity{User: "ann"}
 	var failure *condition.Error
-	if _, err := c.acquire(t); !errors.As(err, &failure) || failure.Reason != metav1alpha1.ReasonInvalidSpec || !failure.Terminal {
+	if _, err := c.acquire(t); !errors.As(err, &failure) || failure.Reason != metav1alpha1.ReasonInvalidSpec ||
+		!failure.Terminal {
 		t.Errorf("got %v", err)
 	}
 }
@@ -207,7 +208,8 @@ func TestUnusableKubeconfigsCloseTheConnection(t *testing.T) {
 			"the kubeconfig names a file", func(c *clusters) {
 				c.putKubeconfig(metav1alpha1.DefaultKubeConfigKey, kubeconfig(`"server":"https://a"`, `"tokenFile":"/etc/token"`))
 			},
-			metav1alpha1.ReasonInvalidSpec, "Secret shop/remote with the kubeconfig cannot be used: tokenFile names a file", true,
+			metav1alpha1.ReasonInvalidSpec,
+			"Secret shop/remote with the kubeconfig cannot be used: tokenFile names a file", true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -220,7 +222,8 @@ func TestUnusableKubeconfigsCloseTheConnection(t *testing.T) {
 			c.change(cs)
 			found, err := cs.acquire(t)
 			var failure *condition.Error
-			if !errors.As(err, &failure) || failure.Reason != c.reason || !failure.Terminal || !strings.HasPrefix(failure.Message, c.message) {
+			if !errors.As(err, &failure) || failure.Reason != c.reason || !failure.Terminal ||
+				!strings.HasPrefix(failure.Message, c.message) {
 				t.Errorf("got %v", err)
 			}
 			if found.Local == nil || (found.Kubeconfig != nil) != c.read {

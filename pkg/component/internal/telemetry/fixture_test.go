@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
 
-// series returns the series of a metric of a reconciler that are not zero, as "labels value". The value of a histogram is its
+// series returns the series of a metric of a reconciler that are not zero, as "labels value". The value of a
+// histogram is its
 // count, or its sum if sums is set.
 func series(t *testing.T, metric, reconciler string, sums bool) []string {
 	t.Helper()

@@ -20,10 +20,25 @@ func TestRepairsAreCountedByCause(t *testing.T) {
 		want   []string
 	}{
 		{"changed", plan.ReasonDrifted, plan.VerbApply, plan.Result{Verb: plan.VerbApply}, []string{"changed//ConfigMap 1"}},
-		{"deleted", plan.ReasonMissing, plan.VerbCreate, plan.Result{Verb: plan.VerbCreate}, []string{"deleted//ConfigMap 1"}},
-		{"unlabelled", plan.ReasonUnlabelled, plan.VerbApply, plan.Result{Verb: plan.VerbApply}, []string{"unlabelled//ConfigMap 1"}},
+		{
+			"deleted",
+			plan.ReasonMissing, plan.VerbCreate,
+			plan.Result{Verb: plan.VerbCreate},
+			[]string{"deleted//ConfigMap 1"},
+		},
+		{
+			"unlabelled",
+			plan.ReasonUnlabelled, plan.VerbApply,
+			plan.Result{Verb: plan.VerbApply},
+			[]string{"unlabelled//ConfigMap 1"},
+		},
 		{"a new object is no repair", plan.ReasonNew, plan.VerbCreate, plan.Result{Verb: plan.VerbCreate}, nil},
-		{"a failure is no repair", plan.ReasonDrifted, plan.VerbApply, plan.Result{Verb: plan.VerbApply, Failure: &plan.Failure{}}, nil},
+		{
+			"a failure is no repair",
+			plan.ReasonDrifted, plan.VerbApply,
+			plan.Result{Verb: plan.VerbApply, Failure: &plan.Failure{}},
+			nil,
+		},
 		{"a conflict is no repair", plan.ReasonDrifted, plan.VerbApply, plan.Result{Verb: plan.VerbRead}, nil},
 		{"a read is no repair", plan.ReasonDrifted, plan.VerbRead, plan.Result{Verb: plan.VerbRead}, nil},
 	} {

@@ -53,7 +53,12 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 		},
 		{"a failure that is retried", metav1alpha1.StateProgressing, failed, nil, "Retrying", true},
 		{"a failure that needs a person", metav1alpha1.StateStalled, failed, nil, "Stalled", true},
-		{"a deletion that needs a person", metav1alpha1.StateDeletionBlocked, outcome.Outcome{}, nil, "DeletionBlocked", true},
+		{
+			"a deletion that needs a person",
+			metav1alpha1.StateDeletionBlocked,
+			outcome.Outcome{},
+			nil, "DeletionBlocked", true,
+		},
 		{
 			"an error that is retried", metav1alpha1.StateProgressing,
 			outcome.Outcome{},
