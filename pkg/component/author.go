@@ -3,6 +3,8 @@ package component
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
@@ -10,8 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
-
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // author is the author's code as a pass calls it: the optional interfaces of a component, and the hooks. It is the only

@@ -5,12 +5,10 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 

@@ -65,8 +65,11 @@ func TestTheNextRevision(t *testing.T) {
 		{"the first inputs are revision 1", metav1alpha1.Status{}, "inputs", before, nil, 1, 0, true, true},
 		{"new inputs are the next revision", statusOf(t, before, 3, 2), "others", before, applied, 4, 0, true, false},
 		{
-			"new inputs get none of the revisions in the record", metav1alpha1.Status{}, "inputs", before,
-			[]metav1alpha1.InventoryEntry{newer, settings}, 10, 0, true, true,
+			"new inputs get none of the revisions in the record",
+			metav1alpha1.Status{},
+			"inputs", before,
+			[]metav1alpha1.InventoryEntry{newer, settings},
+			10, 0, true, true,
 		},
 		{"the same set is no rendition", statusOf(t, before, 3, 2), "inputs", before, applied, 3, 2, false, false},
 		{
@@ -79,11 +82,14 @@ func TestTheNextRevision(t *testing.T) {
 		},
 		{
 			"a rendition gets none of the renditions in the record", statusOf(t, before, 9, 2), "inputs",
-			setOf("others", changed), []metav1alpha1.InventoryEntry{newer}, 9, 5, true, true,
+			setOf("others", changed),
+			[]metav1alpha1.InventoryEntry{newer},
+			9, 5, true, true,
 		},
 		{
 			"the renditions of other revisions do not count", statusOf(t, before, 3, 2), "inputs", setOf("others", changed),
-			[]metav1alpha1.InventoryEntry{newer}, 3, 3, true, true,
+			[]metav1alpha1.InventoryEntry{newer},
+			3, 3, true, true,
 		},
 		{
 			"another set of the same look-ups is no rendition", statusOf(t, before, 3, 2), "inputs",
@@ -183,7 +189,8 @@ func TestTheRecordOfARevisionNamesItsSource(t *testing.T) {
 			"https://example.com/a.tgz", "sha",
 		},
 		{
-			"a reference", input.Inputs{
+			"a reference",
+			input.Inputs{
 				Declaration: input.Declaration{SourceName: "ConfigMap charts"}, References: []input.Reference{settings},
 			},
 			"ConfigMap charts", settings.ContentDigest(),
