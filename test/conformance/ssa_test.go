@@ -113,7 +113,7 @@ var _ = Describe("An object that another tool made", func() {
 		}
 	}
 
-	It("and that is configured as a predecessor is taken over", func(ctx SpecContext) {
+	It("and that is configured as a previous manager is taken over", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{
 			PreviousManagers: []string{"deployer"}, Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},

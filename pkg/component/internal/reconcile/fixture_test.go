@@ -64,7 +64,7 @@ func (p *part) Suspended() bool { return p.Spec.Suspend }
 
 func (p *part) DeepCopyObject() runtime.Object {
 	copied := *p
-	copied.ObjectMeta = *p.ObjectMeta.DeepCopy()
+	copied.ObjectMeta = *p.DeepCopy()
 	copied.Status = *p.Status.DeepCopy()
 	return &copied
 }

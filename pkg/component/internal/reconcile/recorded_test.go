@@ -74,14 +74,14 @@ func (r *recording) protected(name string) bool {
 func TestARecordIsReadBehindTheFinalizer(t *testing.T) {
 	r := newRecording(t, withRecord, func(p *part) { p.Finalizers = nil })
 	c := r.component()
-	loaded, err := r.ComponentRecord.Load(t.Context(), c, owner, r.target)
+	loaded, err := r.Load(t.Context(), c, owner, r.target)
 	if err != nil || len(loaded.Entries) != 1 || loaded.RecordsFound || len(loaded.Events) != 0 {
 		t.Errorf("got %+v, %v", loaded, err)
 	}
 	if !controllerutil.ContainsFinalizer(r.stored(), finalizer) {
 		t.Error("the finalizer that somebody removed is missing")
 	}
-	recorded, err := r.ComponentRecord.Recorded(t.Context(), c, owner)
+	recorded, err := r.Recorded(t.Context(), c, owner)
 	if err != nil || !slices.EqualFunc(recorded, loaded.Entries, func(a, b metav1alpha1.InventoryEntry) bool {
 		return a.Name == b.Name
 	}) {
@@ -107,9 +107,9 @@ func TestALostRecordIsRecoveredFromTheOwnerLabels(t *testing.T) {
 	})
 	r := newRecording(t, func(p *part) { p.Finalizers = []string{finalizer} })
 	c := r.component()
-	c.Declared.ManagedTypes = []metav1alpha1.TypePattern{{Group: "example.com", Kind: "Widget"}}
+	c.ManagedTypes = []metav1alpha1.TypePattern{{Group: "example.com", Kind: "Widget"}}
 	at := target.Target{Client: connection.Own(), Local: connection.Own()}
-	loaded, err := r.ComponentRecord.Load(t.Context(), c, owner, at)
+	loaded, err := r.Load(t.Context(), c, owner, at)
 	if err != nil || len(loaded.Entries) != 1 || loaded.Entries[0].Name != "settings" {
 		t.Fatalf("got %+v, %v", loaded, err)
 	}
@@ -162,7 +162,7 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 		if secret != "" {
 			c.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: secret}
 		}
-		if err := r.ComponentRecord.ProtectKubeconfig(t.Context(), c, owner); err != nil {
+		if err := r.ProtectKubeconfig(t.Context(), c, owner); err != nil {
 			t.Fatal(err)
 		}
 		if c.GetStatus().TargetSecret != secret || secret != "" && !r.protected(secret) {
@@ -184,7 +184,7 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 		t.Error("the former Secret is protected")
 	}
 	c.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "absent"}
-	if err := r.ComponentRecord.ProtectKubeconfig(t.Context(), c, owner); err == nil || c.GetStatus().TargetSecret != "" {
+	if err := r.ProtectKubeconfig(t.Context(), c, owner); err == nil || c.GetStatus().TargetSecret != "" {
 		t.Errorf("a Secret that does not exist: %v", err)
 	}
 }
@@ -207,7 +207,7 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 			r.addSecret("remote")
 			component := r.component()
 			component.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "remote"}
-			if err := r.ComponentRecord.ProtectKubeconfig(t.Context(), component, owner); err != nil {
+			if err := r.ProtectKubeconfig(t.Context(), component, owner); err != nil {
 				t.Fatal(err)
 			}
 			secret := r.Server.Secrets[types.NamespacedName{Namespace: "shop", Name: "remote"}]
@@ -217,12 +217,12 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 			if c.secretDeleted {
 				secret.SetDeletionTimestamp(new(metav1.NewTime(start)))
 			}
-			r.ComponentRecord.CheckKubeconfig(component, owner, target.Target{Kubeconfig: secret})
+			r.CheckKubeconfig(component, owner, target.Target{Kubeconfig: secret})
 			if lost := component.GetStatus().TargetSecret == ""; lost != c.lost {
 				t.Errorf("it counts as lost: %t", lost)
 			}
 			before := *component.GetStatus()
-			r.ComponentRecord.CheckKubeconfig(component, owner, target.Target{})
+			r.CheckKubeconfig(component, owner, target.Target{})
 			if component.GetStatus().TargetSecret != before.TargetSecret {
 				t.Error("a Secret that was not read counts as lost")
 			}
@@ -258,7 +258,7 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 	}
 	r := newRecording(t)
 	c := r.component()
-	if err := r.ComponentRecord.Begin(t.Context(), c, owner, recordedSet(t)); err != nil {
+	if err := r.Begin(t.Context(), c, owner, recordedSet(t)); err != nil {
 		t.Fatal(err)
 	}
 	if c.GetStatus().PhaseRecord == "" || len(r.Names("shop")) != 1 {
@@ -266,12 +266,12 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 	}
 	request := applier.Request{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{settings}}
 	at := target.Target{Client: connection.Own()}
-	pre, post, events, err := r.ComponentRecord.Phases(t.Context(), c, request, at)
+	pre, post, events, err := r.Phases(t.Context(), c, request, at)
 	if err != nil || len(pre) != 1 || pre[0].Key.Name != "bye" || len(post) != 0 || len(events) != 0 {
 		t.Errorf("got %v, %v, %v, %v", pre, post, events, err)
 	}
 	clear(r.Server.Secrets)
-	pre, post, events, err = r.ComponentRecord.Phases(t.Context(), c, request, at)
+	pre, post, events, err = r.Phases(t.Context(), c, request, at)
 	if err != nil || len(pre)+len(post) != 0 || len(events) != 1 || events[0].Reason != "PhasesLost" {
 		t.Errorf("a lost record: %v, %v, %v, %v", pre, post, events, err)
 	}
@@ -283,7 +283,7 @@ func TestNothingIsRecordedOfASetWhosePinnedValuesCannotBe(t *testing.T) {
 	set := recordedSet(t)
 	set.ID = "pinned"
 	c := r.component()
-	if err := r.ComponentRecord.Begin(t.Context(), c, owner, set); err == nil || c.GetStatus().PhaseRecord != "" {
+	if err := r.Begin(t.Context(), c, owner, set); err == nil || c.GetStatus().PhaseRecord != "" {
 		t.Errorf("got %+v, %v", c.GetStatus(), err)
 	}
 }
@@ -294,10 +294,10 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	r.addSecret("second")
 	c := r.component()
 	c.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "first"}
-	if err := r.ComponentRecord.ProtectKubeconfig(t.Context(), c, owner); err != nil {
+	if err := r.ProtectKubeconfig(t.Context(), c, owner); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.ComponentRecord.Begin(t.Context(), c, owner, recordedSet(t)); err != nil {
+	if err := r.Begin(t.Context(), c, owner, recordedSet(t)); err != nil {
 		t.Fatal(err)
 	}
 	// A crash has left the status without the name of the second Secret.
@@ -307,7 +307,7 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	c.Target.KubeConfig.Name = "second"
 	c.GetStatus().AppliedDigest = "inputs"
 	r.steps = nil
-	if err := r.ComponentRecord.End(t.Context(), c, owner); err != nil {
+	if err := r.End(t.Context(), c, owner); err != nil {
 		t.Fatal(err)
 	}
 	r.expect("write the status")
@@ -318,7 +318,7 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 		t.Errorf("Secrets that are left: %q", r.Names("shop"))
 	}
 	// The status says that nothing is left, so the second attempt writes nothing.
-	if err := r.ComponentRecord.End(t.Context(), c, owner); err != nil {
+	if err := r.End(t.Context(), c, owner); err != nil {
 		t.Error(err)
 	}
 	r.expect()
@@ -329,11 +329,11 @@ func TestNoSecretIsTouchedUnlessTheEmptyRecordIsWritten(t *testing.T) {
 	r.addSecret("remote")
 	c := r.component()
 	c.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "remote"}
-	if err := r.ComponentRecord.ProtectKubeconfig(t.Context(), c, owner); err != nil {
+	if err := r.ProtectKubeconfig(t.Context(), c, owner); err != nil {
 		t.Fatal(err)
 	}
 	r.fails["write the status"] = errOh
-	if err := r.ComponentRecord.End(t.Context(), c, owner); !errors.Is(err, errOh) || !r.protected("remote") {
+	if err := r.End(t.Context(), c, owner); !errors.Is(err, errOh) || !r.protected("remote") {
 		t.Errorf("the Secret is released: %v", err)
 	}
 }
@@ -346,22 +346,22 @@ func TestSecretsAreReleasedIfSomebodyRemovedTheFinalizer(t *testing.T) {
 	}{
 		{
 			"and created the component again",
-			func(r *recording) error { return r.ComponentRecord.ReleaseLeft(r.t.Context(), web, "another") }, true,
+			func(r *recording) error { return r.ReleaseLeft(r.t.Context(), web, "another") }, true,
 		},
 		{
 			"but not while the component exists",
-			func(r *recording) error { return r.ComponentRecord.ReleaseLeft(r.t.Context(), web, "u") }, false,
+			func(r *recording) error { return r.ReleaseLeft(r.t.Context(), web, "u") }, false,
 		},
 		{
 			"and the component is gone",
 			func(r *recording) error {
 				deleted := r.server.Delete(r.t.Context(), r.stored())
-				return errors.Join(deleted, r.ComponentRecord.ReleaseVanished(r.t.Context(), web))
+				return errors.Join(deleted, r.ReleaseVanished(r.t.Context(), web))
 			}, true,
 		},
 		{
 			"but not if only the cache has no such component",
-			func(r *recording) error { return r.ComponentRecord.ReleaseVanished(r.t.Context(), web) }, false,
+			func(r *recording) error { return r.ReleaseVanished(r.t.Context(), web) }, false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -369,10 +369,10 @@ func TestSecretsAreReleasedIfSomebodyRemovedTheFinalizer(t *testing.T) {
 			r.addSecret("remote")
 			component := r.component()
 			component.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "remote"}
-			if err := r.ComponentRecord.ProtectKubeconfig(t.Context(), component, owner); err != nil {
+			if err := r.ProtectKubeconfig(t.Context(), component, owner); err != nil {
 				t.Fatal(err)
 			}
-			r.ComponentRecord.RememberOwned(component)
+			r.RememberOwned(component)
 			if err := c.release(r); err != nil {
 				t.Fatal(err)
 			}
@@ -385,10 +385,10 @@ func TestSecretsAreReleasedIfSomebodyRemovedTheFinalizer(t *testing.T) {
 
 func TestNothingIsReadForAVanishedComponentWithoutSecrets(t *testing.T) {
 	r := newRecording(t)
-	if err := r.ComponentRecord.ReleaseVanished(t.Context(), web); err != nil || len(r.Requests) != 0 {
+	if err := r.ReleaseVanished(t.Context(), web); err != nil || len(r.Requests) != 0 {
 		t.Errorf("requests %q, %v", r.Requests, err)
 	}
-	if err := r.ComponentRecord.DeleteStale(t.Context(), r.component()); err != nil || len(r.Requests) != 0 {
+	if err := r.DeleteStale(t.Context(), r.component()); err != nil || len(r.Requests) != 0 {
 		t.Errorf("requests %q, %v", r.Requests, err)
 	}
 }
@@ -397,7 +397,7 @@ func TestAnInventoryIsEnteredIntoTheStatus(t *testing.T) {
 	r := newRecording(t)
 	c := r.component()
 	entries := []metav1alpha1.InventoryEntry{settings}
-	if err := r.ComponentRecord.Record(t.Context(), c, components.RefOf(c.GetStatus()), entries); err != nil {
+	if err := r.Record(t.Context(), c, components.RefOf(c.GetStatus()), entries); err != nil {
 		t.Fatal(err)
 	}
 	if s := c.GetStatus(); len(s.Inventory) != 1 || s.InventoryDigest != components.InventoryDigest(s.Inventory) {

@@ -24,10 +24,10 @@ func setOf(served string, objects ...manifests.Object) rendering.Set {
 	}
 }
 
-// statusOf returns the status of a component in a revision and rendition, rendered with the look-ups of a set.
-func statusOf(t *testing.T, set rendering.Set, revision, rendition int64) metav1alpha1.Status {
+// statusOf returns the status of a component in rendition 2 of a revision, rendered with the look-ups of a set.
+func statusOf(t *testing.T, set rendering.Set, revision int64) metav1alpha1.Status {
 	t.Helper()
-	s := metav1alpha1.Status{InputDigest: "inputs", Revision: revision, Rendition: rendition}
+	s := metav1alpha1.Status{InputDigest: "inputs", Revision: revision, Rendition: 2}
 	var err error
 	if s.Lookups, s.LookupsDigest, err = set.Lookups.Record(); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestTheNextRevision(t *testing.T) {
 	lost.ValuesLost = true
 	pinned := undiscovered(setOf("others", rendered))
 	pinned.ID = "record"
-	withSet := statusOf(t, before, 3, 2)
+	withSet := statusOf(t, before, 3)
 	withSet.RenderedSet = "record"
 	for _, c := range []struct {
 		name                string
@@ -63,7 +63,7 @@ func TestTheNextRevision(t *testing.T) {
 		begins, entered bool
 	}{
 		{"the first inputs are revision 1", metav1alpha1.Status{}, "inputs", before, nil, 1, 0, true, true},
-		{"new inputs are the next revision", statusOf(t, before, 3, 2), "others", before, applied, 4, 0, true, false},
+		{"new inputs are the next revision", statusOf(t, before, 3), "others", before, applied, 4, 0, true, false},
 		{
 			"new inputs get none of the revisions in the record",
 			metav1alpha1.Status{},
@@ -71,45 +71,45 @@ func TestTheNextRevision(t *testing.T) {
 			[]metav1alpha1.InventoryEntry{newer, settings},
 			10, 0, true, true,
 		},
-		{"the same set is no rendition", statusOf(t, before, 3, 2), "inputs", before, applied, 3, 2, false, false},
+		{"the same set is no rendition", statusOf(t, before, 3), "inputs", before, applied, 3, 2, false, false},
 		{
-			"an equal set of other look-ups is no rendition", statusOf(t, before, 3, 2), "inputs", setOf("others", rendered),
+			"an equal set of other look-ups is no rendition", statusOf(t, before, 3), "inputs", setOf("others", rendered),
 			applied, 3, 2, false, false,
 		},
 		{
-			"another set of other look-ups is the next rendition", statusOf(t, before, 3, 2), "inputs", setOf("others", changed),
+			"another set of other look-ups is the next rendition", statusOf(t, before, 3), "inputs", setOf("others", changed),
 			applied, 3, 3, true, true,
 		},
 		{
-			"a rendition gets none of the renditions in the record", statusOf(t, before, 9, 2), "inputs",
+			"a rendition gets none of the renditions in the record", statusOf(t, before, 9), "inputs",
 			setOf("others", changed),
 			[]metav1alpha1.InventoryEntry{newer},
 			9, 5, true, true,
 		},
 		{
-			"the renditions of other revisions do not count", statusOf(t, before, 3, 2), "inputs", setOf("others", changed),
+			"the renditions of other revisions do not count", statusOf(t, before, 3), "inputs", setOf("others", changed),
 			[]metav1alpha1.InventoryEntry{newer},
 			3, 3, true, true,
 		},
 		{
-			"another set of the same look-ups is no rendition", statusOf(t, before, 3, 2), "inputs",
+			"another set of the same look-ups is no rendition", statusOf(t, before, 3), "inputs",
 			setOf("capabilities", changed), applied, 3, 2, false, false,
 		},
 		{"a set whose values are lost is no rendition", withSet, "inputs", lost, applied, 3, 2, false, false},
 		{
-			"values that were never recorded cannot be lost", statusOf(t, before, 3, 2), "inputs", lost,
+			"values that were never recorded cannot be lost", statusOf(t, before, 3), "inputs", lost,
 			applied, 3, 3, true, true,
 		},
 		{
-			"the look-ups of a set that does not depend on undiscovered groups are entered", statusOf(t, before, 3, 2), "inputs",
+			"the look-ups of a set that does not depend on undiscovered groups are entered", statusOf(t, before, 3), "inputs",
 			undiscovered(setOf("others", rendered)), applied, 3, 2, false, true,
 		},
 		{
 			"the look-ups of a pinned set are not entered, because it may depend on undiscovered groups",
-			statusOf(t, before, 3, 2), "inputs", pinned, applied, 3, 2, false, false,
+			statusOf(t, before, 3), "inputs", pinned, applied, 3, 2, false, false,
 		},
 		{
-			"the same capabilities are not written again, undiscovered groups or not", statusOf(t, before, 3, 2), "inputs",
+			"the same capabilities are not written again, undiscovered groups or not", statusOf(t, before, 3), "inputs",
 			undiscovered(before), applied, 3, 2, false, false,
 		},
 	} {
