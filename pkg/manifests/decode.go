@@ -137,12 +137,8 @@ func listOf(object map[string]any) (list, bool) {
 	itemKind, ends := strings.CutSuffix(kind, "List")
 	content, found := object["items"]
 	items, ok := content.([]any)
-	return list{
-			apiVersion: object["apiVersion"],
-			itemKind:   itemKind,
-			items:      items,
-		}, ends && found &&
-			(ok || content == nil)
+	isList := ends && found && (ok || content == nil)
+	return list{apiVersion: object["apiVersion"], itemKind: itemKind, items: items}, isList
 }
 
 // manifests returns the items of a list. Items of a typed list, such as ConfigMapList, may omit apiVersion and kind.

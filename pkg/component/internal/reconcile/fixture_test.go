@@ -48,10 +48,10 @@ var (
 // part is a component.
 type part struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	Spec   partSpec            `json:"spec,omitempty"`
-	Status metav1alpha1.Status `json:"status,omitempty"`
+	Spec   partSpec            `json:"spec,omitzero"`
+	Status metav1alpha1.Status `json:"status,omitzero"`
 }
 
 type partSpec struct {
