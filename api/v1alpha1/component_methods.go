@@ -56,7 +56,8 @@ func (c *Component) Suspended() bool { return c.Spec.Suspend }
 // ResyncInterval returns the interval of the resync: ten hours where the spec is silent; zero turns it off.
 func (c *Component) ResyncInterval() time.Duration { return durationOr(c.Spec.Interval, 10*time.Hour) }
 
-// RetryInterval returns how long to wait after an error that does not go away by itself: one minute where the spec is silent.
+// RetryInterval returns how long to wait after an error that does not go away by itself: one minute where the spec is
+// silent.
 func (c *Component) RetryInterval() time.Duration {
 	return durationOr(c.Spec.RetryInterval, time.Minute)
 }
@@ -94,8 +95,9 @@ func (c *Component) SourceName() string {
 	return ""
 }
 
-// References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and what a function gets and
-// is reached with. What is needed in one place is not optional, although it is in another, and what is rendered with is more than a credential.
+// References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and what a
+// function gets and is reached with. What is needed in one place is not optional, although it is in another, and what
+// is rendered with is more than a credential.
 func (c *Component) References() []metav1alpha1.Reference {
 	var refs []metav1alpha1.Reference
 	add := func(ref metav1alpha1.Reference) {
@@ -135,9 +137,9 @@ func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 	return c.Spec.AdditionalManagedTypes
 }
 
-// RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which policies to
-// reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is reached, or where an archive is, is
-// none, either.
+// RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which
+// policies to reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is
+// reached, or where an archive is, is none, either.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil

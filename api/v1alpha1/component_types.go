@@ -35,8 +35,8 @@ type ComponentList struct {
 	Items           []Component `json:"items"`
 }
 
-// ComponentSpec says what to render, with which values, and how to apply it. Durations are validated down to their range: one that
-// clients cannot decode would end every watch on components.
+// ComponentSpec says what to render, with which values, and how to apply it. Durations are validated down to their
+// range: one that clients cannot decode would end every watch on components.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="generator: Function and function go together"
 // +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="want either source, or generator: Function with function"
@@ -47,14 +47,15 @@ type ComponentSpec struct {
 	// +optional
 	Source Source `json:"source,omitempty,omitzero"`
 
-	// Path is the folder inside the source that is rendered. By default that is the root; or, where nothing is there but one folder that
-	// holds a Chart.yaml or a kustomization.yaml, as in a packed chart, that folder. A dot is the root in any case.
+	// Path is the folder inside the source that is rendered. By default that is the root; or, where nothing is there
+	// but one folder that holds a Chart.yaml or a kustomization.yaml, as in a packed chart, that folder. A dot is the
+	// root in any case.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Generator renders the source. By default it is detected: Helm where there is a Chart.yaml, Kustomize where there is a
-	// kustomization.yaml, GoTemplate otherwise. Function is a service of your own.
+	// Generator renders the source. By default it is detected: Helm where there is a Chart.yaml, Kustomize where there
+	// is a kustomization.yaml, GoTemplate otherwise. Function is a service of your own.
 	// +optional
 	Generator GeneratorName `json:"generator,omitempty"`
 
@@ -66,8 +67,8 @@ type ComponentSpec struct {
 	// +optional
 	Function *FunctionGenerator `json:"function,omitempty"`
 
-	// TargetNamespace is where dependents without namespace go; the component's namespace by default. It cannot change while
-	// dependents exist.
+	// TargetNamespace is where dependents without namespace go; the component's namespace by default. It cannot change
+	// while dependents exist.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -98,14 +99,15 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty"`
 
-	// ServiceAccountName is the service account of the component's namespace as which dependents are written and adopted, and as which
-	// the rendering looks up and reads what it references; the operator's default without it. It goes without KubeConfig.
+	// ServiceAccountName is the service account of the component's namespace as which dependents are written and
+	// adopted, and as which the rendering looks up and reads what it references; the operator's default without it. It
+	// goes without KubeConfig.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// KubeConfig names the cluster that dependents are applied to, and the user who applies them; the component's own cluster by default.
-	// The cluster cannot change while dependents exist.
+	// KubeConfig names the cluster that dependents are applied to, and the user who applies them; the component's own
+	// cluster by default. The cluster cannot change while dependents exist.
 	// +optional
 	KubeConfig *KubeConfig `json:"kubeConfig,omitempty"`
 
@@ -117,16 +119,18 @@ type ComponentSpec struct {
 	// +optional
 	UpdatePolicy metav1alpha1.UpdatePolicy `json:"updatePolicy,omitempty"`
 
-	// DeletePolicy is that of dependents that name none; delete by default. Claims are kept unless their own manifest says delete.
+	// DeletePolicy is that of dependents that name none; delete by default. Claims are kept unless their own manifest
+	// says delete.
 	// +optional
 	DeletePolicy metav1alpha1.DeletePolicy `json:"deletePolicy,omitempty"`
 
-	// MissingNamespacesPolicy says whether namespaces that do not exist are created, which is the default. They are never deleted.
+	// MissingNamespacesPolicy says whether namespaces that do not exist are created, which is the default. They are
+	// never deleted.
 	// +optional
 	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 
-	// AdditionalManagedTypes are types whose foreign instances block the deletion, although no dependent defines them: types that a
-	// dependent brings at run time, say. Their own instances are applied last and deleted first.
+	// AdditionalManagedTypes are types whose foreign instances block the deletion, although no dependent defines them:
+	// types that a dependent brings at run time, say. Their own instances are applied last and deleted first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -164,9 +168,9 @@ type ComponentSpec struct {
 
 // HelmOptions say how a chart is rendered.
 type HelmOptions struct {
-	// SkipCRDs leaves out what the folders crds of the chart and of its sub-charts hold, as helm install --skip-crds does: for all but one
-	// of the components that install the same chart in a cluster. Definitions that the component has applied before are pruned, unless
-	// foreign instances of them exist.
+	// SkipCRDs leaves out what the folders crds of the chart and of its sub-charts hold, as helm install --skip-crds
+	// does: for all but one of the components that install the same chart in a cluster. Definitions that the component
+	// has applied before are pruned, unless foreign instances of them exist.
 	// +optional
 	SkipCRDs bool `json:"skipCRDs,omitempty"`
 }
@@ -187,7 +191,8 @@ type Source struct {
 	// +optional
 	ConfigMap *ConfigMapSource `json:"configMap,omitempty"`
 
-	// HTTP says where an archive is outside the cluster. The operator fetches it, so it must be able to reach the server.
+	// HTTP says where an archive is outside the cluster. The operator fetches it, so it must be able to reach the
+	// server.
 	// +optional
 	HTTP *HTTPSource `json:"http,omitempty"`
 }

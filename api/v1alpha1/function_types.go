@@ -15,7 +15,8 @@ type FunctionGenerator struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+([/?#].*)?$')",message="want an http or https URL without user and password, such as https://renderer.example.com/render"
 	URL string `json:"url"`
 
-	// CARef names the authority that the service's certificate must come from, as PEM; those that the operator's system trusts by default.
+	// CARef names the authority that the service's certificate must come from, as PEM; those that the operator's system
+	// trusts by default.
 	// +optional
 	CARef *CAReference `json:"caRef,omitempty"`
 
@@ -34,7 +35,8 @@ type FunctionGenerator struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) > duration('0s') && duration(self) <= duration('50s')",message="want a duration up to 50s, such as 10s"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Items are Secrets and ConfigMaps that the function gets, with their contents. Nothing else that the component references is sent.
+	// Items are Secrets and ConfigMaps that the function gets, with their contents. Nothing else that the component
+	// references is sent.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

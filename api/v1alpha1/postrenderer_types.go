@@ -9,7 +9,8 @@ type PostRenderer struct {
 	Kustomize *KustomizePostRenderer `json:"kustomize,omitempty"`
 }
 
-// KustomizePostRenderer holds the parts of a kustomization that change objects: patches first, then images, then common metadata.
+// KustomizePostRenderer holds the parts of a kustomization that change objects: patches first, then images, then common
+// metadata.
 type KustomizePostRenderer struct {
 	// Patches are applied one after the other.
 	// +optional

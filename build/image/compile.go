@@ -22,7 +22,8 @@ type compiled struct {
 	info     *buildinfo.BuildInfo
 }
 
-// compile builds a static program. No path, no time and no state of the checkout gets into it, so that it is the same wherever it is built.
+// compile builds a static program. No path, no time and no state of the checkout gets into it, so that it is the same
+// wherever it is built.
 func compile(ctx context.Context, o options, platform v1.Platform) (compiled, error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {

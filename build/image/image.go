@@ -117,7 +117,8 @@ func imageOf(o options, program compiled, common v1.Layer) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// billOf returns the bill of materials of an image, as an artifact that refers to it, which registries list among its referrers.
+// billOf returns the bill of materials of an image, as an artifact that refers to it, which registries list among its
+// referrers.
 func billOf(o options, program compiled, image v1.Image) (v1.Image, error) {
 	subject, err := partial.Descriptor(image)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// user is who runs the program: nobody who owns anything in the image. Its number is the one that images without a distribution have for it,
-// and stands in the manifests that install the operator.
+// user is who runs the program: nobody who owns anything in the image. Its number is the one that images without a
+// distribution have for it, and stands in the manifests that install the operator.
 const user = "65532:65532"
 
 // certificates is where Go looks first.
@@ -41,8 +41,8 @@ func base() []entry {
 	}
 }
 
-// roots are the authorities that Mozilla trusts without reservation. A reservation, such as for certificates after some day, cannot be said
-// in a file of certificates.
+// roots are the authorities that Mozilla trusts without reservation. A reservation, such as for certificates after some
+// day, cannot be said in a file of certificates.
 func roots() []byte {
 	var content bytes.Buffer
 	for root := range bundle.Roots() {

@@ -1,5 +1,6 @@
-// Command image builds the operator's image, without a container engine and without a registry: an OCI image layout that holds an image for
-// each platform, and for each of those a software bill of materials, in SPDX. The same source, version, time and Go version give the same bytes.
+// Command image builds the operator's image, without a container engine and without a registry: an OCI image layout
+// that holds an image for each platform, and for each of those a software bill of materials, in SPDX. The same source,
+// version, time and Go version give the same bytes.
 //
 //	go run . -program ../../cmd/fairlead-operator -version v1.2.3 -output ../../bin/image
 //

@@ -21,8 +21,8 @@ const (
 	namespace = "https://fairlead.io/spdx/"
 )
 
-// spdx returns the bill of materials of an image: the program, and each module that Go's linker says is in it, with its version and its
-// checksum of go.sum.
+// spdx returns the bill of materials of an image: the program, and each module that Go's linker says is in it, with its
+// version and its checksum of go.sum.
 func spdx(o options, program compiled, image v1.Hash) ([]byte, error) {
 	sum := sha256.Sum256(program.content)
 	own := packageOf("program", program.name, o.version, program.info.Main.Path)

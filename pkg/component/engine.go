@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Engine applies and deletes sets of dependents in one target. It is the Reconciler without a controller: it keeps no state
-// but that of its watches, its guards and its repairs. The caller persists the inventory. It is safe for concurrent use by
-// different owners.
+// Engine applies and deletes sets of dependents in one target. It is the Reconciler without a controller: it keeps no
+// state but that of its watches, its guards and its repairs. The caller persists the inventory. It is safe for
+// concurrent use by different owners.
 type Engine struct {
 	client  *target.Client
 	applier *applier.Applier
@@ -42,15 +42,15 @@ type EngineOptions struct {
 	// WatchScope and WatchNamespaces are those of Options. A lost inventory is rebuilt from these namespaces.
 	WatchScope      WatchScope
 	WatchNamespaces []string
-	// RemoteTarget is set if the components live in another cluster than the dependents: an object there with the name of the
-	// component, or of its namespace, is another object.
+	// RemoteTarget is set if the components live in another cluster than the dependents: an object there with the name
+	// of the component, or of its namespace, is another object.
 	RemoteTarget bool
 	// TracerProvider is that of Options.
 	TracerProvider trace.TracerProvider
 }
 
-// NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is unique in
-// the cluster. config is used without a rate limit of the client; the API server has its own.
+// NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is
+// unique in the cluster. config is used without a rate limit of the client; the API server has its own.
 func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*Engine, error) {
 	if err := o.WatchScope.Check(o.WatchNamespaces); err != nil {
 		return nil, fmt.Errorf("EngineOptions.WatchScope and WatchNamespaces: %w", err)
@@ -97,9 +97,10 @@ func (o EngineOptions) monitor(name string) telemetry.Monitor {
 }
 
 // As returns an engine that writes, looks up and adopts as another identity, which the engine's own must be allowed to
-// impersonate. It shares the watches, the network connections, and the bound on concurrent requests with this engine. The
-// objects of others are protected by reads as the engine's own identity, because they must not depend on the rights of a
-// component. Only with WatchScopeIdentity they are read as the other identity; a list that it may not make is an error then.
+// impersonate. It shares the watches, the network connections, and the bound on concurrent requests with this engine.
+// The objects of others are protected by reads as the engine's own identity, because they must not depend on the rights
+// of a component. Only with WatchScopeIdentity they are read as the other identity; a list that it may not make is an
+// error then.
 func (e *Engine) As(id Identity) (*Engine, error) {
 	other, err := e.client.As(target.Identity(id))
 	if err != nil {
@@ -121,8 +122,8 @@ func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(o), err
 }
 
-// Plan returns the writes that Apply would begin with, as Changes, and writes nothing. Record is not called. While Observing
-// is set nothing is known yet.
+// Plan returns the writes that Apply would begin with, as Changes, and writes nothing. Record is not called. While
+// Observing is set nothing is known yet.
 func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(e.applier.Plan(ctx, e.client, p.request())), nil
 }

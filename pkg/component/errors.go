@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
 
-// RetryAfter marks an error as temporary and sets the delay before the next attempt. Generators, hooks, GetParameters and
-// Validate may return it. The component is then Reconciling with reason Retrying. With a delay of zero or less the
+// RetryAfter marks an error as temporary and sets the delay before the next attempt. Generators, hooks, GetParameters
+// and Validate may return it. The component is then Reconciling with reason Retrying. With a delay of zero or less the
 // reconciler uses its back-off, which begins with half a second and doubles. An event, such as a change of the spec,
 // starts a pass earlier. The rate limit Options.MinInterval still holds.
 //

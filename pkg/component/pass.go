@@ -17,36 +17,38 @@ type Pass struct {
 	Owner manifests.Owner
 	// Desired is the apply set, as Normalise returned it; it does not matter to a deletion.
 	Desired []manifests.Object
-	// PreDelete is what a deletion applies before it touches anything, and PostDelete what it applies when all else is gone, both as Normalise
-	// returned them. They are deleted with the rest.
+	// PreDelete is what a deletion applies before it touches anything, and PostDelete what it applies when all else is
+	// gone, both as Normalise returned them. They are deleted with the rest.
 	PreDelete, PostDelete []manifests.Object
-	// Revision counts the inputs that Desired was rendered from, and Rendition how often they were rendered anew since, because of what is
-	// looked up. While both stand, a second rendering that differs (random values) never replaces what was applied. Jobs and Pods, and what
-	// did its work, follow the revision alone.
+	// Revision counts the inputs that Desired was rendered from, and Rendition how often they were rendered anew since,
+	// because of what is looked up. While both stand, a second rendering that differs (random values) never replaces
+	// what was applied. Jobs and Pods, and what did its work, follow the revision alone.
 	Revision, Rendition int64
-	// Trigger identifies the state of the component: whenever it changes, dependents whose reconcile policy says so are applied again.
+	// Trigger identifies the state of the component: whenever it changes, dependents whose reconcile policy says so are
+	// applied again.
 	Trigger string
 	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
 	RepairNonce string
 	// Policies of dependents that name none; its empty fields are taken from the engine's options.
 	Policies Policies
-	// Managed are the additional managed types. Dependents of these types are applied last and deleted first, and foreign instances
-	// forbid to delete the component.
+	// Managed are the additional managed types. Dependents of these types are applied last and deleted first, and
+	// foreign instances forbid to delete the component.
 	Managed []manifests.ManagedType
 	// Inventory is what was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
-	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the first write to any
-	// dependent that the persisted inventory lacks.
+	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the
+	// first write to any dependent that the persisted inventory lacks.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
 	// Before is called once, before the first write of a pass that writes; an error ends the pass. It may be nil.
 	Before func(ctx context.Context) error
-	// Confirm returns an error if the component does not want any more what this pass is for: it is being deleted, or has changed. It is
-	// called once, before the first create of a pass that recorded nothing; it may be nil where no second caller has the owner.
+	// Confirm returns an error if the component does not want any more what this pass is for: it is being deleted, or
+	// has changed. It is called once, before the first create of a pass that recorded nothing; it may be nil where no
+	// second caller has the owner.
 	Confirm func(ctx context.Context) error
 	// Wake is called when a pass may have something to do. It must not block.
 	Wake func()
-	// Superseded, which may be nil, is closed when the component wants something else: the pass ends before its next write, with an error. What is
-	// under way is carried out to its end.
+	// Superseded, which may be nil, is closed when the component wants something else: the pass ends before its next
+	// write, with an error. What is under way is carried out to its end.
 	Superseded <-chan struct{}
 	// Now is the time of the pass.
 	Now time.Time
@@ -74,9 +76,9 @@ type Outcome struct {
 	Observing bool
 	// Waiting are the dependents that are not ready, not gone, or failed; empty when all is done.
 	Waiting []Waiting
-	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next repair is
-	// delayed, or the last one has not lasted long enough to be sure. They do not count as ready. Waiting holds those of
-	// them that do not exist.
+	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
+	// repair is delayed, or the last one has not lasted long enough to be sure. They do not count as ready. Waiting
+	// holds those of them that do not exist.
 	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types whose foreign instances forbid a deletion; nothing was deleted then.
 	Blocked []Blocked

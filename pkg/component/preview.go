@@ -24,9 +24,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Preview computes what a reconciler would do with a component, by the reconciler's own passes, and writes nothing: write
-// requests are dry runs. An aggregated API that does not declare support for dry runs gets none. Preview reads, and makes
-// dry runs, with the rights of Config, not as the identity of the component.
+// Preview computes what a reconciler would do with a component, by the reconciler's own passes, and writes nothing:
+// write requests are dry runs. An aggregated API that does not declare support for dry runs gets none. Preview reads,
+// and makes dry runs, with the rights of Config, not as the identity of the component.
 type Preview[T Component] struct {
 	// Config leads to the cluster of the component.
 	Config *rest.Config
@@ -56,8 +56,8 @@ func (e *RefusedError) Error() string { return e.Message }
 // Unwrap returns the cause, if there is one.
 func (e *RefusedError) Unwrap() error { return e.Cause }
 
-// Apply returns the forecast for a component as it is given; it need not exist. Its status counts as the record of the last
-// apply. A RefusedError means that nothing would be applied.
+// Apply returns the forecast for a component as it is given; it need not exist. Its status counts as the record of the
+// last apply. A RefusedError means that nothing would be applied.
 func (p Preview[T]) Apply(ctx context.Context, component T) (Forecast, error) {
 	return p.run(ctx, component, (*reconcile.Pass).Apply)
 }

@@ -34,9 +34,9 @@ type Reconciler[T Component] struct {
 	runner *reconcile.Runner
 }
 
-// NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is unique
-// in the cluster, such as mycomponent-operator.mydomain.io: it is the field owner of all writes, and the prefix of
-// finalizer, labels and annotations. Two reconcilers of one name must not serve the same cluster.
+// NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is
+// unique in the cluster, such as mycomponent-operator.mydomain.io: it is the field owner of all writes, and the prefix
+// of finalizer, labels and annotations. Two reconcilers of one name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}}
 }
@@ -56,14 +56,14 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 	return ctrlreconcile.Result{RequeueAfter: after}, err
 }
 
-// UpdateStatus changes the author's part of a component's status, such as a value that is allocated once: all fields beside
-// the embedded Status, and in that the conditions of other types than the reconciler's. It may be called from hooks and
-// from any other code.
+// UpdateStatus changes the author's part of a component's status, such as a value that is allocated once: all fields
+// beside the embedded Status, and in that the conditions of other types than the reconciler's. It may be called from
+// hooks and from any other code.
 //
 // change gets the newest known version of the component, and changes its status. The update is bound to the resource
-// version: after a conflict change is called again with the version that the API server has. So change must decide by its
-// argument in every call. An error of change ends the update, and is returned unchanged. If change changes nothing, no
-// request is sent.
+// version: after a conflict change is called again with the version that the API server has. So change must decide by
+// its argument in every call. An error of change ends the update, and is returned unchanged. If change changes nothing,
+// no request is sent.
 //
 // Afterwards component has that status too, and so has the next pass, even if the cache is older.
 func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change func(T) error) error {
@@ -110,8 +110,8 @@ func newComponent[T Component]() (T, error) {
 	return component, nil
 }
 
-// triggers wakes components. Wake-ups before the start of the controller are kept until then. The zero value is ready to
-// use, concurrently.
+// triggers wakes components. Wake-ups before the start of the controller are kept until then. The zero value is ready
+// to use, concurrently.
 type triggers struct {
 	mu    sync.Mutex
 	queue func(types.NamespacedName)

@@ -32,8 +32,8 @@ import (
 const (
 	// AnnotationReconcileRequested starts a pass whenever its value changes.
 	AnnotationReconcileRequested = "reconcile-requested-at"
-	// AnnotationReconcileAcknowledge with the value of the request asks for an answer: the pass enters the value into the status, as
-	// lastHandledReconcileAt. That is a write, which a request without it does not cause.
+	// AnnotationReconcileAcknowledge with the value of the request asks for an answer: the pass enters the value into
+	// the status, as lastHandledReconcileAt. That is a write, which a request without it does not cause.
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
 	// AnnotationSuspendReason says why a component is suspended; its conditions repeat it.
 	AnnotationSuspendReason = "suspend-reason"
@@ -124,8 +124,8 @@ func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *c
 	}
 }
 
-// relevant selects the changes of a component that need a pass: those of components.NeedsPass, another record in Secrets, a requested pass,
-// and, by Options.WatchMetadata, other metadata.
+// relevant selects the changes of a component that need a pass: those of components.NeedsPass, another record in
+// Secrets, a requested pass, and, by Options.WatchMetadata, other metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested := r.name + "/" + AnnotationReconcileRequested
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

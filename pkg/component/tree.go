@@ -37,8 +37,8 @@ type Node struct {
 	// UID of the live object; empty where there is none, or it could not be read.
 	UID   types.UID
 	State NodeState
-	// Reason is a CamelCase word where the state alone does not tell; Message explains a state that is not Ready. They hold no data of
-	// Secrets.
+	// Reason is a CamelCase word where the state alone does not tell; Message explains a state that is not Ready. They
+	// hold no data of Secrets.
 	Reason, Message string
 }
 
@@ -67,7 +67,8 @@ const (
 	NodeNotCreated = "NotCreated"
 	// NodeReplaced: the name belongs to another object than the recorded one.
 	NodeReplaced = "Replaced"
-	// NodeNotRecorded: an object of that name exists, but no write to it is recorded, so that it may be somebody else's.
+	// NodeNotRecorded: an object of that name exists, but no write to it is recorded, so that it may be somebody
+	// else's.
 	NodeNotRecorded = "NotRecorded"
 	// NodeForbidden: the reader may not read the object.
 	NodeForbidden = "Forbidden"
@@ -82,8 +83,9 @@ type TreeReader interface {
 	Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
 }
 
-// Tree returns a node for each entry of an inventory, ordered by wave, stage, kind, namespace and name. It reads each object once, a
-// few at a time. An object that cannot be read is a node that says so; the only error is that of the context.
+// Tree returns a node for each entry of an inventory, ordered by wave, stage, kind, namespace and name. It reads each
+// object once, a few at a time. An object that cannot be read is a node that says so; the only error is that of the
+// context.
 func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
 	managed := managedTypesOf(inventory)
 	nodes := make([]Node, len(inventory))
@@ -103,8 +105,9 @@ func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.Inven
 	return nodes, nil
 }
 
-// AddUnrecorded adds to the nodes of a tree those that a component waits for, and that no inventory can record: the API server does not serve
-// their kind, so that nobody knows whether they have a namespace. A status names the first of them.
+// AddUnrecorded adds to the nodes of a tree those that a component waits for, and that no inventory can record: the API
+// server does not serve their kind, so that nobody knows whether they have a namespace. A status names the first of
+// them.
 func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	recorded := make(map[manifests.Key]bool, len(nodes))
 	for _, n := range nodes {
@@ -133,8 +136,8 @@ func compareNodes(a, b Node) int {
 	)
 }
 
-// managedTypesOf returns the types that the dependents define. A type that a newer version wrote in another form is left out: only the
-// order of nodes depends on it.
+// managedTypesOf returns the types that the dependents define. A type that a newer version wrote in another form is
+// left out: only the order of nodes depends on it.
 func managedTypesOf(inventory []metav1alpha1.InventoryEntry) []manifests.ManagedType {
 	var managed []manifests.ManagedType
 	for _, entry := range inventory {
@@ -171,7 +174,8 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 	return node
 }
 
-// blank returns what an entry is read into. Of a Secret only metadata is read: it has no status, and its data is nobody's business.
+// blank returns what an entry is read into. Of a Secret only metadata is read: it has no status, and its data is
+// nobody's business.
 func blank(entry metav1alpha1.InventoryEntry) client.Object {
 	gvk := schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind}
 	if gvk.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
@@ -218,7 +222,8 @@ func hintsOf(obj client.Object) ready.Hints {
 	return ready.Hints{}
 }
 
-// unread explains a failed read. A 404 without a status of the API is that of a path nobody serves, so the object is not gone.
+// unread explains a failed read. A 404 without a status of the API is that of a path nobody serves, so the object is
+// not gone.
 func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reason, message string) {
 	noSuchPath := apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	switch {

@@ -36,8 +36,8 @@ type parts struct {
 	metrics   *telemetry.PassMetrics
 }
 
-// newStore returns what reads and writes components: c reads from a cache, reader does not. ownerChanged ends what serves a
-// former owner id of a component.
+// newStore returns what reads and writes components: c reads from a cache, reader does not. ownerChanged ends what
+// serves a former owner id of a component.
 func (r *Reconciler[T]) newStore(
 	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
 ) (*components.Store, *components.Owners, *components.Passes) {

@@ -15,8 +15,8 @@ import (
 // Version is the version of the group that a Server serves.
 const Version = "v1"
 
-// Server serves a group with two namespaced kinds: Thing can be listed, watched, created, written and deleted; Reading can only be listed,
-// and there is always one.
+// Server serves a group with two namespaced kinds: Thing can be listed, watched, created, written and deleted; Reading
+// can only be listed, and there is always one.
 type Server struct {
 	group  string
 	http   *httptest.Server

@@ -90,8 +90,8 @@ func restart(ctx context.Context, b *bench, _ int, _ size) (outcome, error) {
 	return outcome{Parts: []part{p}}, err
 }
 
-// restart ends the operator, and measures from the start of the next one until it has looked at all components. The time until the first
-// one is gone does not count.
+// restart ends the operator, and measures from the start of the next one until it has looked at all components. The
+// time until the first one is gone does not count.
 func (s *stage) restart(ctx context.Context, name string, components int) (part, error) {
 	p := part{Components: components}
 	var took time.Duration

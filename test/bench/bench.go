@@ -43,7 +43,8 @@ type bench struct {
 	kubernetes string
 }
 
-// run runs the chosen scenarios. A scenario that fails misses its budget, and the next one is run; only an interruption ends the run.
+// run runs the chosen scenarios. A scenario that fails misses its budget, and the next one is run; only an interruption
+// ends the run.
 func (b *bench) run(ctx context.Context) (results []result, err error) {
 	defer func() { err = errors.Join(err, b.leaveStage()) }()
 	for _, s := range b.scenarios {

@@ -22,16 +22,17 @@ var writerCounts = []int{1, 4, 8, 16, 32}
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// floorManager is the field manager of bare writes, and reconcilerName begins the label and the annotations of the operator.
+// floorManager is the field manager of bare writes, and reconcilerName begins the label and the annotations of the
+// operator.
 const (
 	floorManager   = "bench-floor"
 	reconcilerName = own.ReconcilerName
 )
 
-// floor measures what a bare client needs to create ConfigMaps, and to delete them, with the very requests of the operator: a server-side
-// apply that must not find the object, with the same label and annotations, and a delete bound to what was created. Nothing is recorded,
-// nothing is watched, there is no rate limit. For comparison the fastest number of writers then creates the same objects, without label and
-// annotations, by POST.
+// floor measures what a bare client needs to create ConfigMaps, and to delete them, with the very requests of the
+// operator: a server-side apply that must not find the object, with the same label and annotations, and a delete bound
+// to what was created. Nothing is recorded, nothing is watched, there is no rate limit. For comparison the fastest
+// number of writers then creates the same objects, without label and annotations, by POST.
 func (s *stage) floor(ctx context.Context, objects []*unstructured.Unstructured) (creation, deletion floorTime, err error) {
 	creation, deletion = floorTime{All: map[int]float64{}}, floorTime{All: map[int]float64{}}
 	marked := s.marked(objects)

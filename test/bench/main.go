@@ -1,5 +1,5 @@
-// Command bench measures the operator against budgets, next to the least that the API server allows: the floor, the same writes by a bare
-// client. It boots clusters of its own, runs the operator's real program, and prints a table.
+// Command bench measures the operator against budgets, next to the least that the API server allows: the floor, the
+// same writes by a bare client. It boots clusters of its own, runs the operator's real program, and prints a table.
 //
 //	go run ./test/bench                    everything, about 20 minutes
 //	go run ./test/bench -quick             everything in a small size
@@ -7,8 +7,8 @@
 //	go run ./test/bench -operator PATH -operator PATH
 //	                                       the scenarios 1 to 4, 6, 8 and 9 with several operators, which take turns
 //
-// It is run from the project's root, after "make cluster build"; "make bench" does that. Its exit code is 0 also where a budget is missed,
-// unless -strict is given.
+// It is run from the project's root, after "make cluster build"; "make bench" does that. Its exit code is 0 also where
+// a budget is missed, unless -strict is given.
 package main
 
 import (

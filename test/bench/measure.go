@@ -25,8 +25,8 @@ type measurement struct {
 	events testcluster.Events
 }
 
-// measure runs work, which returns when what is measured is reached, and tells what it cost the operator until it was quiet again. It is
-// quiet before. Work may restart the operator; then what the new one used counts.
+// measure runs work, which returns when what is measured is reached, and tells what it cost the operator until it was
+// quiet again. It is quiet before. Work may restart the operator; then what the new one used counts.
 func (s *stage) measure(ctx context.Context, name string, work func(context.Context) error) (measurement, error) {
 	from, err := s.quiet(ctx)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 
 const mebibyte = 1 << 20
 
-// operator is the program under test, run as in production: elected, and with the defaults of all flags that bound its work.
+// operator is the program under test, run as in production: elected, and with the defaults of all flags that bound its
+// work.
 type operator struct {
 	process          *program.Operator
 	metrics, profile string // addresses

@@ -19,7 +19,8 @@ type floorTime struct {
 	Writers int     `json:"writers"`
 	// All is the time by number of writers.
 	All map[int]float64 `json:"all"`
-	// Post is the seconds that the same number of writers took to create the same objects by POST; 0 where nothing was created.
+	// Post is the seconds that the same number of writers took to create the same objects by POST; 0 where nothing was
+	// created.
 	Post float64 `json:"postSeconds,omitempty"`
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// startProfile collects a CPU profile of the operator until the returned function is called, which writes it and one of the heap. It does
-// nothing where no profiles are wanted. While it runs, everything takes a little longer.
+// startProfile collects a CPU profile of the operator until the returned function is called, which writes it and one of
+// the heap. It does nothing where no profiles are wanted. While it runs, everything takes a little longer.
 func (s *stage) startProfile(ctx context.Context, name string) (finish func() error) {
 	if s.profiles == "" {
 		return func() error { return nil }

@@ -130,7 +130,8 @@ type repaired struct {
 	writes int
 }
 
-// repairs finds the foreign writes, and what the operator did about them. An object has one foreign write among the events.
+// repairs finds the foreign writes, and what the operator did about them. An object has one foreign write among the
+// events.
 func repairs(events testcluster.Events) []repaired {
 	type object struct{ group, resource, namespace, name string }
 	of := func(e testcluster.Event) object { return object{e.APIGroup, e.Resource, e.Namespace, e.Name} }

@@ -76,7 +76,8 @@ func isOfRecords(event testcluster.Event) bool {
 	return event.Verb == "list" && isListOfRecords(event)
 }
 
-// isListOfWatch tells a list that a watch begins with: it accepts a resource version, which a list that must be current never names.
+// isListOfWatch tells a list that a watch begins with: it accepts a resource version, which a list that must be current
+// never names.
 func isListOfWatch(event testcluster.Event) bool {
 	return strings.Contains(event.RequestURI, "resourceVersion=")
 }

@@ -117,7 +117,8 @@ func (t *tracker) in(namespace string) (map[string]standing, <-chan struct{}) {
 	return found, t.changed
 }
 
-// await returns when the components of a namespace are as wanted, or when one of them is stalled. The error tells how they were last.
+// await returns when the components of a namespace are as wanted, or when one of them is stalled. The error tells how
+// they were last.
 func (s *stage) await(ctx context.Context, namespace string, wanted func(map[string]standing) bool) error {
 	for {
 		found, changed := s.components.in(namespace)

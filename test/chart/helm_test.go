@@ -117,7 +117,8 @@ var _ = Describe("Helm", Ordered, func() {
 	}, SpecTimeout(2*time.Minute))
 })
 
-// expectAdmitted sends an object as a dry run, and the pod of a Deployment, too. What the Prometheus operator defines is left out.
+// expectAdmitted sends an object as a dry run, and the pod of a Deployment, too. What the Prometheus operator defines
+// is left out.
 func expectAdmitted(ctx context.Context, from string, object client.Object) {
 	GinkgoHelper()
 	data, ok := object.(*unstructured.Unstructured)

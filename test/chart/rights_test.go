@@ -46,7 +46,8 @@ func fairlead(ctx context.Context, args ...string) string {
 	return out
 }
 
-// rich is a chart with a type and an instance of it, a hook, roles that hand out rights, a look-up, and objects in another namespace.
+// rich is a chart with a type and an instance of it, a hook, roles that hand out rights, a look-up, and objects in
+// another namespace.
 var rich = map[string]string{
 	"Chart.yaml":  "{apiVersion: v2, name: rich, version: 1.0.0}",
 	"values.yaml": "{level: one, extra: true}",

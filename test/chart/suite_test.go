@@ -1,5 +1,5 @@
-// Package chart_test installs the operator by its chart, with Helm and with Fairlead itself, and runs the real program as the service account
-// that the chart makes, with the flags that the chart gives it.
+// Package chart_test installs the operator by its chart, with Helm and with Fairlead itself, and runs the real program
+// as the service account that the chart makes, with the flags that the chart gives it.
 package chart_test
 
 import (
@@ -84,7 +84,8 @@ func buildPrograms(ctx context.Context) {
 	output, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 
-	// Go takes results of tests from its cache while what they read stands. They must not outlive the sources of the programs, and the chart.
+	// Go takes results of tests from its cache while what they read stands. They must not outlive the sources of the
+	// programs, and the chart.
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")
 	list.Dir = root
 	folders, err := list.Output()
@@ -120,7 +121,8 @@ func helm(ctx context.Context, args ...string) string {
 	return out
 }
 
-// install installs the chart. The definition may be there, from another spec, as something that was installed in another way.
+// install installs the chart. The definition may be there, from another spec, as something that was installed in
+// another way.
 func install(ctx context.Context, from string, args ...string) (notes string) {
 	GinkgoHelper()
 	return helm(ctx, append([]string{"install", release, from, "--take-ownership"}, args...)...)
@@ -153,7 +155,8 @@ func authority() []byte {
 	return content
 }
 
-// start runs the operator as a pod of the Deployment would, but on addresses that nobody else has. It ends with the spec.
+// start runs the operator as a pod of the Deployment would, but on addresses that nobody else has. It ends with the
+// spec.
 func start(ctx context.Context, kubeconfig string) {
 	GinkgoHelper()
 	launch(append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)

@@ -19,7 +19,8 @@ import (
 )
 
 var _ = Describe("A component that somebody took the finalizer off", func() {
-	// ready makes a component with a held kubeconfig, which leads to the component's own cluster, and a record of phases.
+	// ready makes a component with a held kubeconfig, which leads to the component's own cluster, and a record of
+	// phases.
 	ready := func(ctx context.Context, namespace, operator string) *gadget.Gadget {
 		GinkgoHelper()
 		keepOwnKubeconfig(ctx, namespace)
@@ -29,7 +30,8 @@ var _ = Describe("A component that somebody took the finalizer off", func() {
 		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers()).To(HaveLen(1))
 		return g
 	}
-	// strip deletes a component, and takes all finalizers off before the operator may touch anything; giveUp waits until it is gone.
+	// strip deletes a component, and takes all finalizers off before the operator may touch anything; giveUp waits
+	// until it is gone.
 	strip := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })

@@ -135,7 +135,8 @@ var _ = Describe("An aggregated API that a component brings", func() {
 var _ = Describe("What is rendered where an aggregated API is served", func() {
 	var namespace, operator, gated string
 	var server *aggregate.Server
-	// answers says whether the API server knows what the aggregated API serves; that it is told of a change makes it look at once.
+	// answers says whether the API server knows what the aggregated API serves; that it is told of a change makes it
+	// look at once.
 	answers := func(ctx context.Context) func() (bool, error) {
 		return func() (bool, error) {
 			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`, time.Now().UnixNano()))

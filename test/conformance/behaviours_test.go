@@ -229,7 +229,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 	}
 })
 
-// mutateConfigMaps makes an admission policy that sets the value of all ConfigMaps in a namespace, and waits until it does.
+// mutateConfigMaps makes an admission policy that sets the value of all ConfigMaps in a namespace, and waits until it
+// does.
 func mutateConfigMaps(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	admit(ctx, namespace, "CREATE, UPDATE", `data: {"value": "mutated"}`)
@@ -242,8 +243,8 @@ func mutateConfigMaps(ctx context.Context, namespace string) {
 	}).Should(HaveKeyWithValue("value", "mutated"))
 }
 
-// admit makes an admission policy that sets fields, an expression, of all ConfigMaps in a namespace. The API server learns of it a moment
-// later.
+// admit makes an admission policy that sets fields, an expression, of all ConfigMaps in a namespace. The API server
+// learns of it a moment later.
 func admit(ctx context.Context, namespace, operations, fields string) {
 	GinkgoHelper()
 	made := create(ctx, strings.NewReplacer("NAME", namespace, "OPERATIONS", operations, "FIELDS", fields).Replace(`apiVersion: admissionregistration.k8s.io/v1

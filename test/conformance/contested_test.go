@@ -200,7 +200,8 @@ var _ = Describe("A dependent that somebody fights over", func() {
 				for ; len(contested) == 0; free++ {
 					contested = e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
 				}
-				// What was created by a regular update loses other managed fields the first time than after it was repaired.
+				// What was created by a regular update loses other managed fields the first time than after it was
+				// repaired.
 				Expect(free).To(BeNumerically("~", 5, 1))
 				Expect(contested).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
 

@@ -18,7 +18,8 @@ import (
 func deleteOrder(wave int) string { return setting("delete-order", fmt.Sprint(wave)) }
 
 var _ = Describe("Deleting a component", func() {
-	// deleted returns the names, or for other types than ConfigMaps the resources, in the order in which they were deleted.
+	// deleted returns the names, or for other types than ConfigMaps the resources, in the order in which they were
+	// deleted.
 	deleted := func(ctx context.Context, match func(name string) bool, namespace string) []string {
 		GinkgoHelper()
 		var names []string

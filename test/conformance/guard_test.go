@@ -116,7 +116,8 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		start(ctx, operatorOptions{transport: broken.wrap})
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("widgets."+group), ContainSubstring("whether new instances are refused: not today")))
-		// The API server learns of a guard a moment later; an instance that it let through until then would call the deletion off.
+		// The API server learns of a guard a moment later; an instance that it let through until then would call the
+		// deletion off.
 		Eventually(ctx, func() error { return newWidget(ctx, client.DryRunAll) }).
 			Should(MatchError(ContainSubstring("is about to be deleted by "+operator)), "the guard is there")
 		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)

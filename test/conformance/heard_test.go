@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// hearsay tells when all who listen to an operator's watch on gadgets have dealt with what a spec waits for. Each of them has a goroutine of its own:
-// that one has heard of a change says nothing of the others.
+// hearsay tells when all who listen to an operator's watch on gadgets have dealt with what a spec waits for. Each of
+// them has a goroutine of its own: that one has heard of a change says nothing of the others.
 type hearsay struct {
 	// of picks what is waited for.
 	of func(client.Object) bool

@@ -19,7 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// lookUp renders the manifests, after it has looked up a ConfigMap of the component's namespace, here and in the target.
+// lookUp renders the manifests, after it has looked up a ConfigMap of the component's namespace, here and in the
+// target.
 var lookUp = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	for _, lookup := range []generator.Lookup{req.Target, req.Local} {
 		if _, err := lookup.List(ctx, gvk("v1", "ConfigMap"), req.Namespace); err != nil {

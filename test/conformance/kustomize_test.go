@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// mountingKustomization has a ConfigMap whose name follows from its content, and a Deployment that mounts it. The gadget's manifests are the
-// content; on a second line is where the pod may run.
+// mountingKustomization has a ConfigMap whose name follows from its content, and a Deployment that mounts it. The
+// gadget's manifests are the content; on a second line is where the pod may run.
 func mountingKustomization() fstest.MapFS {
 	return fstest.MapFS{
 		kustomize.ConfigFile: {},

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// series returns the metrics of an operator whose name begins with fairlead_, as "name{labels}" without that prefix and the label of the
-// reconciler. Of histograms it is how often something was observed.
+// series returns the metrics of an operator whose name begins with fairlead_, as "name{labels}" without that prefix and
+// the label of the reconciler. Of histograms it is how often something was observed.
 func series(operator string) map[string]float64 {
 	GinkgoHelper()
 	families, err := metrics.Registry.Gather()

@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// tenancy is an operator that observes as the components' identities, with the rights that the documentation gives it, and a namespace with an
-// identity, which has no rights.
+// tenancy is an operator that observes as the components' identities, with the rights that the documentation gives it,
+// and a namespace with an identity, which has no rights.
 type tenancy struct {
 	operator, namespace, account string
 	options                      operatorOptions

@@ -53,7 +53,8 @@ type operatorOptions struct {
 // userAgent tells the operator's requests from those of the specs.
 func userAgent(name string) string { return "operator/" + name }
 
-// runOperator runs an operator until the spec, or the suite, ends, or until stop is called. It serves the gadgets labelled for it.
+// runOperator runs an operator until the spec, or the suite, ends, or until stop is called. It serves the gadgets
+// labelled for it.
 func runOperator(name string, o operatorOptions) (stop func()) {
 	GinkgoHelper()
 	mgr := newManager(name, o)
@@ -178,8 +179,8 @@ func auditEvents(ctx context.Context) testcluster.Events {
 	return events
 }
 
-// requestsSince returns an operator's requests since a place in the audit log, without those that no budget counts: leases, lists and
-// watches, events, discovery.
+// requestsSince returns an operator's requests since a place in the audit log, without those that no budget counts:
+// leases, lists and watches, events, discovery.
 func requestsSince(ctx context.Context, mark auditMark, operator string) testcluster.Events {
 	GinkgoHelper()
 	return auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {

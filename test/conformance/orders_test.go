@@ -21,8 +21,8 @@ func withSettings(text string, settings ...string) string {
 	return strings.Replace(text, "metadata: {name:", "metadata: {annotations: {"+strings.Join(settings, ", ")+"}, name:", 1)
 }
 
-// deletionsOf returns what an operator deleted since a place in the audit log, in order, as resource/name: in a namespace, and what has its
-// name, or that of a group, in its own.
+// deletionsOf returns what an operator deleted since a place in the audit log, in order, as resource/name: in a
+// namespace, and what has its name, or that of a group, in its own.
 func deletionsOf(ctx context.Context, mark auditMark, namespace, group string) []string {
 	GinkgoHelper()
 	var names []string

@@ -56,7 +56,8 @@ func (m *intruder) wrap(next http.RoundTripper) http.RoundTripper {
 var _ = Describe("An object that changes hands right before it is written", func() {
 	const marks = `"labels":{"others.example.com/owner-id":"1"},"annotations":{"others.example.com/owner-id":"others"}`
 
-	// intrudeWith runs an operator for a ConfigMap that others get hold of before the operator's request, armed, lets some pass.
+	// intrudeWith runs an operator for a ConfigMap that others get hold of before the operator's request, armed, lets
+	// some pass.
 	intrudeWith := func(ctx context.Context, method, how string) (operator, namespace string, arm func(passing int)) {
 		GinkgoHelper()
 		namespace, operator = newNamespace(ctx), newOperatorName()

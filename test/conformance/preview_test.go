@@ -62,7 +62,8 @@ func turns(f component.Forecast) [][]string {
 	return told
 }
 
-// expectTold compares what was foreseen with what was done: within a turn any order will do, and an adoption may take several writes.
+// expectTold compares what was foreseen with what was done: within a turn any order will do, and an adoption may take
+// several writes.
 func expectTold(done []string, foreseen [][]string) {
 	GinkgoHelper()
 	done = slices.Compact(done)

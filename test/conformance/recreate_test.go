@@ -12,13 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// fixedField is an object with a field that cannot change: how it is rendered first, and then, and what the failure says.
+// fixedField is an object with a field that cannot change: how it is rendered first, and then, and what the failure
+// says.
 type fixedField struct {
 	name, before, after string
 	says                []string
 }
 
-// fixedFields are such objects, for which NS stands for a namespace, GROUP for that of the type Widget, and POLICY for an update policy.
+// fixedFields are such objects, for which NS stands for a namespace, GROUP for that of the type Widget, and POLICY for
+// an update policy.
 var fixedFields = []fixedField{
 	{
 		"Service NS/headless", "{apiVersion: v1, kind: Service, metadata: {name: headless, POLICY}, spec: {clusterIP: None, ports: [{port: 80}]}}",

@@ -21,8 +21,8 @@ var _ = Describe("An operator that is restarted", func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	// restart does something while no operator runs, and returns all requests of the next one until it has looked at the gadgets. Leases,
-	// events and discovery are not among them.
+	// restart does something while no operator runs, and returns all requests of the next one until it has looked at
+	// the gadgets. Leases, events and discovery are not among them.
 	restart := func(ctx context.Context, stop func(), gadgets int, o operatorOptions, meanwhile func()) testcluster.Events {
 		GinkgoHelper()
 		settle(ctx, operator)
@@ -37,7 +37,8 @@ var _ = Describe("An operator that is restarted", func() {
 		})
 	}
 	nothing := func() {}
-	// besides returns what is neither the list nor the watch that a kind is watched with: one of each for a kind and a selector.
+	// besides returns what is neither the list nor the watch that a kind is watched with: one of each for a kind and a
+	// selector.
 	besides := func(events testcluster.Events) []string {
 		seen := map[string]bool{}
 		return verbs(events.Where(func(e testcluster.Event) bool {
@@ -79,7 +80,8 @@ var _ = Describe("An operator that is restarted", func() {
 				_, stop := start(ctx)
 				made := restart(ctx, stop, gadgets, operatorOptions{}, nothing)
 				Expect(besides(made)).To(BeEmpty())
-				// What defines types tells what is served, and with the Secrets that we hold records are found that nobody needs.
+				// What defines types tells what is served, and with the Secrets that we hold records are found that
+				// nobody needs.
 				Expect(kinds(made)).To(ConsistOf("gadgets", "configmaps", "deployments", "secrets", "customresourcedefinitions", "apiservices"))
 			})
 

@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// processes is how many share the specs. Most of a spec's time is waiting, for Kubernetes' controllers and for nothing to happen.
+	// processes is how many share the specs. Most of a spec's time is waiting, for Kubernetes' controllers and for
+	// nothing to happen.
 	processes = 3
 	// claimsVariable names the folder in which the processes claim specs; it is set in all but the first.
 	claimsVariable = "FAIRLEAD_CONFORMANCE_CLAIMS"
@@ -33,9 +34,9 @@ var claims string
 // mine says of each spec, or Ordered container, that came so far, by its text, whether it is this process's.
 var mine = map[string]bool{}
 
-// share starts this program again, so that several processes do the specs together, each with a cluster of its own: specs that count
-// requests, or guard a type, stay alone there with their operator. Each process takes what no other has begun. The caller must call the
-// result, which waits for the others and fails the test with them.
+// share starts this program again, so that several processes do the specs together, each with a cluster of its own:
+// specs that count requests, or guard a type, stay alone there with their operator. Each process takes what no other
+// has begun. The caller must call the result, which waits for the others and fails the test with them.
 //
 // With any flag of ginkgo's, such as -ginkgo.focus, one process does all, and its report tells all.
 func share(t *testing.T) (wait func()) {

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// halves are as many Roles as fill two Secrets with their inventory: their names may be long, and these do not get shorter when compressed.
+// halves are as many Roles as fill two Secrets with their inventory: their names may be long, and these do not get
+// shorter when compressed.
 const halves, lengthOfNames = 90, 8000
 
 // purged is the ConfigMap beside them that is made, and purged: only the record knows that it was there.
@@ -138,7 +139,8 @@ var _ = Describe("An inventory that takes several Secrets", func() {
 		Expect(ownedRoles(ctx, operator, namespace)).To(HaveLen(1))
 	})
 
-	// The writes to Secrets of an apply are two parts before the dependents, two after them, and two for each part of a former record.
+	// The writes to Secrets of an apply are two parts before the dependents, two after them, and two for each part of a
+	// former record.
 	for after, where := range map[int64]string{
 		1: "between the parts of the first record", 3: "between those of the record of what was written",
 		5: "before a part of a former record is deleted", 6: "between the parts of a former record",

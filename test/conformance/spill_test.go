@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// spilling is what operators are run with whose statuses hold few dependents: about a dozen, and half of them where Secrets are given up.
+// spilling is what operators are run with whose statuses hold few dependents: about a dozen, and half of them where
+// Secrets are given up.
 var spilling = component.Options{StatusInventory: 1800}
 
 // many dependents are recorded in Secrets, and few in the status.
@@ -55,7 +56,8 @@ func ownedConfigMaps(ctx context.Context, operator, namespace string) map[string
 	return found
 }
 
-// expectSpilled waits until a gadget is ready, and its record is complete, in the Secrets that its status names, and nowhere else.
+// expectSpilled waits until a gadget is ready, and its record is complete, in the Secrets that its status names, and
+// nowhere else.
 func expectSpilled(ctx context.Context, g *gadget.Gadget, operator string) {
 	GinkgoHelper()
 	expectReady(ctx, g)
@@ -207,8 +209,8 @@ func (f forbiddenRecords) RoundTrip(request *http.Request) (*http.Response, erro
 }
 
 var _ = Describe("An inventory in Secrets of a namespace that is being deleted", func() {
-	// lose makes a component with so many dependents in another namespace that no status holds their record, loses it while no operator runs, and
-	// deletes the namespace.
+	// lose makes a component with so many dependents in another namespace that no status holds their record, loses it
+	// while no operator runs, and deletes the namespace.
 	lose := func(ctx context.Context, operator, other string, texts ...string) *gadget.Gadget {
 		GinkgoHelper()
 		namespace := newNamespace(ctx)

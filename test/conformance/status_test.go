@@ -20,7 +20,8 @@ import (
 var _ = Describe("The status of a component", func() {
 	type reconciler = *component.Reconciler[*gadget.Gadget]
 
-	// meddle runs an edit of a gadget again and again until the returned function is called, which tells how often it succeeded.
+	// meddle runs an edit of a gadget again and again until the returned function is called, which tells how often it
+	// succeeded.
 	meddle := func(ctx context.Context, g *gadget.Gadget, edit func(context.Context, *gadget.Gadget) error) (stop func() int) {
 		var wg sync.WaitGroup
 		name, ended, count := client.ObjectKeyFromObject(g), &atomic.Bool{}, 0

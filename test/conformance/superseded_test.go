@@ -24,8 +24,8 @@ import (
 
 var _ = Describe("A pass that applies many dependents", func() {
 	const writers = 4
-	// during starts a component of 200, stops its writes after the first, makes a change, and lets the writes go on when the operator has
-	// heard of it.
+	// during starts a component of 200, stops its writes after the first, makes a change, and lets the writes go on
+	// when the operator has heard of it.
 	during := func(ctx context.Context, change func(*gadget.Gadget), shown func(client.Object) bool) (g *gadget.Gadget, operator string) {
 		GinkgoHelper()
 		namespace, known := newNamespace(ctx), &hearsay{of: shown}
@@ -45,7 +45,8 @@ var _ = Describe("A pass that applies many dependents", func() {
 			return e.Verb != "delete" && strings.HasPrefix(e.Name, prefix)
 		})
 	}
-	// underWay are as many as were under way; whoever was waiting for a turn may have been given one at that very moment.
+	// underWay are as many as were under way; whoever was waiting for a turn may have been given one at that very
+	// moment.
 	underWay := Or(HaveLen(writers), HaveLen(writers+1))
 
 	It("ends when the spec changes: what is under way is completed, and the new set applied", func(ctx SpecContext) {

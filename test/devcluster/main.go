@@ -1,5 +1,5 @@
-// Devcluster runs a throw-away Kubernetes cluster on this machine, from this one binary: it starts itself once per component, under the
-// component's name.
+// Devcluster runs a throw-away Kubernetes cluster on this machine, from this one binary: it starts itself once per
+// component, under the component's name.
 package main
 
 import (

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// WithoutExample returns the exported functions, not methods, of the packages below a folder that have no Example function in the tests of
-// their package, as folder.Function. Internal packages are no API.
+// WithoutExample returns the exported functions, not methods, of the packages below a folder that have no Example
+// function in the tests of their package, as folder.Function. Internal packages are no API.
 func WithoutExample(root string) ([]string, error) {
 	var missing []string
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {

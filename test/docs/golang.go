@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// CheckGo compiles the Go blocks of the pages, those of a page together: imports and declarations are known in all of it, statements are
-// those of one function, one after the other. What is declared and not used is no error.
+// CheckGo compiles the Go blocks of the pages, those of a page together: imports and declarations are known in all of
+// it, statements are those of one function, one after the other. What is declared and not used is no error.
 func CheckGo(ctx context.Context, root string, pages []*Page) error {
 	programs := map[*Page]*program{}
 	imports := map[string]bool{}

@@ -25,8 +25,8 @@ func Anchor(heading string) string {
 	}, heading)
 }
 
-// CheckLinks follows the links of all pages inside the project: files and folders must be there, and so must headings. What is elsewhere is
-// not asked for, but must be a URL.
+// CheckLinks follows the links of all pages inside the project: files and folders must be there, and so must headings.
+// What is elsewhere is not asked for, but must be a URL.
 func CheckLinks(root string, pages []*Page) error {
 	byPath := map[string]*Page{}
 	for _, p := range pages {

@@ -37,9 +37,9 @@ func Commands(b Block) []Command {
 	return commands
 }
 
-// Matches compares what a command printed with what the page says that it prints. White space at the end of lines does not count, and any
-// number of spaces is one: columns are as wide as their longest word. What is another one each time stands for any other of its sort: a time,
-// a duration, twelve digits of a digest.
+// Matches compares what a command printed with what the page says that it prints. White space at the end of lines does
+// not count, and any number of spaces is one: columns are as wide as their longest word. What is another one each time
+// stands for any other of its sort: a time, a duration, twelve digits of a digest.
 func Matches(want, got string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`^`)

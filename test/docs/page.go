@@ -25,7 +25,8 @@ type Page struct {
 	Anchors map[string]bool
 }
 
-// Block is fenced code, or a comment that begins with an info string: what has to be done, and would only distract who reads.
+// Block is fenced code, or a comment that begins with an info string: what has to be done, and would only distract who
+// reads.
 type Block struct {
 	// Line is the line of the page on which the text begins.
 	Line int
@@ -53,7 +54,8 @@ const reasonPrefix = noRun + ":"
 // Has tells whether a directive is there.
 func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
 
-// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md, the README of the chart, and what is below docs/, in the order of their paths.
+// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md, the README of the chart, and what is below docs/, in the
+// order of their paths.
 func Pages(root string) ([]*Page, error) {
 	paths := []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "config/chart/README.md"}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry os.DirEntry, err error) error {

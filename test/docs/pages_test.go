@@ -28,11 +28,13 @@ const (
 
 	// blockTimeout is how long the commands of a block may take.
 	blockTimeout = 2 * time.Minute
-	// awaitTimeout is how long a block may take to print what is expected eventually, and awaitInterval the time between two attempts.
+	// awaitTimeout is how long a block may take to print what is expected eventually, and awaitInterval the time
+	// between two attempts.
 	awaitTimeout, awaitInterval = 30 * time.Second, 200 * time.Millisecond
 )
 
-// TestPages does what the pages say, each from its beginning to its end: what a block leaves is there for those after it.
+// TestPages does what the pages say, each from its beginning to its end: what a block leaves is there for those after
+// it.
 func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster")

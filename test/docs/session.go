@@ -19,8 +19,8 @@ type Session struct {
 	environment []string
 }
 
-// NewSession makes a session in a folder, which it fills with links to what the project's root holds: what a page writes does not get
-// there. The state is a file that is not there yet.
+// NewSession makes a session in a folder, which it fills with links to what the project's root holds: what a page
+// writes does not get there. The state is a file that is not there yet.
 func NewSession(root, dir, state string, environment []string) (*Session, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil {

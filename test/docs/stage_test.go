@@ -127,7 +127,8 @@ func (s *stage) prepare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Go takes results of tests from its cache while what they read stands. They must not outlive the programs' sources.
+	// Go takes results of tests from its cache while what they read stands. They must not outlive the programs'
+	// sources.
 	for folder := range strings.FieldsSeq(s.command(t, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")) {
 		if _, err := os.ReadDir(folder); err != nil {
 			t.Fatal(err)

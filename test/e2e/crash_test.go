@@ -116,7 +116,8 @@ var _ = Describe("An operator that is killed again and again", Ordered, func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// killAt starts an operator for each point and kills it there. With few writers an operator gets not much further than the point.
+// killAt starts an operator for each point and kills it there. With few writers an operator gets not much further than
+// the point.
 func killAt(ctx context.Context, kubeconfig string, w *witness, points []point) {
 	GinkgoHelper()
 	for _, p := range points {

@@ -33,7 +33,8 @@ func buildOperator(ctx context.Context) {
 	output, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 
-	// Go takes results of tests from its cache while what they read stands. They must not outlive the program's sources.
+	// Go takes results of tests from its cache while what they read stands. They must not outlive the program's
+	// sources.
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", program)
 	list.Dir = root
 	folders, err := list.Output()

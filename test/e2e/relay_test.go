@@ -17,9 +17,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// startRelay passes requests on to the API server in the name of a user, and returns the path of a kubeconfig that leads to it. It outlives
-// the operators that use it: a request that is under way when its operator is killed gets its answer. Without that the audit log has 504
-// for such a request, whether or not its object was written, and could not tell how often something was done.
+// startRelay passes requests on to the API server in the name of a user, and returns the path of a kubeconfig that
+// leads to it. It outlives the operators that use it: a request that is under way when its operator is killed gets its
+// answer. Without that the audit log has 504 for such a request, whether or not its object was written, and could not
+// tell how often something was done.
 func startRelay(user testcluster.User) (kubeconfig string) {
 	GinkgoHelper()
 	transport, err := rest.TransportFor(user.Config)
@@ -29,7 +30,8 @@ func startRelay(user testcluster.User) (kubeconfig string) {
 	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			// With a context that could not be cancelled at all the proxy would look for another sign that the client is gone.
+			// With a context that could not be cancelled at all the proxy would look for another sign that the client
+			// is gone.
 			ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 			defer cancel()
 			r = r.WithContext(ctx)

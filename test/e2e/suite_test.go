@@ -1,4 +1,5 @@
-// Package e2e_test runs the operator's real program under its own identity, and looks at it from the API server's side alone.
+// Package e2e_test runs the operator's real program under its own identity, and looks at it from the API server's side
+// alone.
 package e2e_test
 
 import (

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// witness sees by watches of its own how far an operator is with the ConfigMaps and Secrets of a namespace, so that a spec can act at a
-// point of its work.
+// witness sees by watches of its own how far an operator is with the ConfigMaps and Secrets of a namespace, so that a
+// spec can act at a point of its work.
 type witness struct {
 	events chan watch.Event
 	// seen is the digest of the manifest that each living dependent had when it was seen first.

@@ -69,8 +69,8 @@ func TestFaults(t *testing.T) {
 	componenttest.Run(t, scenario)
 }
 
-// isKilled says that the operator of a namespace runs as a process of its own, which is killed where others only end: it does for every
-// tenth seed.
+// isKilled says that the operator of a namespace runs as a process of its own, which is killed where others only end:
+// it does for every tenth seed.
 func isKilled(namespace string) bool { return strings.HasSuffix(namespace, "0") }
 
 func install(ctx context.Context, t *testing.T, admin client.Client) {

@@ -28,7 +28,8 @@ type version struct {
 // policies are the update policies, each of which has a ConfigMap.
 var policies = []string{"replace", "recreate", "ssa-merge", "ssa-override"}
 
-// manifests returns three waves: settings, a definition and an instance of it, and a Job that is purged with the next wave; a Job; a Service.
+// manifests returns three waves: settings, a definition and an instance of it, and a Job that is purged with the next
+// wave; a Job; a Service.
 func (v version) manifests(namespace string) string {
 	var documents []string
 	add := func(text string, args ...any) { documents = append(documents, fmt.Sprintf(text, args...)) }
@@ -106,7 +107,8 @@ var steps = []componenttest.Step[*gadget.Gadget]{
 	{Name: "prune", Change: upgrade(version{value: "two", port: 81})},
 }
 
-// drift edits some dependents, deletes one, and takes the label off another. What is applied once keeps what it becomes.
+// drift edits some dependents, deletes one, and takes the label off another. What is applied once keeps what it
+// becomes.
 func drift(ctx context.Context, c client.Client, namespace string) error {
 	configMap := func(name string) client.Object {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -125,7 +127,8 @@ func drift(ctx context.Context, c client.Client, namespace string) error {
 	)
 }
 
-// checkReleased says what is wrong with an object that the upgrade released: it must be there, without a trace of the operator.
+// checkReleased says what is wrong with an object that the upgrade released: it must be there, without a trace of the
+// operator.
 func checkReleased(ctx context.Context, c client.Client, namespace string) error {
 	var found corev1.ConfigMap
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: released}, &found); err != nil {

@@ -72,7 +72,8 @@ func operatorMain() int {
 	return 1
 }
 
-// operateProcess runs the operator as a process of its own, whose requests come by a relay in this one. It ends by SIGKILL.
+// operateProcess runs the operator as a process of its own, whose requests come by a relay in this one. It ends by
+// SIGKILL.
 func operateProcess(folder string) func(context.Context, *rest.Config, string) error {
 	return func(ctx context.Context, config *rest.Config, namespace string) error {
 		relay, err := startRelay(config)

@@ -1,5 +1,6 @@
-// Command mutations shows that the tests notice when execute and observe do not do what they should: it picks changes of their code at
-// random, makes one at a time, and runs the package's own tests and the specs that should notice. No file of the checkout is touched.
+// Command mutations shows that the tests notice when execute and observe do not do what they should: it picks changes
+// of their code at random, makes one at a time, and runs the package's own tests and the specs that should notice. No
+// file of the checkout is touched.
 //
 //	go run ./test/mutations -seed 7        ten of them, chosen by seed 7
 //	go run ./test/mutations -only claim    those whose name contains claim

@@ -104,7 +104,8 @@ var (
 	firstSpec = regexp.MustCompile(`(?m)^\s*\[(?:FAIL|TIMEDOUT|PANICKED)\] (.*)$`)
 )
 
-// test runs a package's tests, with an overlay if there is one, and returns the name of the first that failed, "" where all passed.
+// test runs a package's tests, with an overlay if there is one, and returns the name of the first that failed, "" where
+// all passed.
 func test(ctx context.Context, overlay string, failed *regexp.Regexp, pkg string, args ...string) (string, error) {
 	arguments := append([]string{"test", "-count=1", "-vet=off", "-timeout=10m", "-overlay=" + overlay, pkg}, args...)
 	output, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()

@@ -1,14 +1,16 @@
-// Parity compares what Fairlead renders with what Helm and kustomize render themselves, on any charts and kustomizations:
+// Parity compares what Fairlead renders with what Helm and kustomize render themselves, on any charts and
+// kustomizations:
 //
 //	go run ./test/parity [--kube-version 1.36.3] DIR[//PATH]...
 //
-// DIR is the source, and PATH the folder in it that is rendered. A chart is rendered with its own values, once more as an upgrade, and with
-// each file of values in its folder ci; a kustomization is rendered as it is. The rivals are bin/helm and bin/kustomize, of the versions that
-// Fairlead contains, each in a process of its own; "make parity" builds them.
+// DIR is the source, and PATH the folder in it that is rendered. A chart is rendered with its own values, once more as
+// an upgrade, and with each file of values in its folder ci; a kustomization is rendered as it is. The rivals are
+// bin/helm and bin/kustomize, of the versions that Fairlead contains, each in a process of its own; "make parity"
+// builds them.
 //
-// A rival runs twice, before Fairlead and after it. Where its own two runs differ, the chart draws random values or asks the clock, and
-// nothing can be compared; such fields are counted, and told. All others must be equal, as sets of objects. Cluster look-ups find
-// nothing for either, because none of the programs has a cluster.
+// A rival runs twice, before Fairlead and after it. Where its own two runs differ, the chart draws random values or
+// asks the clock, and nothing can be compared; such fields are counted, and told. All others must be equal, as sets of
+// objects. Cluster look-ups find nothing for either, because none of the programs has a cluster.
 package main
 
 import (

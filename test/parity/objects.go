@@ -34,8 +34,9 @@ func (i id) String() string {
 	return text
 }
 
-// parse reads a stream of YAML documents with other code than Fairlead's, which is what is tested. Lists count as their items, and what
-// the API server reads the same is the same: a null namespace and none, null labels and none, a null label and an empty one.
+// parse reads a stream of YAML documents with other code than Fairlead's, which is what is tested. Lists count as their
+// items, and what the API server reads the same is the same: a null namespace and none, null labels and none, a null
+// label and an empty one.
 func parse(stream []byte) ([]object, error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(stream)))
 	seen := map[id]int{}

@@ -1,4 +1,5 @@
-// Package program is what the programs for people under test share: how they furnish a cluster, run the operator, and end.
+// Package program is what the programs for people under test share: how they furnish a cluster, run the operator, and
+// end.
 package program
 
 import (
@@ -14,8 +15,9 @@ import (
 // ErrInterrupted ends a program when its user, or whoever started it, ends it.
 var ErrInterrupted = errors.New("interrupted")
 
-// Interruptible returns a context that ends, with ErrInterrupted as its cause, at the first signal, for an orderly end, and when the
-// program that started this one is gone: "go run" passes no SIGTERM on. A second signal ends the program at once.
+// Interruptible returns a context that ends, with ErrInterrupted as its cause, at the first signal, for an orderly end,
+// and when the program that started this one is gone: "go run" passes no SIGTERM on. A second signal ends the program
+// at once.
 func Interruptible(parent context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	endOnSignal(cancel)

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// Furnish makes a new cluster ready for the operator, and returns a client of its administrator, under a user agent, and the operator's
-// credentials.
+// Furnish makes a new cluster ready for the operator, and returns a client of its administrator, under a user agent,
+// and the operator's credentials.
 func Furnish(ctx context.Context, cluster *testcluster.Cluster, agent string) (client.Client, testcluster.User, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {

@@ -45,8 +45,8 @@ func OperatorIdentity(ctx context.Context, cluster *testcluster.Cluster) (testcl
 	return cluster.User(ctx, OperatorUser, "system:serviceaccounts", "system:serviceaccounts:"+OperatorNamespace)
 }
 
-// StartOperator starts the process, which appends to the log; ended is called when it ends, wanted or not. It must be called from the main
-// thread, with which the process ends.
+// StartOperator starts the process, which appends to the log; ended is called when it ends, wanted or not. It must be
+// called from the main thread, with which the process ends.
 func StartOperator(log string, arguments []string, ended context.CancelCauseFunc) (*Operator, error) {
 	return StartProgram(OperatorBinary, log, arguments, ended)
 }
@@ -76,8 +76,8 @@ func StartProgram(executable, log string, arguments []string, ended context.Canc
 // PID is the id of the process.
 func (o *Operator) PID() int { return o.command.Process.Pid }
 
-// Stop ends the operator as kubelet does, and returns when it is gone. It is called once. A process that has only been started handles no
-// signals yet: that the signal itself ends it, before it has done anything, is no failure.
+// Stop ends the operator as kubelet does, and returns when it is gone. It is called once. A process that has only been
+// started handles no signals yet: that the signal itself ends it, before it has done anything, is no failure.
 func (o *Operator) Stop() error {
 	_ = o.command.Process.Signal(syscall.SIGTERM) // It may be gone already.
 	select {
@@ -93,7 +93,8 @@ func (o *Operator) Stop() error {
 	}
 }
 
-// Kill ends the operator by SIGKILL, which it cannot notice, and returns when it is gone. It is called once, instead of Stop.
+// Kill ends the operator by SIGKILL, which it cannot notice, and returns when it is gone. It is called once, instead of
+// Stop.
 func (o *Operator) Kill() error {
 	if err := o.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -20,7 +20,8 @@ func FreeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// LiveHeap returns the bytes that are in use after a garbage collection, of the process that serves profiles at the address.
+// LiveHeap returns the bytes that are in use after a garbage collection, of the process that serves profiles at the
+// address.
 func LiveHeap(ctx context.Context, address string) (float64, error) {
 	body, err := Get(ctx, "http://"+address+"/debug/pprof/heap?gc=1&debug=1")
 	if err != nil {

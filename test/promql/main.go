@@ -1,4 +1,5 @@
-// Command promql tells what PromQL queries use. It is a module of its own, so that nobody else gets what Prometheus requires.
+// Command promql tells what PromQL queries use. It is a module of its own, so that nobody else gets what Prometheus
+// requires.
 //
 //	echo '["sum by (state) (fairlead_components{state=\"Ready\"})"]' | promql
 //

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// wrongObjects looks at the objects of all types that can be listed and deleted: what components have, what is left of those that are gone,
-// and what the operator keeps for them.
+// wrongObjects looks at the objects of all types that can be listed and deleted: what components have, what is left of
+// those that are gone, and what the operator keeps for them.
 func (w *world) wrongObjects(ctx context.Context, components map[string]*v1alpha1.Component) ([]string, error) {
 	gvks, err := w.types()
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 
 const mebibyte = 1 << 20
 
-// What a process may hold more than one that has just started, for the same components: goroutines that end a while later, such as those of
-// network connections, and what is remembered of what there was, such as the types that were served.
+// What a process may hold more than one that has just started, for the same components: goroutines that end a while
+// later, such as those of network connections, and what is remembered of what there was, such as the types that were
+// served.
 const (
 	moreGoroutines = 12
 	moreHeap       = 4 * mebibyte
@@ -52,8 +53,8 @@ func (w *world) measure(ctx context.Context) (holdings, error) {
 	return h, err
 }
 
-// unusedWatches tells the watches on dependents of types that no component has any of, and those that there are too many of: two clusters are
-// watched, that of the components and that of the kubeconfig, which is the same one.
+// unusedWatches tells the watches on dependents of types that no component has any of, and those that there are too
+// many of: two clusters are watched, that of the components and that of the kubeconfig, which is the same one.
 func (w *world) unusedWatches(ctx context.Context) ([]string, error) {
 	list := &v1alpha1.ComponentList{}
 	if err := w.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -100,7 +101,8 @@ func watchesOf(events testcluster.Events) counts {
 	return c
 }
 
-// stacksOf reads a profile of goroutines: groups of them, each with a line that counts them, "3 @ 0x1 0x2", and a line for each function.
+// stacksOf reads a profile of goroutines: groups of them, each with a line that counts them, "3 @ 0x1 0x2", and a line
+// for each function.
 func stacksOf(profile string) counts {
 	c := counts{}
 	for group := range strings.SplitSeq(profile, "\n\n") {

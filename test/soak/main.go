@@ -1,10 +1,12 @@
-// Command soak lets components come, change and go at random, while others edit and delete what belongs to them, the operator is killed,
-// and the API server restarts. In the end everything must be as the components want it, and the operator must hold no more than before.
+// Command soak lets components come, change and go at random, while others edit and delete what belongs to them, the
+// operator is killed, and the API server restarts. In the end everything must be as the components want it, and the
+// operator must hold no more than before.
 //
 //	go run ./test/soak -duration 30m
 //
-// It is run from the project's root, after "make cluster build"; "make soak" does that. It boots a cluster of its own, prints what it did,
-// and exits with 1 and what is wrong where something is. The seed makes the same choices again, though not at the same moments.
+// It is run from the project's root, after "make cluster build"; "make soak" does that. It boots a cluster of its own,
+// prints what it did, and exits with 1 and what is wrong where something is. The seed makes the same choices again,
+// though not at the same moments.
 package main
 
 import (

@@ -59,7 +59,8 @@ func (w *world) removeGuests(ctx context.Context) error {
 	return nil
 }
 
-// names returns the names of components that begin so, sorted, for what is chosen from them must depend on the seed alone.
+// names returns the names of components that begin so, sorted, for what is chosen from them must depend on the seed
+// alone.
 func (w *world) names(prefix string) []string {
 	names := slices.Sorted(maps.Keys(w.population))
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })

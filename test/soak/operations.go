@@ -81,7 +81,8 @@ func (w *world) perform(ctx context.Context, o operation) error {
 	return fmt.Errorf("%s: %w", o.name, err)
 }
 
-// killOperator lets the operator notice nothing, and stopOperator lets it end in order; another one starts a while later.
+// killOperator lets the operator notice nothing, and stopOperator lets it end in order; another one starts a while
+// later.
 func (w *world) killOperator(ctx context.Context) error {
 	return w.succeed(ctx, (*operator).kill)
 }

@@ -17,7 +17,8 @@ type operator struct {
 	wanted atomic.Bool
 }
 
-// statusInventory is how much of an inventory a status holds, in bytes, so that some are in Secrets, and some move there and back.
+// statusInventory is how much of an inventory a status holds, in bytes, so that some are in Secrets, and some move
+// there and back.
 const statusInventory = 600
 
 // startOperator starts the operator, unelected: the next one need not wait for the Lease of one that was killed.

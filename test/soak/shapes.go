@@ -27,7 +27,8 @@ const (
 type shape struct {
 	name      string
 	templates string
-	// update are the policies under which its dependents may be updated. What others would lose with a dependent is not recreated.
+	// update are the policies under which its dependents may be updated. What others would lose with a dependent is not
+	// recreated.
 	update []metav1alpha1.UpdatePolicy
 	// furnish adds to the spec what the shape needs; nil where that is nothing.
 	furnish func(*v1alpha1.ComponentSpec)

@@ -14,7 +14,8 @@ import (
 const (
 	// round is how long operations go on until all is looked at.
 	round = 2 * time.Minute
-	// calm is the share of the time, at its end, in which the operator is not killed: what it loses grip of must show in one process.
+	// calm is the share of the time, at its end, in which the operator is not killed: what it loses grip of must show
+	// in one process.
 	calm = 0.4
 	// maxPause is the longest pause between two operations.
 	maxPause = 150 * time.Millisecond
@@ -91,7 +92,8 @@ func (w *world) live(ctx context.Context) error {
 	return nil
 }
 
-// settleResidents creates the components that stay, and restarts the operator: what it holds then is what any process needs for them.
+// settleResidents creates the components that stay, and restarts the operator: what it holds then is what any process
+// needs for them.
 func (w *world) settleResidents(ctx context.Context) error {
 	for _, s := range shapes {
 		if err := w.create(ctx, resident+s.name, s); err != nil {

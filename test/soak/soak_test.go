@@ -31,8 +31,8 @@ func TestSoakFindsNothingWrong(t *testing.T) {
 	g.Expect(string(output)).To(ContainSubstring("all as they should be"))
 }
 
-// build builds programs; Go does nothing where they are current. Results of tests come from Go's cache while what they read stands, and must
-// not outlive the programs' sources.
+// build builds programs; Go does nothing where they are current. Results of tests come from Go's cache while what they
+// read stands, and must not outlive the programs' sources.
 func build(t *testing.T, root, to string, programs ...string) {
 	t.Helper()
 	g := NewWithT(t)

@@ -21,7 +21,8 @@ const (
 	reconciler = "fairlead.io"
 	// namespace is where the components are.
 	namespace = "soak"
-	// identityName is the service account that some of them act as, and settingsName the ConfigMap that some of them read.
+	// identityName is the service account that some of them act as, and settingsName the ConfigMap that some of them
+	// read.
 	identityName = "writer"
 	settingsName = "settings"
 	// kubeconfigName is the Secret with the kubeconfig that some of them go by. It leads to their own cluster.
@@ -51,7 +52,8 @@ type world struct {
 	done, requests counts
 	// spilled is how many inventories were in Secrets at once, at the most, when all was looked at.
 	spilled int
-	// watches are those of the operator that are open, and lastRequest is when it was last seen to ask for something else.
+	// watches are those of the operator that are open, and lastRequest is when it was last seen to ask for something
+	// else.
 	watches       testcluster.Events
 	lastRequest   time.Time
 	before, after holdings

@@ -40,7 +40,8 @@ type Event struct {
 	User      string
 	// ImpersonatedUser is empty unless User acted as another.
 	ImpersonatedUser string
-	// Verb is the Kubernetes verb, such as list or deletecollection; for other paths than resources the HTTP method in lower case.
+	// Verb is the Kubernetes verb, such as list or deletecollection; for other paths than resources the HTTP method in
+	// lower case.
 	Verb        string
 	APIGroup    string
 	Resource    string // empty for other paths than resources
@@ -54,15 +55,16 @@ type Event struct {
 // Events are requests in the order in which they were answered.
 type Events []Event
 
-// AuditEvents returns all requests since the cluster started, each once. Every request whose answer was received before the call is among
-// them. The list only grows: events[len(before):] are the requests since an earlier call. It fails without Options.Audit.
+// AuditEvents returns all requests since the cluster started, each once. Every request whose answer was received before
+// the call is among them. The list only grows: events[len(before):] are the requests since an earlier call. It fails
+// without Options.Audit.
 func (c *Cluster) AuditEvents(ctx context.Context) (Events, error) {
 	events, _, err := c.readAudit(ctx)
 	return events, err
 }
 
-// DrainAudit is AuditEvents for whoever watches for long: each event is returned once, by either of the two, and not kept. It tells the
-// watches that are open besides.
+// DrainAudit is AuditEvents for whoever watches for long: each event is returned once, by either of the two, and not
+// kept. It tells the watches that are open besides.
 func (c *Cluster) DrainAudit(ctx context.Context) (events, watches Events, err error) {
 	events, watches, err = c.readAudit(ctx)
 	c.audit.mutex.Lock()
@@ -84,7 +86,8 @@ func (c *Cluster) readAudit(ctx context.Context) (events, watches Events, err er
 	// One caller at a time, or one would read past the mark of another.
 	c.audit.mutex.Lock()
 	defer c.audit.mutex.Unlock()
-	// Two marks with a pause between them: the first shows that the log is served, the second that whatever was late for it is written.
+	// Two marks with a pause between them: the first shows that the log is served, the second that whatever was late
+	// for it is written.
 	if _, err := c.mark(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -261,7 +264,8 @@ func (e Events) User(name string) Events {
 	return e.Where(func(event Event) bool { return event.User == name })
 }
 
-// As returns the requests of whoever acted as the user, by impersonation; without a name, of those who acted as themselves.
+// As returns the requests of whoever acted as the user, by impersonation; without a name, of those who acted as
+// themselves.
 func (e Events) As(name string) Events {
 	return e.Where(func(event Event) bool { return event.ImpersonatedUser == name })
 }
@@ -276,8 +280,8 @@ func (e Events) Writes() Events {
 	return e.Verb("create", "update", "patch", "delete", "deletecollection")
 }
 
-// Resource returns the requests to one of the resources, such as "configmaps", and to their subresources. A resource may be given with its
-// group, such as "deployments.apps"; without one it matches any group.
+// Resource returns the requests to one of the resources, such as "configmaps", and to their subresources. A resource
+// may be given with its group, such as "deployments.apps"; without one it matches any group.
 func (e Events) Resource(resources ...string) Events {
 	return e.Where(func(event Event) bool {
 		return slices.Contains(resources, event.Resource) || slices.Contains(resources, event.Resource+"."+event.APIGroup)

@@ -22,20 +22,22 @@ const folderPrefix = "testcluster-"
 // ErrNeedsDevCluster tells that the options ask for what envtest cannot give. Tests may skip on it.
 var ErrNeedsDevCluster = errors.New("needs the dev cluster; unset " + assetsVariable)
 
-// Options say what to run. The zero value is an API server with the controllers of Kubernetes and no node, so pods stay pending.
+// Options say what to run. The zero value is an API server with the controllers of Kubernetes and no node, so pods stay
+// pending.
 type Options struct {
 	// Nodes is the number of fake nodes. Pods on them become ready at once, and nothing is executed.
 	Nodes int
 	// Audit records requests for AuditEvents.
 	Audit bool
-	// NoControllers leaves out garbage collection, namespace deletion, workloads and all else that controllers do: a second faster.
+	// NoControllers leaves out garbage collection, namespace deletion, workloads and all else that controllers do: a
+	// second faster.
 	NoControllers bool
 }
 
 // Cluster is a running cluster. Its methods may be called from several goroutines.
 type Cluster struct {
-	// HasControllers is false where nobody collects garbage, empties namespaces or makes pods: with NoControllers, and under envtest
-	// without a kube-controller-manager among the assets.
+	// HasControllers is false where nobody collects garbage, empties namespaces or makes pods: with NoControllers, and
+	// under envtest without a kube-controller-manager among the assets.
 	HasControllers bool
 
 	backend   backend
@@ -52,7 +54,8 @@ type Cluster struct {
 type backend interface {
 	// user returns a kubeconfig for that identity.
 	user(ctx context.Context, name string, groups []string) ([]byte, error)
-	// restartAPIServer kills the API server, and returns when another one is ready. It tells when the former one was gone.
+	// restartAPIServer kills the API server, and returns when another one is ready. It tells when the former one was
+	// gone.
 	restartAPIServer(ctx context.Context) (killed time.Time, err error)
 	// stop returns when no process is left.
 	stop() error
@@ -65,8 +68,9 @@ type User struct {
 	Kubeconfig string
 }
 
-// Start boots a cluster and returns when it is usable. The caller must call Stop; the context ends the start, not the cluster. When it
-// fails, nothing runs, and the error names the folder with the logs; where the context was cancelled there is none.
+// Start boots a cluster and returns when it is usable. The caller must call Stop; the context ends the start, not the
+// cluster. When it fails, nothing runs, and the error names the folder with the logs; where the context was cancelled
+// there is none.
 //
 // The processes end with this one, even if it crashes; under envtest this does not hold.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
@@ -94,7 +98,8 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return cluster, nil
 }
 
-// unstarted returns why a cluster did not start, with the folder of its logs. Of a start that was called off nothing is left.
+// unstarted returns why a cluster did not start, with the folder of its logs. Of a start that was called off nothing is
+// left.
 func unstarted(ctx context.Context, dir string, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errors.Join(err, os.RemoveAll(dir))
@@ -106,8 +111,8 @@ func unstarted(ctx context.Context, dir string, err error) error {
 	return fmt.Errorf("%w (logs in %s)", err, dir)
 }
 
-// StartFor is Start for the length of a test or, with GinkgoTB in BeforeSuite, of a suite. It skips under -short, ends the test when the
-// cluster does not start, and keeps the logs of a failed one.
+// StartFor is Start for the length of a test or, with GinkgoTB in BeforeSuite, of a suite. It skips under -short, ends
+// the test when the cluster does not start, and keeps the logs of a failed one.
 func StartFor(t testing.TB, options Options) *Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -128,8 +133,8 @@ func StartFor(t testing.TB, options Options) *Cluster {
 	return cluster
 }
 
-// Stop ends the cluster and removes its files, except for logs to keep. Further calls do nothing and return the same. The result tells,
-// too, if a component had ended by itself.
+// Stop ends the cluster and removes its files, except for logs to keep. Further calls do nothing and return the same.
+// The result tells, too, if a component had ended by itself.
 func (c *Cluster) Stop() error {
 	c.stopOnce.Do(func() {
 		c.stopError = c.backend.stop()
@@ -143,8 +148,8 @@ func (c *Cluster) Stop() error {
 	return c.stopError
 }
 
-// RestartAPIServer kills the API server, which cannot notice, and returns when another one with the same data is ready. One caller at a
-// time. Under envtest it is ErrNeedsDevCluster.
+// RestartAPIServer kills the API server, which cannot notice, and returns when another one with the same data is ready.
+// One caller at a time. Under envtest it is ErrNeedsDevCluster.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	killed, err := c.backend.restartAPIServer(ctx)
 	if err != nil {
@@ -154,7 +159,8 @@ func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// KeepLogs makes Stop leave the cluster's folder in place, and returns its path. In TestMain, call it when the tests failed.
+// KeepLogs makes Stop leave the cluster's folder in place, and returns its path. In TestMain, call it when the tests
+// failed.
 func (c *Cluster) KeepLogs() string {
 	c.keepLogs.Store(true)
 	return c.dir

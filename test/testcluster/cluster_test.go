@@ -174,7 +174,8 @@ func TestAMissingBinaryNamesTheTarget(t *testing.T) {
 	}
 }
 
-// The binary of the dev cluster is each of its components when called by the component's name, and so can be envtest's assets.
+// The binary of the dev cluster is each of its components when called by the component's name, and so can be envtest's
+// assets.
 func TestEnvtestRunsItsAssets(t *testing.T) {
 	assets := t.TempDir()
 	binary, err := filepath.Abs("../../bin/devcluster")

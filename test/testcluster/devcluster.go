@@ -54,7 +54,8 @@ func (c *Cluster) startDevCluster(ctx context.Context, options Options) error {
 // programVariable names the program of the dev cluster, for tests of other projects.
 const programVariable = "FAIRLEAD_DEVCLUSTER"
 
-// findDevCluster looks in the folder bin of the project's root, which is above the working directory, unless the environment names the program.
+// findDevCluster looks in the folder bin of the project's root, which is above the working directory, unless the
+// environment names the program.
 func findDevCluster() (string, error) {
 	if named := os.Getenv(programVariable); named != "" {
 		executable, err := exec.LookPath(named)
@@ -193,8 +194,8 @@ type startRequest struct {
 	result  chan error
 }
 
-// starter runs on one thread for as long as this process lives. Linux sends the parent-death signal when the *thread* that started a child
-// ends, and the Go runtime ends threads of goroutines as it sees fit.
+// starter runs on one thread for as long as this process lives. Linux sends the parent-death signal when the *thread*
+// that started a child ends, and the Go runtime ends threads of goroutines as it sees fit.
 var starter = sync.OnceValue(func() chan<- startRequest {
 	requests := make(chan startRequest)
 	go func() {

@@ -1,6 +1,7 @@
-// Package testcluster gives tests a real Kubernetes cluster: the one of test/devcluster, which "make cluster" builds, or, where the
-// environment variable KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, the one of controller-runtime's envtest. Tests of other
-// projects say by FAIRLEAD_DEVCLUSTER where the program of the dev cluster is.
+// Package testcluster gives tests a real Kubernetes cluster: the one of test/devcluster, which "make cluster" builds,
+// or, where the environment variable KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, the one of
+// controller-runtime's envtest. Tests of other projects say by FAIRLEAD_DEVCLUSTER where the program of the dev cluster
+// is.
 //
 // In a test, or a ginkgo BeforeSuite with GinkgoTB():
 //
@@ -12,5 +13,6 @@
 //	cluster, err := testcluster.Start(ctx, testcluster.Options{Audit: true})
 //	defer cluster.Stop()
 //
-// A cluster takes about three seconds and half a gigabyte, so a package's tests share one, each in a namespace of its own.
+// A cluster takes about three seconds and half a gigabyte, so a package's tests share one, each in a namespace of its
+// own.
 package testcluster

@@ -10,8 +10,8 @@ import (
 // staleAge keeps dropStaleData away from clusters that are about to lock their folder.
 const staleAge = 10 * time.Minute
 
-// dropStaleData removes the data, over 100 MB each, of clusters whose tests were killed. Their logs stay. What cannot be removed now, a
-// later start removes.
+// dropStaleData removes the data, over 100 MB each, of clusters whose tests were killed. Their logs stay. What cannot
+// be removed now, a later start removes.
 func dropStaleData() {
 	folders, err := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
 	if err != nil {

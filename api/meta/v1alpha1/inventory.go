@@ -15,8 +15,8 @@ import (
 //
 //	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
 //
-// First group/version/kind/namespace/name (group and namespace may be empty; all texts are path-escaped), then fields that are not zero.
-// Fields that a reader does not know are kept.
+// First group/version/kind/namespace/name (group and namespace may be empty; all texts are path-escaped), then fields
+// that are not zero. Fields that a reader does not know are kept.
 type InventoryEntry struct {
 	Group, Version, Kind, Namespace, Name string
 
@@ -24,7 +24,8 @@ type InventoryEntry struct {
 	UID types.UID
 	// Digest of the manifest as last applied; empty before that.
 	Digest string
-	// Fields is a hash of the managed fields that are ours, as the last write left them; empty where the object is compared by value.
+	// Fields is a hash of the managed fields that are ours, as the last write left them; empty where the object is
+	// compared by value.
 	Fields string
 	// Values is a hash of the values that the server made of ours, for objects that are compared by value.
 	Values string
@@ -40,19 +41,20 @@ type InventoryEntry struct {
 	UpdatePolicy UpdatePolicy
 	// DeletePolicy as last recorded, whether from the manifest or a default; empty means delete, or for claims orphan.
 	DeletePolicy DeletePolicy
-	// Completed says that the object did its work and may be gone, or was purged: it is not created again until its reconcile policy
-	// would apply it again.
+	// Completed says that the object did its work and may be gone, or was purged: it is not created again until its
+	// reconcile policy would apply it again.
 	Completed bool
 	// Trigger identifies the state of the component that the object was applied for, where its reconcile policy is
 	// on-object-or-component-change; empty otherwise.
 	Trigger string
-	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval; zero otherwise.
+	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval; zero
+	// otherwise.
 	AppliedAt int64
-	// Guarded says that there may be an admission policy of ours that refuses new instances of what the dependent defines, because the
-	// dependent is about to be deleted.
+	// Guarded says that there may be an admission policy of ours that refuses new instances of what the dependent
+	// defines, because the dependent is about to be deleted.
 	Guarded bool
-	// Phase is the phase of the deletion that the object belongs to; empty for ordinary dependents. With Completed and without UID it did
-	// its work and is gone, and is not applied again.
+	// Phase is the phase of the deletion that the object belongs to; empty for ordinary dependents. With Completed and
+	// without UID it did its work and is gone, and is not applied again.
 	Phase string
 	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
 	Types []string
@@ -61,7 +63,8 @@ type InventoryEntry struct {
 	unknown []string
 }
 
-// EffectiveDeleteOrder returns the wave number of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion ascend.
+// EffectiveDeleteOrder returns the wave number of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion
+// ascend.
 func (e InventoryEntry) EffectiveDeleteOrder() int {
 	if e.DeleteOrder != nil {
 		return *e.DeleteOrder

@@ -21,11 +21,13 @@ const (
 	LookupOwn LookupState = "own"
 )
 
-// Lookup is the record of an object, or a list of objects, that a rendering looked up. Its text form is what Status.Lookups holds:
+// Lookup is the record of an object, or a list of objects, that a rendering looked up. Its text form is what
+// Status.Lookups holds:
 //
 //	/v1/Secret/shop/db d=5b0e…
 //
-// First group/version/kind/namespace/name, as in an InventoryEntry, with * as the name of a list, then fields that are not zero.
+// First group/version/kind/namespace/name, as in an InventoryEntry, with * as the name of a list, then fields that are
+// not zero.
 type Lookup struct {
 	Group, Version, Kind, Namespace, Name string
 

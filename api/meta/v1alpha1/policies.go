@@ -2,8 +2,8 @@ package v1alpha1
 
 import "time"
 
-// Policies are the defaults of dependents that name none. An empty field leaves the choice to the next level: the policies of a component
-// come before those of its reconciler.
+// Policies are the defaults of dependents that name none. An empty field leaves the choice to the next level: the
+// policies of a component come before those of its reconciler.
 //
 // +kubebuilder:object:generate=false
 type Policies struct {
@@ -18,7 +18,8 @@ type Policies struct {
 	Delete DeletePolicy
 	// MissingNamespaces says what happens where the namespace of a dependent does not exist; it is created by default.
 	MissingNamespaces MissingNamespacesPolicy
-	// Reapply is the time after which a dependent is applied again although it looks in sync; zero, the default, turns that off.
+	// Reapply is the time after which a dependent is applied again although it looks in sync; zero, the default, turns
+	// that off.
 	Reapply time.Duration
 }
 
@@ -71,8 +72,8 @@ const (
 	UpdateRecreate UpdatePolicy = "recreate"
 	// UpdateSSAMerge applies server-side with force; fields that others own stay.
 	UpdateSSAMerge UpdatePolicy = "ssa-merge"
-	// UpdateSSAOverride applies server-side with force, and takes over what kubectl and helm own, so that fields dropped from the
-	// manifest disappear.
+	// UpdateSSAOverride applies server-side with force, and takes over what kubectl and helm own, so that fields
+	// dropped from the manifest disappear.
 	UpdateSSAOverride UpdatePolicy = "ssa-override"
 )
 

@@ -42,8 +42,8 @@ type Reference struct {
 	Name string `json:"name"`
 	// Optional says that a missing object is no error.
 	Optional bool `json:"optional,omitempty"`
-	// Credential says that the content gives access to something, and does not matter to what is rendered: a change of it wakes the component,
-	// but makes no revision, and renders nothing again that was rendered well.
+	// Credential says that the content gives access to something, and does not matter to what is rendered: a change of
+	// it wakes the component, but makes no revision, and renders nothing again that was rendered well.
 	Credential bool `json:"credential,omitempty"`
 }
 
@@ -73,8 +73,8 @@ type SourceReference struct {
 // sha256Digits is what a digest looks like.
 var sha256Digits = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Validate says what is wrong with a reference, all at once. A URL with a password is refused: whoever may read the component would
-// read the password.
+// Validate says what is wrong with a reference, all at once. A URL with a password is refused: whoever may read the
+// component would read the password.
 func (s SourceReference) Validate() error {
 	var errs []error
 	switch location, err := url.Parse(s.URL); {

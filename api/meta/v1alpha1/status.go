@@ -4,31 +4,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Condition types of a component. They follow kstatus: Ready says whether the desired state is reached; Reconciling and Stalled
-// are present, with status True, only while they apply.
+// Condition types of a component. They follow kstatus: Ready says whether the desired state is reached; Reconciling and
+// Stalled are present, with status True, only while they apply.
 const (
-	// ConditionReady is True when every dependent of this generation is applied and ready, False when that is not so, and Unknown while the
-	// component is suspended.
+	// ConditionReady is True when every dependent of this generation is applied and ready, False when that is not so,
+	// and Unknown while the component is suspended.
 	ConditionReady = "Ready"
 	// ConditionReconciling is present, with status True, while the component is on its way.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is present, with status True, while a person has to do something; the message says what.
 	ConditionStalled = "Stalled"
-	// ConditionGeneratorResults is present, with status True, while the generator had something to say about the last rendering, besides
-	// the objects. It has no part in the state.
+	// ConditionGeneratorResults is present, with status True, while the generator had something to say about the last
+	// rendering, besides the objects. It has no part in the state.
 	ConditionGeneratorResults = "GeneratorResults"
 )
 
-// ConditionNonDeterministic is present, with status True, while the dependents hold values that a second rendering of the same inputs would
-// not give, such as random passwords. What was rendered first is kept then. It says nothing about readiness.
+// ConditionNonDeterministic is present, with status True, while the dependents hold values that a second rendering of
+// the same inputs would not give, such as random passwords. What was rendered first is kept then. It says nothing about
+// readiness.
 const ConditionNonDeterministic = "NonDeterministic"
 
-// ConditionContested is present, with status True, while somebody undoes the repairs of dependents again and again. Its message names the
-// dependents, their fields, who changes them, and what to do. They keep the component from being Ready.
+// ConditionContested is present, with status True, while somebody undoes the repairs of dependents again and again. Its
+// message names the dependents, their fields, who changes them, and what to do. They keep the component from being
+// Ready.
 const ConditionContested = "Contested"
 
-// State is a one-word summary of the conditions, for printer columns. It is an open string: clients must tolerate values they do not
-// know, because an older CRD must never reject a newer status.
+// State is a one-word summary of the conditions, for printer columns. It is an open string: clients must tolerate
+// values they do not know, because an older CRD must never reject a newer status.
 type State string
 
 // The states that this version derives.
@@ -59,7 +61,8 @@ const (
 	ReasonDependentsNotGone = "DependentsNotGone"
 	// ReasonRetrying: a transient error; it is retried within seconds.
 	ReasonRetrying = "Retrying"
-	// ReasonDependentContested: somebody undoes the repairs of dependents again and again, and all others are applied and ready.
+	// ReasonDependentContested: somebody undoes the repairs of dependents again and again, and all others are applied
+	// and ready.
 	ReasonDependentContested = "DependentContested"
 	// ReasonDependentFailed: the API server refused a dependent, or a dependent reports failure.
 	ReasonDependentFailed = "DependentFailed"
@@ -71,7 +74,8 @@ const (
 	ReasonFetchFailed = "FetchFailed"
 	// ReasonGenerateFailed: the generator returned an error.
 	ReasonGenerateFailed = "GenerateFailed"
-	// ReasonNonDeterministic: two renderings of the same inputs differ in their objects, or in the number of elements of a list.
+	// ReasonNonDeterministic: two renderings of the same inputs differ in their objects, or in the number of elements
+	// of a list.
 	ReasonNonDeterministic = "NonDeterministic"
 	// ReasonValuesKept: two renderings of the same inputs differ in values; those that were rendered first are kept.
 	ReasonValuesKept = "ValuesKept"
@@ -93,7 +97,8 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonForeignInstances: deletion is refused while foreign instances of managed types exist.
 	ReasonForeignInstances = "ForeignInstances"
-	// ReasonDeletionRefused: the operator does not delete the component, and the message says why; that it holds the operator itself, say.
+	// ReasonDeletionRefused: the operator does not delete the component, and the message says why; that it holds the
+	// operator itself, say.
 	ReasonDeletionRefused = "DeletionRefused"
 	// ReasonWarning: the gravest of the generator's results is a warning.
 	ReasonWarning = "Warning"
@@ -103,19 +108,21 @@ const (
 	ReasonForeignFinalizers = "ForeignFinalizers"
 )
 
-// Status is what a reconciler reports about a component. Authors embed it inline in the status of their own type. The reconciler is
-// its only writer.
+// Status is what a reconciler reports about a component. Authors embed it inline in the status of their own type. The
+// reconciler is its only writer.
 type Status struct {
 	// ObservedGeneration is the generation of the component that the conditions speak of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Reconciler is the name of the reconciler that maintains this status; it prefixes labels and annotations of the dependents.
+	// Reconciler is the name of the reconciler that maintains this status; it prefixes labels and annotations of the
+	// dependents.
 	// +optional
 	Reconciler string `json:"reconciler,omitempty"`
 
-	// Identity tells which component this status was recorded for: the UID of its cluster's namespace kube-system, and its own, with a slash in
-	// between. A backup that is restored has another UID; which cluster it is in is found out then.
+	// Identity tells which component this status was recorded for: the UID of its cluster's namespace kube-system, and
+	// its own, with a slash in between. A backup that is restored has another UID; which cluster it is in is found out
+	// then.
 	// +optional
 	Identity string `json:"identity,omitempty"`
 
@@ -125,8 +132,8 @@ type Status struct {
 	// +optional
 	TargetName string `json:"targetName,omitempty"`
 
-	// TargetCluster identifies the cluster that the dependents were applied to, by the UID of its namespace kube-system. It is empty where
-	// that is the component's own.
+	// TargetCluster identifies the cluster that the dependents were applied to, by the UID of its namespace
+	// kube-system. It is empty where that is the component's own.
 	// +optional
 	TargetCluster string `json:"targetCluster,omitempty"`
 
@@ -138,7 +145,8 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults, NonDeterministic and Contested where there is something to say.
+	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults, NonDeterministic and Contested where there
+	// is something to say.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -152,12 +160,13 @@ type Status struct {
 	// +optional
 	InputDigest string `json:"inputDigest,omitempty"`
 
-	// Rendition counts how often the inputs of Revision were rendered anew because something changed that the rendering looks up.
+	// Rendition counts how often the inputs of Revision were rendered anew because something changed that the rendering
+	// looks up.
 	// +optional
 	Rendition int64 `json:"rendition,omitempty"`
 
-	// Lookups says what was looked up by the rendering that the dependents come from, an entry each, in the form of Lookup. It is empty where
-	// that was more than a hundred objects and lists.
+	// Lookups says what was looked up by the rendering that the dependents come from, an entry each, in the form of
+	// Lookup. It is empty where that was more than a hundred objects and lists.
 	// +optional
 	// +listType=atomic
 	Lookups []string `json:"lookups,omitempty"`
@@ -179,8 +188,9 @@ type Status struct {
 	// +listType=atomic
 	History []RevisionRecord `json:"history,omitempty"`
 
-	// LastHandledReconcileAt is the last request for a pass whose answer somebody waited for, and that was answered: the value of the
-	// annotations reconcile-requested-at and reconcile-acknowledge. The rest of the status tells what the pass came to.
+	// LastHandledReconcileAt is the last request for a pass whose answer somebody waited for, and that was answered:
+	// the value of the annotations reconcile-requested-at and reconcile-acknowledge. The rest of the status tells what
+	// the pass came to.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
@@ -202,22 +212,24 @@ type Status struct {
 	// +listType=atomic
 	ManagedTypes []string `json:"managedTypes,omitempty"`
 
-	// PhaseRecord identifies the record of the dependents that are applied when the component is deleted; empty where there are none.
+	// PhaseRecord identifies the record of the dependents that are applied when the component is deleted; empty where
+	// there are none.
 	// +optional
 	PhaseRecord string `json:"phaseRecord,omitempty"`
 
-	// Inventory records the dependents, an entry each, in the form of InventoryEntry. It is empty where InventoryRecord names Secrets.
+	// Inventory records the dependents, an entry each, in the form of InventoryEntry. It is empty where InventoryRecord
+	// names Secrets.
 	// +optional
 	// +listType=atomic
 	Inventory []string `json:"inventory,omitempty"`
 
-	// InventoryRecord names the Secrets that hold the inventory where it takes too much for the status. One without a name says that there
-	// may be Secrets that do not count.
+	// InventoryRecord names the Secrets that hold the inventory where it takes too much for the status. One without a
+	// name says that there may be Secrets that do not count.
 	// +optional
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 
-	// InventoryDigest guards the inventory against loss and edits: where it does not match, the inventory is rebuilt from the owner labels
-	// of the dependents.
+	// InventoryDigest guards the inventory against loss and edits: where it does not match, the inventory is rebuilt
+	// from the owner labels of the dependents.
 	// +optional
 	InventoryDigest string `json:"inventoryDigest,omitempty"`
 }

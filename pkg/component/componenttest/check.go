@@ -134,7 +134,8 @@ func (p *play[C]) list(ctx context.Context, t target, label string) ([]unstructu
 	return list.Items, nil
 }
 
-// dependents lists what carries the component's mark, among all types that were written to. A label alone may be a copy.
+// dependents lists what carries the component's mark, among all types that were written to. A label alone may be a
+// copy.
 func (p *play[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, error) {
 	for _, t := range p.injector.tally.written() {
 		p.record.types[t] = true
@@ -183,8 +184,8 @@ func (p *play[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
 	return state, problems
 }
 
-// unfinished says why a step is not at its end, as far as the component tells. Without faults, and before the deletion, the operator must
-// have come to rest, too.
+// unfinished says why a step is not at its end, as far as the component tells. Without faults, and before the deletion,
+// the operator must have come to rest, too.
 func (p *play[C]) unfinished(ctx context.Context, i int) string {
 	last, deletion := i == len(p.Steps), i > len(p.Steps)
 	var s sight

@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-// What an author writes: how the operator is run, what is installed, and what happens to it. The configuration is that of a cluster for
-// tests, such as one of controller-runtime's envtest.
+// What an author writes: how the operator is run, what is installed, and what happens to it. The configuration is that
+// of a cluster for tests, such as one of controller-runtime's envtest.
 func ExampleRun() {
 	test := func(t *testing.T, config *rest.Config, scheme *runtime.Scheme, gen generator.Generator) {
 		componenttest.Run(t, componenttest.Scenario[*gadget.Gadget]{

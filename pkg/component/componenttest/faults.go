@@ -12,7 +12,8 @@ import (
 // Fault is something that goes wrong with a request.
 type Fault string
 
-// The faults. Watches meet Cut, Lag and Expired, reads of single objects Stale, writes Conflict, and all requests the others.
+// The faults. Watches meet Cut, Lag and Expired, reads of single objects Stale, writes Conflict, and all requests the
+// others.
 const (
 	// Delay lets the request wait.
 	Delay Fault = "Delay"
@@ -45,12 +46,13 @@ var (
 
 // Faults say what goes wrong. The zero value lets everything go wrong now and then.
 type Faults struct {
-	// Seed decides which requests meet which fault: by their method and path, and by how often they were sent before. So it does not matter
-	// in which order a process sends what it sends at once.
+	// Seed decides which requests meet which fault: by their method and path, and by how often they were sent before.
+	// So it does not matter in which order a process sends what it sends at once.
 	Seed uint64
 	// Percent of the requests that meet a fault; 12 by default.
 	Percent int
-	// Most is how many requests meet a fault in a step of a scenario, so that each step comes to its end; 16 by default.
+	// Most is how many requests meet a fault in a step of a scenario, so that each step comes to its end; 16 by
+	// default.
 	Most int
 	// Crashes is how often the process ends in a step, at the most; 2 by default, negative for never.
 	Crashes int

@@ -60,7 +60,8 @@ func (i *Injector) Config(config *rest.Config) *rest.Config {
 	return config
 }
 
-// Wrap is for rest.Config.Wrap. What it returns serves the process that runs now, and refuses everything after that one's crash.
+// Wrap is for rest.Config.Wrap. What it returns serves the process that runs now, and refuses everything after that
+// one's crash.
 func (i *Injector) Wrap(next http.RoundTripper) http.RoundTripper {
 	i.mu.Lock()
 	defer i.mu.Unlock()

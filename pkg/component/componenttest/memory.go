@@ -47,7 +47,8 @@ func (i *Injector) remember(r *http.Request, response *http.Response, body []byt
 		t.name = object.Metadata.Name
 	}
 	if r.Method != http.MethodGet {
-		// What an operator makes for a while, such as a guard, carries no owner label, and may come again after a crash.
+		// What an operator makes for a while, such as a guard, carries no owner label, and may come again after a
+		// crash.
 		i.tally.write(t, response.StatusCode == http.StatusCreated && isOwned(object.Metadata.Labels))
 	}
 	if r.Method != http.MethodDelete && t.subresource == "" {

@@ -10,7 +10,8 @@ import (
 const (
 	// stopTime is how long an operator may take to return after its context ended.
 	stopTime = 20 * time.Second
-	// mostFailures is how often an operator may end by itself, as it does where it cannot start: it is started again, as kubelet would.
+	// mostFailures is how often an operator may end by itself, as it does where it cannot start: it is started again,
+	// as kubelet would.
 	mostFailures = 20
 )
 
@@ -63,7 +64,8 @@ func (p *play[C]) runOnce(life context.Context) error {
 	}
 }
 
-// checkCrash looks at what a process left that ended in the middle of its work: whatever it had written to must be recorded.
+// checkCrash looks at what a process left that ended in the middle of its work: whatever it had written to must be
+// recorded.
 func (p *play[C]) checkCrash(ctx context.Context) error {
 	for {
 		_, underWay, _ := p.injector.requests()

@@ -20,26 +20,27 @@ type T interface {
 	Errorf(format string, args ...any)
 }
 
-// Scenario is the life of a component of type C, a pointer to a struct: it is installed, goes through the steps, and is deleted. It lives
-// in a namespace of its own.
+// Scenario is the life of a component of type C, a pointer to a struct: it is installed, goes through the steps, and is
+// deleted. It lives in a namespace of its own.
 type Scenario[C component.Component] struct {
-	// Config reaches the cluster as an administrator, who sets the scene and looks at what comes of it. Operators get a copy whose requests
-	// meet the faults.
+	// Config reaches the cluster as an administrator, who sets the scene and looks at what comes of it. Operators get a
+	// copy whose requests meet the faults.
 	Config *rest.Config
 	// Scheme knows C.
 	Scheme *runtime.Scheme
 	// Reconciler is the name that NewReconciler was given.
 	Reconciler string
-	// Operator runs the operator as its main function does, until ctx ends or something fails. It is called again after each crash. In one
-	// process that needs Options.SkipNameValidation. Where Parallel is more than one it must serve the components of the namespace alone.
+	// Operator runs the operator as its main function does, until ctx ends or something fails. It is called again after
+	// each crash. In one process that needs Options.SkipNameValidation. Where Parallel is more than one it must serve
+	// the components of the namespace alone.
 	Operator func(ctx context.Context, config *rest.Config, namespace string) error
-	// Component returns what is installed. What it renders outside its namespace must be named after the namespace where Parallel is more
-	// than one.
+	// Component returns what is installed. What it renders outside its namespace must be named after the namespace
+	// where Parallel is more than one.
 	Component func(namespace string) C
 	// Steps follow the installation. Afterwards the component is deleted.
 	Steps []Step[C]
-	// Bystanders are objects of others, which must stay as they are. There are always some ConfigMaps, among them one with a copy of the
-	// owner label.
+	// Bystanders are objects of others, which must stay as they are. There are always some ConfigMaps, among them one
+	// with a copy of the owner label.
 	Bystanders func(namespace string) []client.Object
 
 	// Seeds are those to play the scenario with, once each.
@@ -52,8 +53,8 @@ type Scenario[C component.Component] struct {
 	Patience time.Duration
 }
 
-// Step is something that happens to an installed component. It has come to its end when the component is ready, and all is as the same
-// step left it without faults.
+// Step is something that happens to an installed component. It has come to its end when the component is ready, and all
+// is as the same step left it without faults.
 type Step[C component.Component] struct {
 	Name string
 	// Change edits the component as its user would, such as its spec.
@@ -70,9 +71,10 @@ func (s Scenario[C]) withDefaults() Scenario[C] {
 	return s
 }
 
-// Run plays a scenario without faults first, and then with each seed. It fails the test where a run does not come to the end state of the
-// run without faults, step by step: the same dependents with the same values, fields owned, and record; nothing created twice, nothing
-// leaked or lost, nothing of others touched. The message names the seed; a run with this seed alone repeats it.
+// Run plays a scenario without faults first, and then with each seed. It fails the test where a run does not come to
+// the end state of the run without faults, step by step: the same dependents with the same values, fields owned, and
+// record; nothing created twice, nothing leaked or lost, nothing of others touched. The message names the seed; a run
+// with this seed alone repeats it.
 func Run[C component.Component](t T, s Scenario[C]) {
 	t.Helper()
 	s = s.withDefaults()

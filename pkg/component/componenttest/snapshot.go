@@ -13,7 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// snapshot holds what a step left, by key, in a form that is the same in every namespace and for every incarnation of an object.
+// snapshot holds what a step left, by key, in a form that is the same in every namespace and for every incarnation of
+// an object.
 type snapshot map[string]any
 
 // serverFields are what the API server and its controllers choose.

@@ -38,7 +38,8 @@ type templatedSource struct {
 	folders map[string]*templatedFolder
 	// ordered are the same, in the order of their paths.
 	ordered []*templatedFolder
-	// templates are all files that are templates, and outputs what those give that do not only define something, by path.
+	// templates are all files that are templates, and outputs what those give that do not only define something, by
+	// path.
 	templates map[string]bool
 	outputs   map[string]output
 }

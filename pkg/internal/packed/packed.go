@@ -30,7 +30,8 @@ type block struct {
 	compressed []byte
 
 	mu sync.Mutex
-	// plain is the JSON until the next garbage collection: after one manifest, the others of the block are often unpacked.
+	// plain is the JSON until the next garbage collection: after one manifest, the others of the block are often
+	// unpacked.
 	plain weak.Pointer[[]byte]
 }
 

@@ -24,7 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// testAggregation serves an API on the loopback address. Endpoints must not be loopback addresses, so the Service is of type ExternalName.
+// testAggregation serves an API on the loopback address. Endpoints must not be loopback addresses, so the Service is of
+// type ExternalName.
 func testAggregation(t *testing.T, config *rest.Config) {
 	ctx := t.Context()
 	var remoteUser atomic.Value

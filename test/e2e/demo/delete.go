@@ -106,8 +106,8 @@ func (w *world) deleteRest(ctx context.Context) error {
 	return w.holds(ctx, "in all this the API server forbade the operator nothing", w.nothingWasForbidden)
 }
 
-// nothingWasForbidden checks that the operator never asked for what its rules do not allow. That the guard of a definition refuses a creation
-// as a dry run is no such thing: the operator asks until it does.
+// nothingWasForbidden checks that the operator never asked for what its rules do not allow. That the guard of a
+// definition refuses a creation as a dry run is no such thing: the operator asks until it does.
 func (w *world) nothingWasForbidden(ctx context.Context) error {
 	events, err := w.operatorEvents(ctx)
 	if err != nil {

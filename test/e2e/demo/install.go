@@ -52,7 +52,8 @@ func (w *world) isInstalled(ctx context.Context, name string, dependents int) er
 	return w.holds(ctx, what, func(ctx context.Context) error { return w.ownsItsDependents(ctx, name) })
 }
 
-// migrationCameFirst compares times of the API server, which have seconds only: waves are ordered by the audit log, too.
+// migrationCameFirst compares times of the API server, which have seconds only: waves are ordered by the audit log,
+// too.
 func (w *world) migrationCameFirst(ctx context.Context) error {
 	migration, shop := &batchv1.Job{}, &appsv1.Deployment{}
 	if err := w.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop-migrate-1-4-0"}, migration); err != nil {

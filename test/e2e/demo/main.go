@@ -1,8 +1,9 @@
-// Command demo shows what Fairlead does: it boots a cluster, runs the operator under its own identity, walks through the life of three
-// components, and checks each step itself against the API server. It exits with 0 only if all of that held, and leaves nothing running.
+// Command demo shows what Fairlead does: it boots a cluster, runs the operator under its own identity, walks through
+// the life of three components, and checks each step itself against the API server. It exits with 0 only if all of that
+// held, and leaves nothing running.
 //
-// Run it from the project's root by "make demo", which builds what it needs, or by "make dev", which walks through nothing and leaves
-// cluster and operator running until it is interrupted.
+// Run it from the project's root by "make demo", which builds what it needs, or by "make dev", which walks through
+// nothing and leaves cluster and operator running until it is interrupted.
 package main
 
 import (

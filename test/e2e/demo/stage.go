@@ -41,7 +41,8 @@ type world struct {
 	developer string
 }
 
-// stage sets the stage, plays on it, and clears it, whatever happens. Of a failure it keeps the logs and shows the end of the operator's.
+// stage sets the stage, plays on it, and clears it, whatever happens. Of a failure it keeps the logs and shows the end
+// of the operator's.
 func stage(ctx context.Context, n *narrator, play func(context.Context, *world) error) (err error) {
 	if _, err := os.Stat(program.OperatorBinary); err != nil {
 		return fmt.Errorf("%w; run 'make build', and this from the project's root", err)
@@ -128,8 +129,8 @@ func install(ctx context.Context, n *narrator, cluster *testcluster.Cluster) (cl
 	return admin, nil
 }
 
-// welcomeDeveloper makes a namespace, and a user who may edit it: the command line needs no more than that. It returns the path of a
-// kubeconfig whose default is this namespace.
+// welcomeDeveloper makes a namespace, and a user who may edit it: the command line needs no more than that. It returns
+// the path of a kubeconfig whose default is this namespace.
 func welcomeDeveloper(ctx context.Context, cluster *testcluster.Cluster, admin client.Client) (string, error) {
 	const name = "dana"
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}}

@@ -16,11 +16,11 @@ type Request struct {
 	Owner manifests.Owner
 	// Desired is the apply set, normalised; a deletion ignores it.
 	Desired []manifests.Object
-	// PreDelete are applied by a deletion before it deletes anything, and PostDelete after everything else is gone. Both
-	// are deleted with the rest.
+	// PreDelete are applied by a deletion before it deletes anything, and PostDelete after everything else is gone.
+	// Both are deleted with the rest.
 	PreDelete, PostDelete []manifests.Object
-	// Revision counts the inputs that Desired was rendered from, and Rendition the renderings of the revision. While both
-	// stay the same, a rendering that differs never replaces the applied objects.
+	// Revision counts the inputs that Desired was rendered from, and Rendition the renderings of the revision. While
+	// both stay the same, a rendering that differs never replaces the applied objects.
 	Revision, Rendition int64
 	// Trigger identifies the state of the component. When it changes, dependents whose reconcile policy follows the
 	// component are applied again.

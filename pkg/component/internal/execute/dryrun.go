@@ -17,8 +17,8 @@ import (
 // DryRunResult is the result of an action that was carried out as a dry run.
 type DryRunResult struct {
 	plan.Result
-	// Before is the live object, or nil if there is none. After is the object in the answer to the dry run. It is nil if
-	// the API server refused the request, or if the object has changed since it was planned.
+	// Before is the live object, or nil if there is none. After is the object in the answer to the dry run. It is nil
+	// if the API server refused the request, or if the object has changed since it was planned.
 	Before, After *unstructured.Unstructured
 }
 

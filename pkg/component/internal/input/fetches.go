@@ -28,8 +28,8 @@ const (
 	fetchers = 16
 	// maxFetch bounds an attempt. The wait for a slot does not count.
 	maxFetch = 10 * time.Minute
-	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A pass
-	// before that does not repeat it.
+	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A
+	// pass before that does not repeat it.
 	firstFetchRetry, lastFetchRetry = time.Second, time.Minute
 )
 

@@ -34,8 +34,8 @@ type Recovery struct {
 	User string
 	// AsOperator is set if the search acts as the operator, which can always list the components themselves.
 	AsOperator bool
-	// Remote is set if the dependents are in another cluster than the component. NamespaceGoes reports whether a namespace
-	// in their cluster is being deleted or does not exist.
+	// Remote is set if the dependents are in another cluster than the component. NamespaceGoes reports whether a
+	// namespace in their cluster is being deleted or does not exist.
 	Remote        bool
 	NamespaceGoes func(ctx context.Context, namespace string) bool
 }

@@ -20,8 +20,8 @@ type Outcome struct {
 	Observing bool
 	// Waiting are the dependents that are not ready, not gone, or failed.
 	Waiting []Waiting
-	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next repair
-	// is delayed. They do not count as ready. Waiting holds those of them that do not exist.
+	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
+	// repair is delayed. They do not count as ready. Waiting holds those of them that do not exist.
 	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types with foreign instances. Nothing is deleted while there are any.
 	Blocked []Blocked
@@ -36,7 +36,8 @@ type Outcome struct {
 	NextDue time.Time
 	// Created are the entries of all dependents for which a create was sent, whatever the answer.
 	Created plan.Inventory
-	// Unsearched says where the recovery of a lost inventory could not look for dependents; empty if it looked everywhere.
+	// Unsearched says where the recovery of a lost inventory could not look for dependents; empty if it looked
+	// everywhere.
 	Unsearched string
 }
 

@@ -10,8 +10,8 @@ import (
 type ConflictingManager struct {
 	// Field is the path of the field, such as spec.replicas.
 	Field string
-	// Manager, Operation and Subresource are those of the managed fields entry. They are empty if the field was removed,
-	// because no entry names who removed a field.
+	// Manager, Operation and Subresource are those of the managed fields entry. They are empty if the field was
+	// removed, because no entry names who removed a field.
 	Manager, Operation, Subresource string
 	// Mark says that the field is a label or an annotation that identifies a dependent. It cannot be left out of the
 	// manifest.

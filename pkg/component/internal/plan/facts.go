@@ -16,8 +16,8 @@ import (
 type Facts struct {
 	// Owner is the owner id of the component.
 	Owner string
-	// Component is the key of the component itself. RemoteTarget says that the dependents are in another cluster than the
-	// component; an object with that key in the target cluster is another object.
+	// Component is the key of the component itself. RemoteTarget says that the dependents are in another cluster than
+	// the component; an object with that key in the target cluster is another object.
 	Component    manifests.Key
 	RemoteTarget bool
 	// Managed are the additional managed types: types that the component manages, although no dependent defines them.
@@ -35,7 +35,8 @@ type Facts struct {
 	// revision that differ because a looked-up object changed. If a manifest differs within one rendition, for example
 	// because of random values, the applied one is kept.
 	Revision, Rendition int64
-	// Trigger identifies the state of the component, for dependents that are applied again whenever the component changes.
+	// Trigger identifies the state of the component, for dependents that are applied again whenever the component
+	// changes.
 	Trigger string
 	// Reason is the reason for the removal of recorded objects that are not desired.
 	Reason Reason
@@ -147,11 +148,11 @@ type Observed struct {
 	// ConflictingManagers own fields of the manifest that we do not own. They are set only in the response to an action
 	// with FindConflictingManagers.
 	ConflictingManagers []ConflictingManager
-	// Retained are fields of ours whose values the API server retains when an update leaves them out, because they cannot
-	// change.
+	// Retained are fields of ours whose values the API server retains when an update leaves them out, because they
+	// cannot change.
 	Retained []string
-	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of the
-	// manifest's fields.
+	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of
+	// the manifest's fields.
 	Coverage Coverage
 	Values   string
 	// Terminating says that the object has a deletion timestamp.
@@ -202,8 +203,8 @@ type FailureClass string
 const (
 	// Transient failures are retried within seconds.
 	Transient FailureClass = "Transient"
-	// Terminal failures need a change. They are retried when the component changes, and at the retry interval; sooner at
-	// first, if the change has to be made elsewhere.
+	// Terminal failures need a change. They are retried when the component changes, and at the retry interval; sooner
+	// at first, if the change has to be made elsewhere.
 	Terminal FailureClass = "Terminal"
 )
 
@@ -230,8 +231,8 @@ const (
 	// CauseMissingRight: the user lacks a right for the request. Requests that a webhook or a quota refuses have the
 	// reason Forbidden, too.
 	CauseMissingRight FailureCause = "MissingRight"
-	// CauseDryRunUnsupported: the request was a dry run, and a webhook or the API server of the type does not support dry
-	// runs.
+	// CauseDryRunUnsupported: the request was a dry run, and a webhook or the API server of the type does not support
+	// dry runs.
 	CauseDryRunUnsupported FailureCause = "DryRunUnsupported"
 )
 

@@ -35,8 +35,8 @@ type Plan struct {
 	RepairConflicts []RepairConflict
 	// Repairs must be passed to the next plan; see Facts.Repairs.
 	Repairs map[manifests.Key]Repairs
-	// NextDue is the time of the next plan if nothing happens before: when a dependent in sync is applied again, a guard
-	// is probed, or a deferred repair is due. Zero means never.
+	// NextDue is the time of the next plan if nothing happens before: when a dependent in sync is applied again, a
+	// guard is probed, or a deferred repair is due. Zero means never.
 	NextDue time.Time
 }
 
@@ -72,8 +72,8 @@ const (
 	VerbCreateNamespace Verb = "CreateNamespace"
 	// VerbDelete deletes an object.
 	VerbDelete Verb = "Delete"
-	// VerbOrphan removes our label, annotations and managed fields entries from an object, and leaves the object otherwise
-	// unchanged.
+	// VerbOrphan removes our label, annotations and managed fields entries from an object, and leaves the object
+	// otherwise unchanged.
 	VerbOrphan Verb = "Orphan"
 	// VerbRead reads an object whose state the watches do not show.
 	VerbRead Verb = "Read"
@@ -101,9 +101,9 @@ type Action struct {
 	Version string
 	// Object is the manifest. It is nil for deletions, and for reads of recorded objects.
 	Object *manifests.Object
-	// Migrate says that the managed fields are rewritten before a server-side apply, because fields of ours may be listed
-	// under regular updates, which an earlier update policy made, or under PreviousManagers; see TransferOf. TakeAllFields
-	// says that all fields of the previous managers become ours.
+	// Migrate says that the managed fields are rewritten before a server-side apply, because fields of ours may be
+	// listed under regular updates, which an earlier update policy made, or under PreviousManagers; see TransferOf.
+	// TakeAllFields says that all fields of the previous managers become ours.
 	Migrate, TakeAllFields bool
 	PreviousManagers       []string
 	// Advice is what to do if the manifest changes a field that cannot change.
@@ -116,8 +116,8 @@ type Action struct {
 	Preconditions Preconditions
 	// Forced says that the object is written even if it does not differ from the manifest.
 	Forced bool
-	// FindConflictingManagers says that a read sets Observed.ConflictingManagers. Such a read is optional: its failure is
-	// ignored.
+	// FindConflictingManagers says that a read sets Observed.ConflictingManagers. Such a read is optional: its failure
+	// is ignored.
 	FindConflictingManagers bool
 	// Repairs are the repairs of the object if the action succeeds; see Remembered.
 	Repairs *Repairs
@@ -138,13 +138,13 @@ type Preconditions struct {
 	UID types.UID
 	// ResourceVersion is the resource version of the object when it was observed.
 	ResourceVersion string
-	// Exact says that the object must still have that ResourceVersion. Deletions are exact, and so are server-side applies
-	// to an object without an owner, because another component may adopt it at the same time. Other applies are not: each
-	// change of the status would be a conflict. VerbReplace and VerbOrphan read the object first and are bound to the
-	// version that they read.
+	// Exact says that the object must still have that ResourceVersion. Deletions are exact, and so are server-side
+	// applies to an object without an owner, because another component may adopt it at the same time. Other applies are
+	// not: each change of the status would be a conflict. VerbReplace and VerbOrphan read the object first and are
+	// bound to the version that they read.
 	Exact bool
-	// Owner is the owner id of the object. An object without an owner meets the precondition, too, unless the action takes
-	// the object over.
+	// Owner is the owner id of the object. An object without an owner meets the precondition, too, unless the action
+	// takes the object over.
 	Owner string
 }
 

@@ -17,7 +17,8 @@ const (
 	undoneWithin     = 30 * time.Second
 	minBackoff       = 10 * time.Second
 	maxBackoff       = 5 * time.Minute
-	// maxLosses bounds the losses that are kept of one object. Beyond it each new set of fields counts as a repeated loss.
+	// maxLosses bounds the losses that are kept of one object. Beyond it each new set of fields counts as a repeated
+	// loss.
 	maxLosses = 32
 )
 

@@ -20,8 +20,8 @@ type world struct {
 	objects map[manifests.Key]*thing
 	// blind are the objects whose type cannot be listed for a while; unwatched are those that can only be read.
 	blind, unwatched map[manifests.Key]bool
-	// slow are the objects that are not ready at once, held those that finalizers hold, and uncovered those whose fields
-	// we don't own.
+	// slow are the objects that are not ready at once, held those that finalizers hold, and uncovered those whose
+	// fields we don't own.
 	slow, held, uncovered map[manifests.Key]bool
 	// unreadable are the objects that may not be read.
 	unreadable map[manifests.Key]bool

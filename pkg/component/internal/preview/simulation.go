@@ -21,7 +21,8 @@ type simulation struct {
 	protector *protect.Protector
 	planner   func(plan.Facts) plan.Plan
 	facts     plan.Facts
-	// recorded are all dependents of the simulation so far: lists of the API server still have those that it has deleted.
+	// recorded are all dependents of the simulation so far: lists of the API server still have those that it has
+	// deleted.
 	recorded plan.Inventory
 	// written are the objects whose state is simulated.
 	written map[manifests.Key]bool

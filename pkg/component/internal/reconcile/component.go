@@ -45,8 +45,8 @@ type Declared struct {
 
 // Author is the code of an operator's author, as far as a pass calls it.
 type Author interface {
-	// Declare reads what a component declares. It is called after the hook PostRead, which may fill in defaults, and again
-	// after PreReconcile.
+	// Declare reads what a component declares. It is called after the hook PostRead, which may fill in defaults, and
+	// again after PreReconcile.
 	Declare(obj components.Object) Declared
 	// Intervals returns the intervals of a component. It is called at the end of a pass.
 	Intervals(obj components.Object) schedule.Intervals

@@ -62,17 +62,18 @@ type Applier interface {
 
 // Inventory is the record of dependents, with all that is recorded beside it.
 type Inventory interface {
-	// Load returns the recorded inventory. A lost or edited record is rebuilt from the owner labels, and recorded, before
-	// anything is planned.
+	// Load returns the recorded inventory. A lost or edited record is rebuilt from the owner labels, and recorded,
+	// before anything is planned.
 	Load(ctx context.Context, c *Component, owner manifests.Owner, t target.Target) (Loaded, error)
 	// Recorded returns the recorded entries, without any recovery.
 	Recorded(ctx context.Context, c *Component, owner manifests.Owner) ([]metav1alpha1.InventoryEntry, error)
-	// ProtectKubeconfig adds our finalizer to the Secret that leads to the dependents, and removes it from a former one.
+	// ProtectKubeconfig adds our finalizer to the Secret that leads to the dependents, and removes it from a former
+	// one.
 	ProtectKubeconfig(ctx context.Context, c *Component, owner manifests.Owner) error
 	// CheckKubeconfig notes that the finalizer was removed from the Secret that a target was read from.
 	CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target)
-	// Begin records what must outlive the process before anything of a set is applied: pinned values, and the objects of
-	// phases.
+	// Begin records what must outlive the process before anything of a set is applied: pinned values, and the objects
+	// of phases.
 	Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error
 	// Record persists an inventory before the first write to a dependent that the recorded one lacks. recorded is the
 	// reference to the recorded one.
@@ -91,7 +92,8 @@ type Inventory interface {
 // Loaded is a recorded inventory.
 type Loaded struct {
 	Entries []metav1alpha1.InventoryEntry
-	// Unsearched says where the recovery of a lost inventory could not look for dependents; empty if it looked everywhere.
+	// Unsearched says where the recovery of a lost inventory could not look for dependents; empty if it looked
+	// everywhere.
 	Unsearched string
 	// Events are to be told about the component.
 	Events []status.Event

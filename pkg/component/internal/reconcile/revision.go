@@ -50,7 +50,8 @@ func nextRevision(
 		next.InputDigest, next.Rendition = in.Digest, 0
 		next.Revision = max(before.Revision, newestRevision(inventory)) + 1
 	case set.Lookups.AreRecorded(&before), set.ValuesLost && before.RenderedSet != "":
-		// The values of a lost record cannot be rendered again: the applied objects stay, even if the look-ups have changed.
+		// The values of a lost record cannot be rendered again: the applied objects stay, even if the look-ups have
+		// changed.
 		return next, nil
 	case set.DiffersFrom(inventory):
 		next.Rendition = max(before.Rendition, newestRendition(inventory, before.Revision)) + 1

@@ -108,8 +108,8 @@ func (s *scene) render() (set Set, calls int, err error) {
 	return set, s.calls - before, err
 }
 
-// apply renders, and records the set as a pass does. It returns the value of the ConfigMap a, and how often the generator
-// was called.
+// apply renders, and records the set as a pass does. It returns the value of the ConfigMap a, and how often the
+// generator was called.
 func (s *scene) apply() (value string, calls int) {
 	s.t.Helper()
 	set, calls, err := s.render()

@@ -25,12 +25,13 @@ import (
 )
 
 const (
-	// timeShift is added to the time of the second rendering. It changes every part of a date, the weekday, and the time
-	// of day.
+	// timeShift is added to the time of the second rendering. It changes every part of a date, the weekday, and the
+	// time of day.
 	timeShift = 400*24*time.Hour + 7*time.Hour + 11*time.Minute + 13*time.Second
 	// maxGenerate bounds a call of the generator, because it holds a worker.
 	maxGenerate = time.Minute
-	// maxFetch is the delay until the next pass over a component whose source is being fetched, unless it arrives earlier.
+	// maxFetch is the delay until the next pass over a component whose source is being fetched, unless it arrives
+	// earlier.
 	maxFetch = 10 * time.Minute
 )
 

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// random makes a generator whose value in the ConfigMap a differs in each call. The ConfigMap b has the looked-up value.
+// random makes a generator whose value in the ConfigMap a differs in each call. The ConfigMap b has the looked-up
+// value.
 func (s *scene) random() {
 	n := 0
 	s.generate = func(ctx context.Context, req generator.Request) ([]client.Object, error) {

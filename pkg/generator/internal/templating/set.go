@@ -33,8 +33,8 @@ const keptSessions = 2
 type Set struct {
 	options Options
 	parser  instrument
-	// groups holds the templates as the files of a folder see them. Folders without definitions of their own that others
-	// have, too, share one.
+	// groups holds the templates as the files of a folder see them. Folders without definitions of their own that
+	// others have, too, share one.
 	groups map[string]*template.Template
 	// idle are bound copies of the groups. Renderings are rare, so what the garbage collector empties would always be
 	// empty.

@@ -22,8 +22,8 @@ const (
 	exitUsage  = 2
 )
 
-// Run executes the command line and returns the exit code: 0, 1 when something failed, 2 when the caller must change something. An error
-// is one line on stderr.
+// Run executes the command line and returns the exit code: 0, 1 when something failed, 2 when the caller must change
+// something. An error is one line on stderr.
 func Run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	command := newRoot(stdout)
 	command.SetArgs(arguments)

@@ -11,8 +11,8 @@ import (
 const (
 	// serviceRange is wide, because load tests make more Services than a /24 has addresses.
 	serviceRange = "10.96.0.0/12"
-	// podRange gives addresses to fake pods, nodeAddress one to all fake nodes. Nobody listens there. They are not loopback addresses,
-	// which the API server refuses in endpoints.
+	// podRange gives addresses to fake pods, nodeAddress one to all fake nodes. Nobody listens there. They are not
+	// loopback addresses, which the API server refuses in endpoints.
 	podRange    = "10.128.0.0/16"
 	nodeAddress = "10.127.0.1"
 )
@@ -102,8 +102,8 @@ func controllerManagerArguments(folder Folder) []string {
 		"--kube-api-burst=2000",
 		"--concurrent-gc-syncs=20",
 		"--concurrent-namespace-syncs=10",
-		// The nodes are never away, though their leases may seem to be over while an API server restarts. Who marks their pods as not
-		// ready then would do it for good: kwok makes a pod ready once.
+		// The nodes are never away, though their leases may seem to be over while an API server restarts. Who marks
+		// their pods as not ready then would do it for good: kwok makes a pod ready once.
 		"--node-monitor-grace-period=24h",
 	}
 }

@@ -64,7 +64,8 @@ func writeServerCredentials(folder Folder, authority pki.Authority) error {
 	if err != nil {
 		return err
 	}
-	// The API server believes the user headers of whoever holds a certificate of this authority, so it is not the one that signs users.
+	// The API server believes the user headers of whoever holds a certificate of this authority, so it is not the one
+	// that signs users.
 	frontProxy, err := pki.NewAuthority("front-proxy-ca")
 	if err != nil {
 		return err
@@ -92,7 +93,8 @@ func writeServerCredentials(folder Folder, authority pki.Authority) error {
 	return nil
 }
 
-// UserKubeconfig returns a kubeconfig for the cluster in dir, with a new client certificate for that user in those groups.
+// UserKubeconfig returns a kubeconfig for the cluster in dir, with a new client certificate for that user in those
+// groups.
 func UserKubeconfig(dir, user string, groups ...string) ([]byte, error) {
 	if user == "" {
 		return nil, NewUsageError("--name is missing; try 'devcluster user --help'")

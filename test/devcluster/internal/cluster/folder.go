@@ -37,9 +37,9 @@ type Folder struct {
 	lock *os.File
 }
 
-// ClaimFolder locks the folder for this process and clears what an earlier cluster left in it. It refuses a folder that another cluster
-// runs in, and one that holds anything but a former cluster, because it would have to delete files that it did not write.
-// The lock goes with the process, whatever ends it.
+// ClaimFolder locks the folder for this process and clears what an earlier cluster left in it. It refuses a folder that
+// another cluster runs in, and one that holds anything but a former cluster, because it would have to delete files that
+// it did not write. The lock goes with the process, whatever ends it.
 func ClaimFolder(path string) (Folder, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

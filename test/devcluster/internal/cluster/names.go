@@ -1,5 +1,6 @@
-// Package cluster runs a Kubernetes cluster on this machine: etcd, an API server, controller manager, scheduler and fake nodes, each a
-// process of its own, reachable on the loopback address alone. It is for development and tests; its data is thrown away.
+// Package cluster runs a Kubernetes cluster on this machine: etcd, an API server, controller manager, scheduler and
+// fake nodes, each a process of its own, reachable on the loopback address alone. It is for development and tests; its
+// data is thrown away.
 package cluster
 
 import "fmt"

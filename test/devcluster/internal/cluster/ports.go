@@ -11,9 +11,10 @@ import (
 // loopback is the only address that a cluster listens on.
 const loopback = "127.0.0.1"
 
-// port is a TCP port of the loopback address that is kept for a component. The socket is bound with SO_REUSEPORT and never listened on: no
-// other program is given the port, no connection ends there, and a component that sets the same option can listen on it. To choose a
-// number and close the socket again would leave a window in which a cluster that starts at the same time is given the same number.
+// port is a TCP port of the loopback address that is kept for a component. The socket is bound with SO_REUSEPORT and
+// never listened on: no other program is given the port, no connection ends there, and a component that sets the same
+// option can listen on it. To choose a number and close the socket again would leave a window in which a cluster that
+// starts at the same time is given the same number.
 type port struct{ number int }
 
 // reservePort takes a free port until this process ends.

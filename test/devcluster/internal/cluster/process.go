@@ -29,7 +29,8 @@ type processes struct {
 	executable string
 	folder     Folder
 	requests   chan startRequest
-	// died gets an error for each component that ends, wanted or not, but for those that are replaced; it has room for all of them.
+	// died gets an error for each component that ends, wanted or not, but for those that are replaced; it has room for
+	// all of them.
 	died    chan error
 	running []*process
 }
@@ -66,8 +67,9 @@ func newProcesses(executable string, folder Folder) (*processes, error) {
 	return set, nil
 }
 
-// startOnOneThread starts commands on a thread that lives as long as this process, since nobody closes requests. Linux sends the
-// parent-death signal when the *thread* that started the child ends, and the Go runtime ends threads as it sees fit.
+// startOnOneThread starts commands on a thread that lives as long as this process, since nobody closes requests. Linux
+// sends the parent-death signal when the *thread* that started the child ends, and the Go runtime ends threads as it
+// sees fit.
 func startOnOneThread(requests <-chan startRequest) {
 	runtime.LockOSThread()
 	for request := range requests {
@@ -160,7 +162,8 @@ func endOf(command *exec.Cmd) string {
 	return "exit status 0"
 }
 
-// environment keeps settings of the caller (ETCD_*, KWOK_*, KUBECONFIG, proxies, a kwok configuration at home) away from the components.
+// environment keeps settings of the caller (ETCD_*, KWOK_*, KUBECONFIG, proxies, a kwok configuration at home) away
+// from the components.
 func environment(folder Folder) []string {
 	environment := []string{"HOME=" + folder.file(kwokFolder)}
 	for _, name := range []string{"PATH", "TMPDIR", "GOMAXPROCS"} {

@@ -56,7 +56,8 @@ func waitFor(ctx context.Context, what string, died <-chan error, holds conditio
 	}
 }
 
-// apiServerReady asks the API server itself. It is ready when its own roles, priority classes and namespaces are written.
+// apiServerReady asks the API server itself. It is ready when its own roles, priority classes and namespaces are
+// written.
 func apiServerReady(client kubernetes.Interface) condition {
 	return func(ctx context.Context) error {
 		if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
@@ -67,8 +68,8 @@ func apiServerReady(client kubernetes.Interface) condition {
 	}
 }
 
-// controllersReady waits for a first result of the controller manager: until a namespace has its default service account, pods are
-// refused in it.
+// controllersReady waits for a first result of the controller manager: until a namespace has its default service
+// account, pods are refused in it.
 func controllersReady(client kubernetes.Interface) condition {
 	return func(ctx context.Context) error {
 		_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
@@ -76,7 +77,8 @@ func controllersReady(client kubernetes.Interface) condition {
 	}
 }
 
-// nodesReady waits until pods can be scheduled to every node. A node loses the taint "not-ready" a moment after it is ready.
+// nodesReady waits until pods can be scheduled to every node. A node loses the taint "not-ready" a moment after it is
+// ready.
 func nodesReady(client kubernetes.Interface, count int) condition {
 	return func(ctx context.Context) error {
 		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})

@@ -11,9 +11,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Each message from restarts makes it kill the API
-// server and start it again, and it writes another line when that is ready. In the end nothing of it runs any more, and the result is nil. The folder keeps logs and credentials, not the data. The result is a UsageError when the configuration or the folder is at fault, and a
-// DiedError when a component ended by itself.
+// Run starts a cluster, writes one line to out when it is ready, and runs until ctx ends. Each message from restarts
+// makes it kill the API server and start it again, and it writes another line when that is ready. In the end nothing of
+// it runs any more, and the result is nil. The folder keeps logs and credentials, not the data. The result is a
+// UsageError when the configuration or the folder is at fault, and a DiedError when a component ended by itself.
 func Run(ctx context.Context, config Config, restarts <-chan os.Signal, out io.Writer) error {
 	if err := config.validate(); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package components links the server programs of a cluster into this one binary. Which of them a process is, its name decides:
-// the first word of its command line.
+// Package components links the server programs of a cluster into this one binary. Which of them a process is, its name
+// decides: the first word of its command line.
 package components
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/devcluster/internal/cluster"
 )
 
-// Lookup returns the main function of the component with that name. The function reads os.Args, blocks while the component runs, and
-// returns its exit code.
+// Lookup returns the main function of the component with that name. The function reads os.Args, blocks while the
+// component runs, and returns its exit code.
 func Lookup(name string) (run func() int, found bool) {
 	switch name {
 	case cluster.Etcd:

@@ -8,7 +8,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
 
-// runKwok does what kwok's own main function does: kwok finds its logger and its configuration in the context of its command.
+// runKwok does what kwok's own main function does: kwok finds its logger and its configuration in the context of its
+// command.
 func runKwok() int {
 	global := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	global.ParseErrorsAllowlist.UnknownFlags = true

@@ -69,7 +69,8 @@ func LoadAuthority(pair Pair) (Authority, error) {
 	return Authority{Pair: pair, certificate: certificate, key: key}, nil
 }
 
-// Client returns a client certificate. Kubernetes takes the common name for the user and the organizations for its groups.
+// Client returns a client certificate. Kubernetes takes the common name for the user and the organizations for its
+// groups.
 func (a Authority) Client(user string, groups ...string) (Pair, error) {
 	return sign(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -95,7 +96,8 @@ func (a Authority) Server(commonName string, hosts ...string) (Pair, error) {
 	return sign(&template, a.certificate, a.key)
 }
 
-// NewKeyPair returns a private key and, in place of a certificate, its public key. Service account tokens are signed with it.
+// NewKeyPair returns a private key and, in place of a certificate, its public key. Service account tokens are signed
+// with it.
 func NewKeyPair() (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -112,7 +114,8 @@ func NewKeyPair() (Pair, error) {
 	return Pair{Certificate: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), Key: private}, nil
 }
 
-// sign completes the template with a new key, a serial number and its validity, and signs it. Without a parent it signs itself.
+// sign completes the template with a new key, a serial number and its validity, and signs it. Without a parent it signs
+// itself.
 func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
