@@ -125,7 +125,10 @@ func (c *Component) References() []metav1alpha1.Reference {
 // Policies returns the policies of dependents that name none.
 func (c *Component) Policies() metav1alpha1.Policies {
 	return metav1alpha1.Policies{
-		Adoption: c.Spec.AdoptionPolicy, Update: c.Spec.UpdatePolicy, Delete: c.Spec.DeletePolicy, MissingNamespaces: c.Spec.MissingNamespacesPolicy,
+		Adoption:          c.Spec.AdoptionPolicy,
+		Update:            c.Spec.UpdatePolicy,
+		Delete:            c.Spec.DeletePolicy,
+		MissingNamespaces: c.Spec.MissingNamespacesPolicy,
 	}
 }
 

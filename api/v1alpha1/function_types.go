@@ -56,10 +56,14 @@ func (f *FunctionGenerator) references() []metav1alpha1.Reference {
 		refs = append(refs, metav1alpha1.Reference{Kind: f.CARef.KindOrDefault(), Name: f.CARef.Name, Credential: true})
 	}
 	if f.TokenRef != nil {
-		refs = append(refs, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: f.TokenRef.Name, Credential: true})
+		refs = append(refs, metav1alpha1.Reference{
+			Kind: metav1alpha1.SecretReference, Name: f.TokenRef.Name, Credential: true,
+		})
 	}
 	if f.ClientCertificateRef != nil {
-		refs = append(refs, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: f.ClientCertificateRef.Name, Credential: true})
+		refs = append(refs, metav1alpha1.Reference{
+			Kind: metav1alpha1.SecretReference, Name: f.ClientCertificateRef.Name, Credential: true,
+		})
 	}
 	return refs
 }

@@ -87,8 +87,11 @@ func (o EngineOptions) newApplier(name string) (*applier.Applier, error) {
 		return nil, err
 	}
 	return applier.New(applier.Options{
-		Reconciler: name, Policies: o.Policies.Or(defaultPolicies),
-		PreviousManagers: slices.Concat(plan.PreviousManagers, o.PreviousManagers), Incidental: incidental, Monitor: o.monitor(name),
+		Reconciler:       name,
+		Policies:         o.Policies.Or(defaultPolicies),
+		PreviousManagers: slices.Concat(plan.PreviousManagers, o.PreviousManagers),
+		Incidental:       incidental,
+		Monitor:          o.monitor(name),
 	}), nil
 }
 

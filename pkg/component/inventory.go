@@ -15,7 +15,9 @@ import (
 // Inventory returns the record of the dependents of a component, from its status or from the Secrets that the status
 // names. reader reads in the cluster of the component. The error joins the errors of unreadable entries; the readable
 // entries are returned with it.
-func Inventory(ctx context.Context, reader TreeReader, status *metav1alpha1.Status) ([]metav1alpha1.InventoryEntry, error) {
+func Inventory(
+	ctx context.Context, reader TreeReader, status *metav1alpha1.Status,
+) ([]metav1alpha1.InventoryEntry, error) {
 	if !status.HasInventoryRecord() {
 		return metav1alpha1.ParseInventory(status.Inventory)
 	}

@@ -141,7 +141,13 @@ func (o Options) withDefaults() Options {
 // engine returns the options of the engine beneath a reconciler.
 func (o Options) engine() EngineOptions {
 	return EngineOptions{
-		Policies: o.Policies, PreviousManagers: o.PreviousManagers, Writers: o.Writers, CacheFull: o.CacheFull,
-		Incidental: o.Incidental, WatchScope: o.WatchScope, WatchNamespaces: o.WatchNamespaces, TracerProvider: o.TracerProvider,
+		Policies:         o.Policies,
+		PreviousManagers: o.PreviousManagers,
+		Writers:          o.Writers,
+		CacheFull:        o.CacheFull,
+		Incidental:       o.Incidental,
+		WatchScope:       o.WatchScope,
+		WatchNamespaces:  o.WatchNamespaces,
+		TracerProvider:   o.TracerProvider,
 	}
 }

@@ -100,7 +100,12 @@ func refused(err error) error {
 	if failure == nil || condition.Interrupted(err) {
 		return err
 	}
-	return &RefusedError{Reason: failure.Reason, Message: failure.Message, Terminal: failure.Terminal, Cause: failure.Cause}
+	return &RefusedError{
+		Reason:   failure.Reason,
+		Message:  failure.Message,
+		Terminal: failure.Terminal,
+		Cause:    failure.Cause,
+	}
 }
 
 // open builds a pass on ports that only make dry runs.
@@ -143,10 +148,17 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 	inputs := preview.Inputs{Reader: built.inputs, Contents: p.Contents}
 	return &reconcile.Pass{
 		Ports: reconcile.Ports{
-			Owners: preview.Owners{Owners: owners}, Inputs: inputs, Inventory: preview.Inventory{ComponentRecord: built.recorded},
-			Rendering: built.rendering, Applier: simulator, Targets: preview.Targets{
-				Local: built.local, DefaultServiceAccount: r.options.DefaultServiceAccount, Inputs: inputs, Clock: clock.RealClock{},
-				Connect: r.connect,
+			Owners:    preview.Owners{Owners: owners},
+			Inputs:    inputs,
+			Inventory: preview.Inventory{ComponentRecord: built.recorded},
+			Rendering: built.rendering,
+			Applier:   simulator,
+			Targets: preview.Targets{
+				Local:                 built.local,
+				DefaultServiceAccount: r.options.DefaultServiceAccount,
+				Inputs:                inputs,
+				Clock:                 clock.RealClock{},
+				Connect:               r.connect,
 			},
 		},
 		Reconciler: r.name, Author: author[T]{options: r.options}, Metrics: built.metrics, Clock: clock.RealClock{},
@@ -162,7 +174,8 @@ func (p Preview[T]) fetch(ctx context.Context, component T) (Fetcher, error) {
 	}
 	files, err := p.Options.Fetcher.Fetch(ctx, *holder.Source())
 	if err != nil {
-		return nil, refused(condition.FromAuthor(fmt.Errorf("fetch the source: %w", err), metav1alpha1.ReasonFetchFailed, true))
+		err = fmt.Errorf("fetch the source: %w", err)
+		return nil, refused(condition.FromAuthor(err, metav1alpha1.ReasonFetchFailed, true))
 	}
 	return preview.Source{Files: files}, nil
 }

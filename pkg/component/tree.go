@@ -120,7 +120,12 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 			continue
 		}
 		all = append(all, Node{
-			Key: key, Wave: int(w.Wave), Stage: manifests.StageOf(key.GroupKind(), nil), State: NodeUnknown, Reason: NodeNotServed, Message: w.Message,
+			Key:     key,
+			Wave:    int(w.Wave),
+			Stage:   manifests.StageOf(key.GroupKind(), nil),
+			State:   NodeUnknown,
+			Reason:  NodeNotServed,
+			Message: w.Message,
 		})
 	}
 	slices.SortFunc(all, compareNodes)
@@ -167,7 +172,8 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 		node.Message = "an object of this name exists, but no write to it is recorded yet"
 	case entry.UID != obj.GetUID():
 		node.State, node.Reason = NodeMissing, NodeReplaced
-		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; its name belongs to another one (UID %s)", entry.UID, obj.GetUID())
+		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; its name belongs to another one (UID %s)",
+			entry.UID, obj.GetUID())
 	default:
 		node.State, node.Message = readiness(obj)
 	}
@@ -229,7 +235,8 @@ func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reas
 	switch {
 	case noSuchPath, meta.IsNoMatchError(err):
 		gvk := schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind}
-		return NodeUnknown, NodeNotServed, fmt.Sprintf("the API server does not serve %s, version %s", gvk.GroupKind(), gvk.Version)
+		return NodeUnknown, NodeNotServed,
+			fmt.Sprintf("the API server does not serve %s, version %s", gvk.GroupKind(), gvk.Version)
 	case apierrors.IsNotFound(err) && entry.Completed:
 		return NodeCompleted, "", ""
 	case apierrors.IsNotFound(err) && entry.UID == "":

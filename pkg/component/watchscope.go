@@ -38,7 +38,8 @@ func (s WatchScope) Check(namespaces []string) error {
 	case WatchScopeNamespaces:
 		return checkNamespaces(namespaces)
 	}
-	return fmt.Errorf("%q is none of %q, %q and %q", string(s), WatchScopeCluster, WatchScopeNamespaces, WatchScopeIdentity)
+	return fmt.Errorf("%q is none of %q, %q and %q",
+		string(s), WatchScopeCluster, WatchScopeNamespaces, WatchScopeIdentity)
 }
 
 func checkNamespaces(namespaces []string) error {

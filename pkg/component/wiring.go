@@ -57,8 +57,8 @@ func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*targ
 
 // build builds the rooms for the components in a cluster.
 func (r *Reconciler[T]) build(
-	ctx context.Context, local *target.Connection, scheme *runtime.Scheme, store *components.Store, owners *components.Owners,
-	fetcher Fetcher,
+	ctx context.Context, local *target.Connection, scheme *runtime.Scheme,
+	store *components.Store, owners *components.Owners, fetcher Fetcher,
 ) (parts, error) {
 	now := clock.RealClock{}
 	made, err := r.options.engine().newApplier(r.name)

@@ -86,7 +86,7 @@ type contradictionRow struct {
 
 func set(objects ...*unstructured.Unstructured) []*unstructured.Unstructured { return objects }
 
-var contradictionRows = []contradictionRow{
+var conflictRows = []contradictionRow{
 	{"a set without orders", set(
 		builtNamespace(
 			"",
@@ -281,7 +281,7 @@ var contradictionRows = []contradictionRow{
 	},
 
 	{
-		"all orderConflicts are reported together", set(builtNamespace("order=1 purge-order=1"), builtConfigMap("")),
+		"all conflicts are reported together", set(builtNamespace("order=1 purge-order=1"), builtConfigMap("")),
 		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later " +
 			"one\n" +
 			"Namespace shop: its purge-order 1 would delete all objects that it contains or defines; remove the setting",
@@ -314,7 +314,7 @@ func (r contradictionRow) wrong() string {
 }
 
 func TestContradictions(t *testing.T) {
-	for _, r := range contradictionRows {
+	for _, r := range conflictRows {
 		t.Run(r.name, func(t *testing.T) {
 			if wrong := r.wrong(); wrong != "" {
 				t.Error(wrong)
@@ -323,13 +323,15 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-func TestEveryContradictionIsNeeded(t *testing.T) {
-	for what, rules := range map[string]*[]orderConflict{"contradiction": &orderConflicts, "contradiction of a phase": &phaseConflicts} {
+func TestEveryOrderConflictIsNeeded(t *testing.T) {
+	for what, rules := range map[string]*[]orderConflict{
+		"conflict": &orderConflicts, "conflict of a phase": &phaseConflicts,
+	} {
 		all := *rules
 		for i := range all {
 			*rules = append(append([]orderConflict{}, all[:i]...), all[i+1:]...)
 			noticed := false
-			for _, r := range contradictionRows {
+			for _, r := range conflictRows {
 				noticed = noticed || r.wrong() != ""
 			}
 			if !noticed {

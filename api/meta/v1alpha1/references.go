@@ -83,10 +83,12 @@ func (s SourceReference) Validate() error {
 	case location.Scheme == "" || location.Host == "":
 		errs = append(errs, fmt.Errorf("url %q: want one such as https://example.com/chart-1.2.3.tgz", s.Location()))
 	case location.User != nil:
-		errs = append(errs, fmt.Errorf("url %q: it holds credentials, which everybody could read who may read the component; remove them", s.Location()))
+		errs = append(errs, fmt.Errorf(
+			"url %q: it holds credentials, which everybody could read who may read the component; remove them", s.Location()))
 	}
 	if !sha256Digits.MatchString(s.SHA256) {
-		errs = append(errs, fmt.Errorf("sha256 %q: want 64 hexadecimal digits in lower case, as sha256sum prints them", s.SHA256))
+		errs = append(errs, fmt.Errorf(
+			"sha256 %q: want 64 hexadecimal digits in lower case, as sha256sum prints them", s.SHA256))
 	}
 	return errors.Join(errs...)
 }

@@ -47,7 +47,11 @@ func (p *play[C]) look(ctx context.Context) (sight, error) {
 	for _, e := range entries {
 		key := portableKey(manifests.Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}, p.namespace)
 		recorded[key] = e
-		s.record[key] = map[string]any{"completed": e.Completed, "delete policy": string(e.DeletePolicy), "order": float64(e.Order)}
+		s.record[key] = map[string]any{
+			"completed":     e.Completed,
+			"delete policy": string(e.DeletePolicy),
+			"order":         float64(e.Order),
+		}
 	}
 	uids := map[string]string{}
 	for _, o := range live {
@@ -124,7 +128,8 @@ func (p *play[C]) guards(ctx context.Context, s sight) ([]string, error) {
 // list lists the objects of a type with a label that names the component.
 func (p *play[C]) list(ctx context.Context, t target, label string) ([]unstructured.Unstructured, error) {
 	gvr := schema.GroupVersionResource{Group: t.group, Version: t.version, Resource: t.resource}
-	list, err := p.dynamic.Resource(gvr).List(ctx, metav1.ListOptions{LabelSelector: p.Reconciler + "/" + label + "=" + p.owner.ID()})
+	selector := p.Reconciler + "/" + label + "=" + p.owner.ID()
+	list, err := p.dynamic.Resource(gvr).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if apierrors.IsNotFound(err) {
 		return nil, nil // Nobody defines the type any more.
 	}

@@ -265,13 +265,22 @@ func answer(r *http.Request, fault Fault) *http.Response {
 	if fault == TooManyRequests {
 		header.Set("Retry-After", "1")
 	}
-	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"made up by a test","code":%d}`, fault, code)
+	body := fmt.Sprintf(
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"made up by a test","code":%d}`,
+		fault, code)
 	return newResponse(r, code, header, []byte(body))
 }
 
 func newResponse(r *http.Request, code int, header http.Header, body []byte) *http.Response {
 	return &http.Response{
-		StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+		StatusCode:    code,
+		Status:        fmt.Sprint(code, " ", http.StatusText(code)),
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+		Request:       r,
 	}
 }

@@ -82,7 +82,8 @@ func (s Scenario[C]) play(ctx context.Context, rehearsed *record, namespace stri
 	stop()
 	<-ended
 	if err != nil {
-		return p, fmt.Errorf("%w\nthe namespace %s is kept; what happened:\n  %s", err, namespace, strings.Join(p.injector.Log(), "\n  "))
+		return p, fmt.Errorf("%w\nthe namespace %s is kept; what happened:\n  %s",
+			err, namespace, strings.Join(p.injector.Log(), "\n  "))
 	}
 	return p, p.tearDown(ctx)
 }
@@ -112,7 +113,8 @@ func (s Scenario[C]) newPlay(ctx context.Context, rehearsed *record, namespace s
 		return nil, err
 	}
 	p.owner = manifests.Owner{
-		Cluster: string(system.UID), Reconciler: s.Reconciler, Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: p.name,
+		Cluster: string(system.UID), Reconciler: s.Reconciler,
+		Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: p.name,
 	}
 	if rehearsed != nil {
 		maps.Copy(p.record.types, rehearsed.types)

@@ -59,12 +59,15 @@ func portable(obj *unstructured.Unstructured, reconciler, namespace string) (any
 			return nil, err
 		}
 	}
-	text, err := json.Marshal(map[string]any{"object": o.Object, "ours": ours, "deleting": o.GetDeletionTimestamp() != nil})
+	text, err := json.Marshal(
+		map[string]any{"object": o.Object, "ours": ours, "deleting": o.GetDeletionTimestamp() != nil},
+	)
 	if err != nil {
 		return nil, err
 	}
 	var found any
-	return found, json.Unmarshal([]byte(strings.NewReplacer(namespace, "NAMESPACE", uid, "UID").Replace(string(text))), &found)
+	text = []byte(strings.NewReplacer(namespace, "NAMESPACE", uid, "UID").Replace(string(text)))
+	return found, json.Unmarshal(text, &found)
 }
 
 // shownDifferences bounds what a failure tells.

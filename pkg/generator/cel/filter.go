@@ -74,7 +74,9 @@ func (f *Filter) Transform(
 	var kept []*unstructured.Unstructured
 	for _, object := range objects {
 		result, _, err := f.program.ContextEval(ctx, map[string]any{
-			"object": object.Object, "parameters": parameters, "component": map[string]string{"namespace": req.Namespace, "name": req.Name},
+			"object":     object.Object,
+			"parameters": parameters,
+			"component":  map[string]string{"namespace": req.Namespace, "name": req.Name},
 		})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

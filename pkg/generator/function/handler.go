@@ -52,7 +52,9 @@ type HandlerOptions struct {
 // as the example does.
 func Handler(g generator.Generator, o HandlerOptions) http.Handler {
 	h := &handler{
-		generator: g, limit: cmp.Or(o.MaxRequestBytes, DefaultMaxRequestBytes), timeout: cmp.Or(o.Timeout, DefaultRenderTimeout),
+		generator:  g,
+		limit:      cmp.Or(o.MaxRequestBytes, DefaultMaxRequestBytes),
+		timeout:    cmp.Or(o.Timeout, DefaultRenderTimeout),
 		renderings: make(chan struct{}, cmp.Or(o.MaxRenderings, DefaultMaxRenderings)),
 	}
 	return h

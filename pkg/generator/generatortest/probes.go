@@ -191,7 +191,10 @@ func (s subject) valid(objects []client.Object) []error {
 			errs = append(errs, fmt.Errorf("object %d, a %s, has no name", i+1, manifest.GetKind()))
 		}
 		key := manifests.Key{
-			Group: manifest.GroupVersionKind().Group, Kind: manifest.GetKind(), Namespace: manifest.GetNamespace(), Name: manifest.GetName(),
+			Group:     manifest.GroupVersionKind().Group,
+			Kind:      manifest.GetKind(),
+			Namespace: manifest.GetNamespace(),
+			Name:      manifest.GetName(),
 		}
 		if key.Namespace == "" {
 			key.Namespace = s.request.Namespace
@@ -238,7 +241,10 @@ func snapshot(req generator.Request) (string, error) {
 		references[fmt.Sprint(reference)] = data
 	}
 	text, err := json.MarshalIndent(map[string]any{
-		"parameters": req.Parameters, "component": req.Component, "references": references, "apiVersions": req.Capabilities.APIVersions,
+		"parameters":  req.Parameters,
+		"component":   req.Component,
+		"references":  references,
+		"apiVersions": req.Capabilities.APIVersions,
 	}, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("the request cannot be written as JSON: %w", err)

@@ -16,8 +16,9 @@ import (
 const legacyTest release.HookEvent = "test-success"
 
 var hookEvents = []release.HookEvent{
-	release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade, release.HookPreDelete,
-	release.HookPostDelete, release.HookPreRollback, release.HookPostRollback, release.HookTest, legacyTest,
+	release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
+	release.HookPreDelete, release.HookPostDelete, release.HookPreRollback, release.HookPostRollback, release.HookTest,
+	legacyTest,
 }
 
 // hook is an object that Helm creates at events of a release.

@@ -47,7 +47,11 @@ type templatedSource struct {
 // newTemplatedSource finds the folders with a ConfigFile; nil where there are none.
 func newTemplatedSource(files []rendering.File, options Options) *templatedSource {
 	s := &templatedSource{
-		options: options, files: files, folders: map[string]*templatedFolder{}, templates: map[string]bool{}, outputs: map[string]output{},
+		options:   options,
+		files:     files,
+		folders:   map[string]*templatedFolder{},
+		templates: map[string]bool{},
+		outputs:   map[string]output{},
 	}
 	for _, file := range files {
 		if path.Base(file.Name) != ConfigFile {

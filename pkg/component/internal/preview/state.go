@@ -16,8 +16,15 @@ const simulatedFields = "simulated"
 // simulateApplied returns the state of an object that was applied and is ready.
 func simulateApplied(a plan.Action, was plan.Observed) plan.Observed {
 	o := plan.Observed{
-		Presence: plan.Present, UID: was.UID, ResourceVersion: was.ResourceVersion, Generation: was.Generation, Owner: a.Owner, Coverage: plan.CoverageFull,
-		Applied: simulatedFields, Updated: simulatedFields, Readiness: ready.Result{State: ready.Ready},
+		Presence:        plan.Present,
+		UID:             was.UID,
+		ResourceVersion: was.ResourceVersion,
+		Generation:      was.Generation,
+		Owner:           a.Owner,
+		Coverage:        plan.CoverageFull,
+		Applied:         simulatedFields,
+		Updated:         simulatedFields,
+		Readiness:       ready.Result{State: ready.Ready},
 	}
 	if was.Presence != plan.Present {
 		o.UID = types.UID(fmt.Sprintf("%s %s", simulatedFields, a.Key))
@@ -48,7 +55,11 @@ func simulateGone(was plan.Observed) plan.Observed {
 // simulateReleased returns the state of an orphaned object, without marks of its owner.
 func simulateReleased(was plan.Observed) plan.Observed {
 	return plan.Observed{
-		Presence: plan.Present, UID: was.UID, ResourceVersion: was.ResourceVersion, Generation: was.Generation, Readiness: was.Readiness,
+		Presence:        plan.Present,
+		UID:             was.UID,
+		ResourceVersion: was.ResourceVersion,
+		Generation:      was.Generation,
+		Readiness:       was.Readiness,
 	}
 }
 

@@ -65,7 +65,8 @@ func (p *Protector) aggregated(ctx context.Context, name string, t manifests.Man
 	m := managedType{ManagedType: t}
 	version, _, _ := strings.Cut(name, ".")
 	var err error
-	if m.kinds, err = p.client.Discovery.AggregatedKinds(ctx, schema.GroupVersion{Group: t.Group, Version: version}); err != nil {
+	gv := schema.GroupVersion{Group: t.Group, Version: version}
+	if m.kinds, err = p.client.Discovery.AggregatedKinds(ctx, gv); err != nil {
 		m.failure = err.Error()
 	}
 	return m

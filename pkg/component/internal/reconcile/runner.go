@@ -283,7 +283,10 @@ func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []
 // requestOf identifies the state of a component that a denied request belongs to.
 func (r *Runner) requestOf(c *Component) schedule.Request {
 	return schedule.Request{
-		UID: c.GetUID(), Generation: c.GetGeneration(), Deleting: c.IsDeleted(), RequestedAt: requestedAt(c.Object, r.Reconciler),
+		UID:         c.GetUID(),
+		Generation:  c.GetGeneration(),
+		Deleting:    c.IsDeleted(),
+		RequestedAt: requestedAt(c.Object, r.Reconciler),
 	}
 }
 

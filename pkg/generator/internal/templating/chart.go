@@ -61,8 +61,9 @@ func (s *Set) RenderItems(in Input, items []Item) ([]rendering.File, error) {
 func chartHas(name string) bool {
 	_, fromSprig := sprigFunctions[name]
 	own := []string{
-		"toToml", "fromToml", "toYaml", "toYamlPretty", "fromYaml", "fromYamlArray", "toJson", "fromJson", "fromJsonArray", "include", "tpl",
-		"required", "lookup", "getHostByName", countedFunction, printableFunction, "print", "println", "printf", "html", "js", "urlquery",
+		"toToml", "fromToml", "toYaml", "toYamlPretty", "fromYaml", "fromYamlArray", "toJson", "fromJson", "fromJsonArray",
+		"include", "tpl", "required", "lookup", "getHostByName", countedFunction, printableFunction, "print", "println",
+		"printf", "html", "js", "urlquery",
 	}
 	return fromSprig && name != "env" && name != "expandenv" || slices.Contains(own, name)
 }
