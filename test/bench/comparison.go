@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
 // compared are the results of one of several operators.
@@ -46,7 +48,7 @@ func writeComparison(w io.Writer, operators []compared) {
 	for i := range operators[0].Results {
 		rows = append(rows, comparedRows(operators, i)...)
 	}
-	writeTable(w, rows)
+	markdown.WriteTable(w, rows)
 	_, _ = fmt.Fprintln(w)
 	for i, first := range operators[0].Results {
 		_, _ = fmt.Fprintf(w, "%d. %s\n", first.Number, first.Scenario)

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/fairlead-io/fairlead/test/markdown"
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
@@ -162,5 +163,5 @@ func printScenarios() {
 	for _, s := range scenarios {
 		rows = append(rows, []string{fmt.Sprint(s.number), s.title, s.budget})
 	}
-	writeTable(os.Stdout, rows)
+	markdown.WriteTable(os.Stdout, rows)
 }

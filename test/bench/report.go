@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
 // report is a whole run.
@@ -100,7 +101,7 @@ func (r report) write(out io.Writer) error {
 		writeComparison(w, r.Compared)
 		return w.Flush()
 	}
-	writeTable(w, r.rows())
+	markdown.WriteTable(w, r.rows())
 	_, _ = fmt.Fprintln(w)
 	for _, result := range r.Results {
 		_, _ = fmt.Fprintf(w, "%d. %s: %s\n", result.Number, result.Scenario, result.verdict())
@@ -206,29 +207,6 @@ func spread(values []float64) string {
 		return middle
 	}
 	return fmt.Sprintf("%s (%.3f to %.3f)", middle, slices.Min(values), slices.Max(values))
-}
-
-// writeTable prints rows, the first of which is the header, as a Markdown table that is readable as it is.
-func writeTable(w io.Writer, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for i, row := range rows {
-		for j, cell := range row {
-			_, _ = fmt.Fprintf(w, "| %s%s ", cell, strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)))
-		}
-		_, _ = fmt.Fprintln(w, "|")
-		if i > 0 {
-			continue
-		}
-		for _, width := range widths {
-			_, _ = fmt.Fprintf(w, "|%s", strings.Repeat("-", width+2))
-		}
-		_, _ = fmt.Fprintln(w, "|")
-	}
 }
 
 // writeJSON writes everything that was measured.

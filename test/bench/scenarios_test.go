@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
 var update = flag.Bool("update", false, "renew the golden files")
@@ -14,7 +16,7 @@ var update = flag.Bool("update", false, "renew the golden files")
 func TestBudgetsAreThoseThatWereSet(t *testing.T) {
 	var out strings.Builder
 	for _, s := range scenarios {
-		writeTable(&out, [][]string{{"#", "scenario", "budget"}, {number(float64(s.number)), s.title, s.budget}})
+		markdown.WriteTable(&out, [][]string{{"#", "scenario", "budget"}, {number(float64(s.number)), s.title, s.budget}})
 		for _, l := range s.limits(s.full) {
 			relation := "at most"
 			if l.below {

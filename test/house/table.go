@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/test/markdown"
 )
 
 // measure is a row of the table.
@@ -73,23 +73,5 @@ func writeTable(out io.Writer, measures []measure, top int) {
 	for _, m := range measures {
 		rows = append(rows, m.rows(top)...)
 	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for i, row := range rows {
-		for j, cell := range row {
-			_, _ = fmt.Fprintf(out, "| %s%s ", cell, strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)))
-		}
-		_, _ = fmt.Fprintln(out, "|")
-		if i > 0 {
-			continue
-		}
-		for _, width := range widths {
-			_, _ = fmt.Fprintf(out, "|%s", strings.Repeat("-", width+2))
-		}
-		_, _ = fmt.Fprintln(out, "|")
-	}
+	markdown.WriteTable(out, rows)
 }

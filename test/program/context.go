@@ -1,5 +1,5 @@
-// Package program is what the programs for people under test share: how they furnish a cluster, run the operator, and
-// end.
+// Package program holds what the programs in test share: they prepare a cluster, run the operator, and end in the same
+// way.
 package program
 
 import (
