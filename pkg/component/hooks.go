@@ -2,6 +2,10 @@ package component
 
 import (
 	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Hook is an author's code at a certain point of a pass. It occupies a worker, so it must not wait: its context ends
@@ -33,4 +37,12 @@ type Hooks[T Component] struct {
 	// PostDelete is called when all dependents are gone. While it fails, the component stays. It may be called again
 	// after it succeeded, if the finalizer could not be removed.
 	PostDelete Hook[T]
+}
+
+// DependentReader reads the dependents of one component.
+type DependentReader interface {
+	// Get reads a live dependent from the target, as the component's identity. Objects of the kinds in
+	// Options.CacheFull come from the watch, without a request. The error is IsNotFound if the object does not exist or
+	// is not a dependent of the component. The caller may change the returned object.
+	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
 }

@@ -62,7 +62,7 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	return r.buildController(mgr, prototype)
 }
 
-// buildController builds the controller. Its rooms are built when it starts, before its first pass.
+// buildController builds the controller. Its parts are built when it starts, before its first pass.
 func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 	var stop func(manifests.Owner)
 	store, owners, passes := r.newStore(mgr.GetClient(), mgr.GetAPIReader(), func(o manifests.Owner) { stop(o) })

@@ -26,7 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parts are the rooms that a reconciler and a preview are built from.
+// parts are the objects that a reconciler and a preview are built from.
 type parts struct {
 	local     *target.Connection
 	applier   *applier.Applier
@@ -55,7 +55,7 @@ func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*targ
 	return r.options.engine().connect(ctx, r.name, config)
 }
 
-// build builds the rooms for the components in a cluster.
+// build builds the parts for the components in a cluster.
 func (r *Reconciler[T]) build(
 	ctx context.Context, local *target.Connection, scheme *runtime.Scheme,
 	store *components.Store, owners *components.Owners, fetcher Fetcher,

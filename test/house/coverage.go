@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// rooms are the packages whose own unit tests have a goal.
-const rooms = "./pkg/component/internal/..."
+// engine are the packages whose own unit tests have a goal.
+const engine = "./pkg/component/internal/..."
 
-// coverageOfRooms runs the unit tests of each room, which need no cluster, and returns the statement coverage of each
-// by its own tests. A room whose tests fail has none.
-func coverageOfRooms(ctx context.Context, dir string) ([]measure, error) {
-	test := exec.CommandContext(ctx, "go", "test", "-short", "-cover", rooms)
+// coverageOfEngine runs the unit tests of each package of the engine, which need no cluster, and returns the statement
+// coverage of each by its own tests. A package whose tests fail has none.
+func coverageOfEngine(ctx context.Context, dir string) ([]measure, error) {
+	test := exec.CommandContext(ctx, "go", "test", "-short", "-cover", engine)
 	test.Dir, test.Stderr = dir, os.Stderr
 	out, err := test.Output()
 	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
-		return nil, fmt.Errorf("run the tests of %s: %w", rooms, err)
+		return nil, fmt.Errorf("run the tests of %s: %w", engine, err)
 	}
 	return []measure{readCoverage(string(out))}, nil
 }
@@ -34,7 +34,7 @@ var (
 
 // readCoverage reads the output of go test. The place of a package is its path below pkg/component.
 func readCoverage(out string) measure {
-	m := measure{name: "statement coverage of each room by its own tests", goal: "70 %", lowest: true, every: true}
+	m := measure{name: "statement coverage of each package of the engine by its own tests", goal: "70 %", lowest: true, every: true}
 	low := 0
 	for _, match := range covered.FindAllStringSubmatch(out, -1) {
 		percent, err := strconv.Atoi(match[3])
@@ -44,17 +44,17 @@ func readCoverage(out string) measure {
 		if percent < 70 {
 			low++
 		}
-		m.places = append(m.places, place{percent, "% " + room(match[2])})
+		m.places = append(m.places, place{percent, "% " + packageName(match[2])})
 	}
 	for _, match := range failed.FindAllStringSubmatch(out, -1) {
-		m.places = append(m.places, place{0, "% " + room(match[1]) + ", its tests fail"})
+		m.places = append(m.places, place{0, "% " + packageName(match[1]) + ", its tests fail"})
 		low++
 	}
-	m.summary = fmt.Sprintf("%d of %d rooms under 70 %%", low, len(m.places))
+	m.summary = fmt.Sprintf("%d of %d packages under 70 %%", low, len(m.places))
 	return m
 }
 
-func room(path string) string {
+func packageName(path string) string {
 	_, below, found := strings.Cut(path, "/pkg/component/")
 	if !found {
 		return path

@@ -116,7 +116,7 @@ func TestCoverageIsReadFromTheOutputOfGoTest(t *testing.T) {
 		got = append(got, strings.TrimSpace(row[1]+" "+row[2]))
 	}
 	want := []string{
-		"4 of 5 rooms under 70 % 0 % internal/broken, its tests fail", "0 % internal/execute, its tests fail",
+		"4 of 5 packages under 70 % 0 % internal/broken, its tests fail", "0 % internal/execute, its tests fail",
 		"0 % internal/observe", "69 % internal/ready", "93 % internal/plan",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -53,7 +53,7 @@ func measureAll(ctx context.Context, dir string, coverage bool) ([]measure, erro
 	}
 	measures = append(measures, lines...)
 	if coverage {
-		covered, err := coverageOfRooms(ctx, dir)
+		covered, err := coverageOfEngine(ctx, dir)
 		if err != nil {
 			return nil, err
 		}

@@ -5,5 +5,5 @@
 // outcome. Without a provider the zero Tracer starts no span and allocates nothing, so callers need no condition.
 //
 // The rule: no span contains values of manifests, and so none of Secrets. The package imports the OpenTelemetry API and
-// plan's data types, and no other room.
+// plan's data types, and no other package of the engine.
 package tracing
