@@ -9,7 +9,7 @@ import (
 )
 
 // Status decodes the status of a component. For other types than Component it is an error if the status is not that of
-// a component, because then the object is none, or no operator has seen it yet.
+// a component, because then the object is none, or no operator has reconciled it yet.
 func Status(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
 	status, err := decodeStatus(target, obj)
 	if err == nil && !target.IsReadyMade() && !isOurs(status) {
