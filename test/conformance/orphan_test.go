@@ -124,17 +124,19 @@ var _ = Describe("A delete policy", func() {
 	})
 
 	It("costs two requests for an orphan, and no pass afterwards", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", configMaps("cm", 10, "a", deletePolicy("orphan")))
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", configMaps("cm", 10, "a", settingOf(operator, "delete-policy", "orphan")),
+			servedBy(operator))
 		expectReady(ctx, g)
-		settle(ctx, operatorName)
-		mark, before := markAudit(ctx), passes(operatorName)
+		settle(ctx, operator)
+		mark, before := markAudit(ctx), passes(operator)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests, g.Spec.AllowEmpty = "", true })
 		expectReady(ctx, g)
-		settle(ctx, operatorName)
-		requests := inNamespace(requestsSince(ctx, mark, operatorName), namespace)
+		settle(ctx, operator)
+		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
 		Expect(len(requests)).To(BeNumerically("<=", 2*10+3), "%v", verbs(requests))
-		Expect(passes(operatorName)-before).To(BeNumerically("<=", 2), "releasing wakes nobody")
+		Expect(passes(operator)-before).To(BeNumerically("<=", 2), "releasing wakes nobody")
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(10))
 	})
 
