@@ -2,9 +2,11 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -20,6 +22,9 @@ import (
 // spilling is what operators are run with whose statuses hold few dependents: about a dozen, and half of them where
 // Secrets are given up.
 var spilling = component.Options{StatusInventory: 1800}
+
+// errLostAnswer is what an operator sees whose connection broke before the answer.
+var errLostAnswer = errors.New("the connection broke")
 
 // many dependents are recorded in Secrets, and few in the status.
 const many, few = 24, 4
@@ -145,6 +150,36 @@ var _ = Describe("An inventory that takes much of the status", func() {
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(Equal([]string{"get secrets 200"}))
+	})
+
+	It("leaves no Secret of the former one where the answer to the write of the status is lost", func(ctx SpecContext) {
+		// The last write of a pass that changes a dependent names the record with the dependent's new digest.
+		var lost atomic.Int64
+		writes := writesTo(namespace, "gadgets")
+		run(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				answer, err := next.RoundTrip(r)
+				if err == nil && writes(r) && lost.Add(-1) == 0 {
+					_ = answer.Body.Close()
+					return nil, errLostAnswer
+				}
+				return answer, err
+			})
+		})
+		g := install(ctx, many)
+		expectSpilled(ctx, g, operator)
+		By("waiting until the garbage collection has looked at the Secret, which it does once, a second after the write")
+		mark := markAudit(ctx)
+		Consistently(ctx, func() int { return len(requestsSince(ctx, mark, operator)) }).WithTimeout(3 * time.Second).Should(BeZero())
+		lost.Store(1)
+		changeManifests(ctx, g, strings.Replace(configMaps("cm", many, "a"), `"a"`, `"b"`, 1))
+		Eventually(ctx, lost.Load).Should(BeNumerically("<=", 0))
+		Eventually(ctx, func(o Gomega, ctx context.Context) {
+			status := current(ctx, g).Status
+			o.Expect(status.ObservedGeneration).To(Equal(current(ctx, g).Generation))
+			o.Expect(inventories(ctx, namespace)).To(HaveExactElements(HaveField("Name", HavePrefix(status.InventoryRecord.Name))))
+		}).Should(Succeed())
+
 	})
 
 	It("is what a deletion goes by, and goes with it", func(ctx SpecContext) {

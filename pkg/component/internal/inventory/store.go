@@ -253,6 +253,8 @@ func (s *Store) writeError(obj components.Object, err error) error {
 // DeleteStale deletes the Secrets of stale inventories. The caller calls it at the end of a pass. If it fails, a later
 // call tries again.
 func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
+	// The answer to the write of the status may have been lost. Then this pass began with the status that was written.
+	s.memory(obj).StatusWritten(obj.GetStatus())
 	if err := s.markStale(ctx, obj); err != nil {
 		return err
 	}

@@ -149,6 +149,28 @@ func TestFormerInventoriesAreDeletedAfterTheStatusNamesTheNext(t *testing.T) {
 	}
 }
 
+func TestFormerInventoriesAreDeletedWhereTheAnswerToTheWriteOfTheStatusWasLost(t *testing.T) {
+	c := newCluster(t)
+	former := components.RefOf(&c.write(entries(3000)).Status)
+	p := c.load()
+	if err := c.store.Write(t.Context(), p, former, entries(3001)); err != nil {
+		t.Fatal(err)
+	}
+	c.edit(func(st *metav1alpha1.Status) { *st = p.Status })
+	if err := c.store.DeleteStale(t.Context(), c.load()); err != nil {
+		t.Fatal(err)
+	}
+	named := components.RefOf(&c.load().Status)
+	for _, name := range c.secretsOf(records.Inventory) {
+		if !named.Names(name) {
+			t.Errorf("Secret %s is left", name)
+		}
+	}
+	if _, err := c.store.Recorded(t.Context(), c.load(), c.owner()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStatusIsUnchangedWhereSecretsCannotBeWritten(t *testing.T) {
 	c := newCluster(t)
 	c.refuseLists(forbidden())
