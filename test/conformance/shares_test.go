@@ -77,9 +77,8 @@ func startOther(t *testing.T) (wait func()) {
 	}
 	return func() {
 		err := other.Wait()
-		t.Logf("another process:\n%s", &output)
 		if err != nil {
-			t.Errorf("another process: %v", err)
+			t.Errorf("another process: %v\n%s", err, &output)
 		}
 	}
 }

@@ -48,7 +48,9 @@ func TestConformance(t *testing.T) {
 	SetDefaultEventuallyTimeout(40 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
-	RunSpecs(t, "Conformance")
+	_, report := GinkgoConfiguration()
+	report.NoColor = true // The output of several processes is read in a log.
+	RunSpecs(t, "Conformance", report)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
