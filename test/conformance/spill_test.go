@@ -179,7 +179,6 @@ var _ = Describe("An inventory that takes much of the status", func() {
 			o.Expect(status.ObservedGeneration).To(Equal(current(ctx, g).Generation))
 			o.Expect(inventories(ctx, namespace)).To(HaveExactElements(HaveField("Name", HavePrefix(status.InventoryRecord.Name))))
 		}).Should(Succeed())
-
 	})
 
 	It("is what a deletion goes by, and goes with it", func(ctx SpecContext) {
