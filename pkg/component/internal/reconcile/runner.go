@@ -98,7 +98,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 		return r.interrupt(ctx, c, inFlight, o), nil
 	}
 	if o.Observing && err == nil {
-		if after, inTime := r.observing(ctx, c); inTime {
+		if after, inTime := r.observing(ctx, c, loaded); inTime {
 			return after, nil
 		}
 	}
@@ -164,8 +164,14 @@ func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 }
 
 // observing ends a pass that did nothing, because a watch has not delivered yet. inTime is false after the timeout.
-func (r *Runner) observing(ctx context.Context, c *Component) (after time.Duration, inTime bool) {
+func (r *Runner) observing(
+	ctx context.Context, c *Component, loaded *metav1alpha1.Status,
+) (after time.Duration, inTime bool) {
 	s, memory := c.GetStatus(), &c.Memory.Schedule
+	if !s.ProgressingSince.Equal(r.Store.Persisted(c.Object, loaded).ProgressingSince) {
+		// This pass began the revision, but nothing of it is stored. The wait counts from the first such pass.
+		s.ProgressingSince = nil
+	}
 	if after, inTime = memory.Observe(s.ProgressingSince, r.Author.Intervals(c.Object).Timeout, r.Clock.Now()); inTime {
 		r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
 		return after, true

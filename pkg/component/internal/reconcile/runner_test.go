@@ -286,22 +286,29 @@ func TestSecretsThatCouldNotBeDeletedAreDeletedLater(t *testing.T) {
 }
 
 func TestAPassThatWaitsForAWatchWritesNothingUntilItsTimeout(t *testing.T) {
-	w := newWorld(t)
-	w.fails["target"] = condition.ErrObserving
-	if after := w.reconcile(); after != 10*time.Minute {
-		t.Errorf("the timeout is in %s", after)
-	}
-	w.clock.SetTime(start.Add(4 * time.Minute))
-	if after := w.reconcile(); after != 6*time.Minute {
-		t.Errorf("the timeout is in %s", after)
-	}
-	if w.stored().Status.State != "" {
-		t.Error("the status is written")
-	}
-	w.clock.SetTime(start.Add(10 * time.Minute))
-	w.reconcile()
-	if s := w.stored().Status; s.State == "" || s.ProgressingSince == nil || !s.ProgressingSince.Time.Equal(start) {
-		t.Errorf("after the timeout: %+v", s)
+	for name, waits := range map[string]func(*world){
+		"before the revision begins": func(w *world) { w.fails["target"] = condition.ErrObserving },
+		"after the revision begins":  func(w *world) { w.outcome = outcome.Outcome{Observing: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			waits(w)
+			if after := w.reconcile(); after != 10*time.Minute {
+				t.Errorf("the timeout is in %s", after)
+			}
+			w.clock.SetTime(start.Add(4 * time.Minute))
+			if after := w.reconcile(); after != 6*time.Minute {
+				t.Errorf("the timeout is in %s", after)
+			}
+			if w.stored().Status.State != "" {
+				t.Error("the status is written")
+			}
+			w.clock.SetTime(start.Add(10 * time.Minute))
+			w.reconcile()
+			if s := w.stored().Status; s.State == "" || s.ProgressingSince == nil || !s.ProgressingSince.Time.Equal(start) {
+				t.Errorf("after the timeout: %+v", s)
+			}
+		})
 	}
 }
 
