@@ -134,7 +134,7 @@ var _ = Describe("A dependent that somebody else changes", func() {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 30, "a"), servedBy(operator))
 		expectReady(ctx, g)
-		settle(ctx, operator)
+		settleAlone(ctx, operator)
 		mark, before := markAudit(ctx), passes(operator)
 		changeManifests(ctx, g, configMaps("cm", 30, "b"))
 		expectReady(ctx, g)

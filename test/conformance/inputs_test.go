@@ -189,7 +189,7 @@ var _ = Describe("The inputs of a component", func() {
 		}}})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
-		settle(ctx, operator)
+		settleAlone(ctx, operator)
 		before := passes(operator)
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: other, namespace: "+namespace+"}")
 		settle(ctx, operator)

@@ -129,7 +129,7 @@ var _ = Describe("A delete policy", func() {
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 10, "a", settingOf(operator, "delete-policy", "orphan")),
 			servedBy(operator))
 		expectReady(ctx, g)
-		settle(ctx, operator)
+		settleAlone(ctx, operator)
 		mark, before := markAudit(ctx), passes(operator)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests, g.Spec.AllowEmpty = "", true })
 		expectReady(ctx, g)

@@ -72,6 +72,7 @@ var _ = Describe("The reconcile policy", func() {
 		It("on-object-or-component-change applies again whenever the component changes, once", func(ctx SpecContext) {
 			operator, g := settled(ctx, func(operator string) string { return two(operator, follows) }, component.Options{})
 			before := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetResourceVersion()
+			settleAlone(ctx, operator)
 			for range 2 {
 				mark, passed := markAudit(ctx), passes(operator)
 				touch(ctx, g, operator)
