@@ -11,7 +11,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// GetStatus returns the status, for the reconciler to maintain.
+// GetStatus returns a pointer to the status, which the reconciler writes.
 func (c *Component) GetStatus() *metav1alpha1.Status { return &c.Status }
 
 // GetParameters returns spec.values as plain data; whole numbers are int64, others float64.
@@ -26,7 +26,7 @@ func (c *Component) GetParameters() (map[string]any, error) {
 	return values, nil
 }
 
-// Placement returns where, and as what, the component is deployed.
+// Placement returns the namespace and the name under which the component is rendered.
 func (c *Component) Placement() (namespace, name string) {
 	namespace, name = c.Spec.TargetNamespace, c.Spec.TargetName
 	if namespace == "" {
@@ -38,10 +38,12 @@ func (c *Component) Placement() (namespace, name string) {
 	return namespace, name
 }
 
-// ServiceAccountName returns the service account that dependents are written as, "" for the operator's default.
+// ServiceAccountName returns the service account as which dependents are written. The empty name is the operator's
+// default.
 func (c *Component) ServiceAccountName() string { return c.Spec.ServiceAccountName }
 
-// KubeConfig returns where the kubeconfig of the target is, nil where that is the component's own cluster.
+// KubeConfig returns the reference to the kubeconfig of the target cluster. It returns nil if the target is the
+// component's own cluster.
 func (c *Component) KubeConfig() *metav1alpha1.KubeConfigReference {
 	if c.Spec.KubeConfig == nil {
 		return nil
@@ -50,19 +52,19 @@ func (c *Component) KubeConfig() *metav1alpha1.KubeConfigReference {
 	return &metav1alpha1.KubeConfigReference{Name: ref.Name, Key: ref.Key}
 }
 
-// Suspended says whether reconciling is suspended.
+// Suspended reports whether reconciling is suspended.
 func (c *Component) Suspended() bool { return c.Spec.Suspend }
 
-// ResyncInterval returns the interval of the resync: ten hours where the spec is silent; zero turns it off.
+// ResyncInterval returns the interval of the periodic resync: ten hours unless the spec sets it. Zero turns the resync
+// off.
 func (c *Component) ResyncInterval() time.Duration { return durationOr(c.Spec.Interval, 10*time.Hour) }
 
-// RetryInterval returns how long to wait after an error that does not go away by itself: one minute where the spec is
-// silent.
+// RetryInterval returns the delay before the retry of a persistent error: one minute unless the spec sets it.
 func (c *Component) RetryInterval() time.Duration {
 	return durationOr(c.Spec.RetryInterval, time.Minute)
 }
 
-// Timeout returns how long the component may be on its way: ten minutes where the spec is silent.
+// Timeout returns the time in which the component must become Ready: ten minutes unless the spec sets it.
 func (c *Component) Timeout() time.Duration { return durationOr(c.Spec.Timeout, 10*time.Minute) }
 
 func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
@@ -72,7 +74,7 @@ func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
 	return d.Duration
 }
 
-// Source returns where the archive is that is rendered, nil where the files are in the cluster.
+// Source returns the reference to the archive that is rendered. It returns nil if the files are in the cluster.
 func (c *Component) Source() *metav1alpha1.SourceReference {
 	if c.Spec.Source.HTTP == nil {
 		return nil
@@ -80,7 +82,7 @@ func (c *Component) Source() *metav1alpha1.SourceReference {
 	return &metav1alpha1.SourceReference{URL: c.Spec.Source.HTTP.URL, SHA256: c.Spec.Source.HTTP.SHA256}
 }
 
-// SourceName says what is rendered, for the history.
+// SourceName returns the name of the rendered source, for the history.
 func (c *Component) SourceName() string {
 	switch source := c.Spec.Source; {
 	case source.ConfigMap != nil:
@@ -95,9 +97,9 @@ func (c *Component) SourceName() string {
 	return ""
 }
 
-// References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and what a
-// function gets and is reached with. What is needed in one place is not optional, although it is in another, and what
-// is rendered with is more than a credential.
+// References returns the Secrets and ConfigMaps that the component reads, each once: the source, the values, and the
+// inputs and credentials of a function. An object that is referenced several times is optional only if all references
+// are optional, and a credential only if all references are credentials.
 func (c *Component) References() []metav1alpha1.Reference {
 	var refs []metav1alpha1.Reference
 	add := func(ref metav1alpha1.Reference) {
@@ -122,7 +124,7 @@ func (c *Component) References() []metav1alpha1.Reference {
 	return refs
 }
 
-// Policies returns the policies of dependents that name none.
+// Policies returns the default policies for dependents whose manifests set no policy.
 func (c *Component) Policies() metav1alpha1.Policies {
 	return metav1alpha1.Policies{
 		Adoption:          c.Spec.AdoptionPolicy,
@@ -132,17 +134,17 @@ func (c *Component) Policies() metav1alpha1.Policies {
 	}
 }
 
-// AllowEmpty says whether nothing may be rendered although there are dependents.
+// AllowEmpty reports whether an empty rendering is allowed although dependents exist.
 func (c *Component) AllowEmpty() bool { return c.Spec.AllowEmpty }
 
-// AdditionalManagedTypes returns types whose foreign instances block the deletion.
+// AdditionalManagedTypes returns additional types whose foreign instances block the deletion.
 func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
 	return c.Spec.AdditionalManagedTypes
 }
 
-// RenderInputs returns the part of the spec that the rendering depends on. How often, how long, whether and by which
-// policies to reconcile is no part of it, nor is as whom and where, so that it makes no revision. How a function is
-// reached, or where an archive is, is none, either.
+// RenderInputs returns the part of the spec that the rendering depends on. Intervals, timeouts, suspend, policies, the
+// identity and the target cluster are not part of it, so a change of these makes no revision. The credentials of a
+// function and the URL of an archive are not part of it either.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
@@ -157,8 +159,8 @@ func (c *Component) RenderInputs() any {
 	return spec
 }
 
-// Validate rejects what the CRD does not, or did not before: negative durations, and archives that cannot be
-// fetched. All errors are joined, each naming its field.
+// Validate rejects values that the CRD, or an older version of the CRD, accepts: negative durations and invalid
+// references to archives. All errors are joined; each names its field.
 func (c *Component) Validate() error {
 	var errs []error
 	for _, f := range []struct {

@@ -7,7 +7,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Component is a set of objects that belong together, rendered from a source and applied in order.
+// Component is a set of objects that belong together. The objects are rendered from a source and applied in order.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,40 +35,40 @@ type ComponentList struct {
 	Items           []Component `json:"items"`
 }
 
-// ComponentSpec says what to render, with which values, and how to apply it. Durations are validated down to their
-// range: one that clients cannot decode would end every watch on components.
+// ComponentSpec sets the source, the values, and how the rendered objects are applied. The range of durations is
+// validated too, because a duration that clients cannot decode would break every watch on components.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="generator: Function and function go together"
 // +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="want either source, or generator: Function with function"
 // +kubebuilder:validation:XValidation:rule="!has(self.function) || !has(self.path)",message="path is that of a folder in the source, which a function does not have"
 // +kubebuilder:validation:XValidation:rule="!has(self.helm) || !has(self.generator) || self.generator == 'Helm'",message="helm is for charts: generator must be Helm, or left out"
 type ComponentSpec struct {
-	// Source holds the chart, kustomization or templates; a function needs none.
+	// Source contains the chart, kustomization or templates. It is not set for a function.
 	// +optional
 	Source Source `json:"source,omitempty,omitzero"`
 
-	// Path is the folder inside the source that is rendered. By default that is the root; or, where nothing is there
-	// but one folder that holds a Chart.yaml or a kustomization.yaml, as in a packed chart, that folder. A dot is the
-	// root in any case.
+	// Path is the folder inside the source that is rendered; the root by default. If the root contains only one folder,
+	// and that folder contains a Chart.yaml or a kustomization.yaml, as in a packed chart, the default is that folder. A
+	// dot always means the root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Generator renders the source. By default it is detected: Helm where there is a Chart.yaml, Kustomize where there
-	// is a kustomization.yaml, GoTemplate otherwise. Function is a service of your own.
+	// Generator is the generator that renders the source. By default it is detected: Helm if there is a Chart.yaml,
+	// Kustomize if there is a kustomization.yaml, GoTemplate otherwise. Function calls a service of your own.
 	// +optional
 	Generator GeneratorName `json:"generator,omitempty"`
 
-	// Helm says how a chart is rendered. It goes with charts only.
+	// Helm sets how a chart is rendered. It can be set for charts only.
 	// +optional
 	Helm *HelmOptions `json:"helm,omitempty"`
 
-	// Function is the service that renders where Generator is Function.
+	// Function is the service that renders the objects. It must be set if Generator is Function.
 	// +optional
 	Function *FunctionGenerator `json:"function,omitempty"`
 
-	// TargetNamespace is where dependents without namespace go; the component's namespace by default. It cannot change
-	// while dependents exist.
+	// TargetNamespace is the namespace of dependents whose manifests set none; the component's namespace by default. It
+	// cannot change while dependents exist.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -80,14 +80,15 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	TargetName string `json:"targetName,omitempty"`
 
-	// Values are the parameters of the rendering. They win over ValuesFrom.
+	// Values are the parameters of the rendering. They override values from ValuesFrom.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
-	// ValuesFrom reads values from Secrets and ConfigMaps of the component's namespace; later ones win.
+	// ValuesFrom reads values from Secrets and ConfigMaps in the component's namespace. Later entries override earlier
+	// ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -99,66 +100,70 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty"`
 
-	// ServiceAccountName is the service account of the component's namespace as which dependents are written and
-	// adopted, and as which the rendering looks up and reads what it references; the operator's default without it. It
-	// goes without KubeConfig.
+	// ServiceAccountName is a service account in the component's namespace. The operator acts as this account when it
+	// writes and adopts dependents, looks up objects for the rendering, and reads references. If it is empty, the
+	// operator's default is used. It cannot be combined with KubeConfig.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// KubeConfig names the cluster that dependents are applied to, and the user who applies them; the component's own
-	// cluster by default. The cluster cannot change while dependents exist.
+	// KubeConfig refers to a kubeconfig with the cluster that dependents are applied to, and the user who applies them. By
+	// default dependents are applied to the component's own cluster. The cluster cannot change while dependents exist.
 	// +optional
 	KubeConfig *KubeConfig `json:"kubeConfig,omitempty"`
 
-	// AdoptionPolicy is that of dependents that name none; if-unowned by default.
+	// AdoptionPolicy applies to dependents whose manifests set none; if-unowned by default.
 	// +optional
 	AdoptionPolicy metav1alpha1.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
 
-	// UpdatePolicy is that of dependents that name none; the operator's by default, ssa-override.
+	// UpdatePolicy applies to dependents whose manifests set none. The default is the policy of the operator,
+	// ssa-override.
 	// +optional
 	UpdatePolicy metav1alpha1.UpdatePolicy `json:"updatePolicy,omitempty"`
 
-	// DeletePolicy is that of dependents that name none; delete by default. Claims are kept unless their own manifest
-	// says delete.
+	// DeletePolicy applies to dependents whose manifests set none; delete by default. PersistentVolumeClaims are kept
+	// unless their own manifests set the policy delete.
 	// +optional
 	DeletePolicy metav1alpha1.DeletePolicy `json:"deletePolicy,omitempty"`
 
-	// MissingNamespacesPolicy says whether namespaces that do not exist are created, which is the default. They are
-	// never deleted.
+	// MissingNamespacesPolicy sets whether missing namespaces of dependents are created; create by default. Namespaces
+	// that were created by this policy are never deleted.
 	// +optional
 	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 
-	// AdditionalManagedTypes are types whose foreign instances block the deletion, although no dependent defines them:
-	// types that a dependent brings at run time, say. Their own instances are applied last and deleted first.
+	// AdditionalManagedTypes are types that no dependent defines in its manifest, for example types that a dependent
+	// creates at run time. Foreign instances of these types (objects that are not dependents) block the deletion of the
+	// component. Dependents of these types are applied last and deleted first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	AdditionalManagedTypes []metav1alpha1.TypePattern `json:"additionalManagedTypes,omitempty"`
 
-	// AllowEmpty accepts an empty rendering after a non-empty one; all dependents are pruned then.
+	// AllowEmpty allows a rendering without objects although dependents exist. All dependents are then pruned.
 	// +optional
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 
-	// Suspend stops reconciling; deletion still works.
+	// Suspend stops reconciling. Deleting the component still works.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// Interval of the resync; 10h by default, zero turns it off.
+	// Interval is the interval of the periodic resync; 10h by default. Zero turns the resync off.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// RetryInterval is how long to wait after an error that does not go away by itself; 1m by default.
+	// RetryInterval is the delay before the retry of a persistent error; 1m by default. Temporary errors are retried
+	// sooner.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 
-	// Timeout is how long the component may be on its way before it is Stalled with reason Timeout; 10m by default.
+	// Timeout is the time in which the component must become Ready; 10m by default. After this time the component is
+	// Stalled with reason Timeout.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -166,20 +171,20 @@ type ComponentSpec struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// HelmOptions say how a chart is rendered.
+// HelmOptions set how a chart is rendered.
 type HelmOptions struct {
-	// SkipCRDs leaves out what the folders crds of the chart and of its sub-charts hold, as helm install --skip-crds
-	// does: for all but one of the components that install the same chart in a cluster. Definitions that the component
-	// has applied before are pruned, unless foreign instances of them exist.
+	// SkipCRDs omits the objects in the folders crds of the chart and its sub-charts, like helm install --skip-crds. If
+	// several components install the same chart in a cluster, set it for all but one of them. CustomResourceDefinitions
+	// that the component applied before are pruned, unless foreign instances of them exist.
 	// +optional
 	SkipCRDs bool `json:"skipCRDs,omitempty"`
 }
 
-// GeneratorName names a generator of the operator.
+// GeneratorName is the name of a generator.
 // +kubebuilder:validation:Enum=Helm;Kustomize;GoTemplate;Function
 type GeneratorName string
 
-// Source is where the files come from; exactly one of its fields is set.
+// Source contains or names the files to render. Exactly one of its fields is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.configMap), has(self.http)].filter(x, x).size() == 1",message="exactly one of inline, configMap and http must be set"
 type Source struct {
@@ -187,24 +192,25 @@ type Source struct {
 	// +optional
 	Inline *InlineSource `json:"inline,omitempty"`
 
-	// ConfigMap of the component's namespace that holds the files.
+	// ConfigMap names a ConfigMap in the component's namespace that contains the files.
 	// +optional
 	ConfigMap *ConfigMapSource `json:"configMap,omitempty"`
 
-	// HTTP says where an archive is outside the cluster. The operator fetches it, so it must be able to reach the
-	// server.
+	// HTTP is the URL and digest of an archive outside the cluster. The operator fetches the archive, so it must be able
+	// to reach the server.
 	// +optional
 	HTTP *HTTPSource `json:"http,omitempty"`
 }
 
-// InlineSource holds files.
+// InlineSource contains files in the spec.
 type InlineSource struct {
 	// Files maps relative paths to contents.
 	// +kubebuilder:validation:MinProperties=1
 	Files map[string]string `json:"files"`
 }
 
-// ConfigMapSource names a ConfigMap: either a file per key, or one key that ends in .tgz and holds an archive.
+// ConfigMapSource names a ConfigMap with files. Each key is a file, or a single key whose name ends in .tgz contains an
+// archive.
 type ConfigMapSource struct {
 	// Name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
@@ -212,21 +218,22 @@ type ConfigMapSource struct {
 	Name string `json:"name"`
 }
 
-// HTTPSource is an archive behind a URL.
+// HTTPSource is an archive on an HTTP server.
 type HTTPSource struct {
-	// URL of a .tgz archive. It holds no credentials; the server must give the archive to everybody who can reach it.
+	// URL is the address of a .tgz archive. It must not contain credentials; the server must deliver the archive without
+	// authentication.
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+([/?#].*)?$')",message="want an http or https URL without user and password, such as https://example.com/chart-1.2.3.tgz"
 	URL string `json:"url"`
-	// SHA256 is the archive's digest, as sha256sum prints it. What has another one is not used.
+	// SHA256 is the digest of the archive, as sha256sum prints it. An archive with another digest is rejected.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="want 64 hexadecimal digits in lower case, as sha256sum prints them"
 	SHA256 string `json:"sha256"`
 }
 
-// KubeConfig refers to the kubeconfig of another cluster.
+// KubeConfig refers to a kubeconfig of the target cluster.
 type KubeConfig struct {
-	// SecretRef names the Secret of the component's namespace that holds it.
+	// SecretRef names the Secret in the component's namespace that contains the kubeconfig.
 	SecretRef SecretKeyReference `json:"secretRef"`
 }
 

@@ -6,44 +6,44 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// FunctionGenerator is a service that renders: a KRM function behind a URL.
+// FunctionGenerator is a service that renders the objects: a KRM function behind a URL.
 //
 // +kubebuilder:validation:XValidation:rule="self.url.startsWith('https://') || !(has(self.caRef) || has(self.tokenRef) || has(self.clientCertificateRef))",message="caRef, tokenRef and clientCertificateRef need an https URL"
 type FunctionGenerator struct {
-	// URL that a ResourceList is posted to.
+	// URL is the address of the service. The operator posts a ResourceList to it.
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^/?#@]+([/?#].*)?$')",message="want an http or https URL without user and password, such as https://renderer.example.com/render"
 	URL string `json:"url"`
 
-	// CARef names the authority that the service's certificate must come from, as PEM; those that the operator's system
-	// trusts by default.
+	// CARef names the CA certificates, in PEM form, that the service's certificate is verified with. The default is the
+	// trust store of the operator's system.
 	// +optional
 	CARef *CAReference `json:"caRef,omitempty"`
 
-	// TokenRef names a bearer token that the request carries.
+	// TokenRef names a bearer token that the operator sends with each request.
 	// +optional
 	TokenRef *TokenReference `json:"tokenRef,omitempty"`
 
-	// ClientCertificateRef names a Secret of type kubernetes.io/tls with the certificate that the operator presents.
+	// ClientCertificateRef names a Secret of type kubernetes.io/tls with the client certificate of the operator.
 	// +optional
 	ClientCertificateRef *SecretReference `json:"clientCertificateRef,omitempty"`
 
-	// Timeout of a call; 10s by default, 50s at the most, because a call holds up a worker.
+	// Timeout is the timeout of a call; 10s by default, and at most 50s, because a call occupies a worker of the operator.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) > duration('0s') && duration(self) <= duration('50s')",message="want a duration up to 50s, such as 10s"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Items are Secrets and ConfigMaps that the function gets, with their contents. Nothing else that the component
-	// references is sent.
+	// Items are Secrets and ConfigMaps whose content is sent to the function. No other references of the component are
+	// sent.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Items []FunctionItem `json:"items,omitempty"`
 }
 
-// references returns what the function gets, and what it is reached with.
+// references returns the objects that are sent to the function, and the credentials for the connection.
 func (f *FunctionGenerator) references() []metav1alpha1.Reference {
 	if f == nil {
 		return nil
@@ -68,9 +68,9 @@ func (f *FunctionGenerator) references() []metav1alpha1.Reference {
 	return refs
 }
 
-// CAReference names a bundle of certificates in the component's namespace.
+// CAReference names a bundle of CA certificates in the component's namespace.
 type CAReference struct {
-	// Kind is Secret, which is the default, or ConfigMap.
+	// Kind is Secret or ConfigMap; Secret by default.
 	// +optional
 	Kind metav1alpha1.ReferenceKind `json:"kind,omitempty"`
 	// Name of the object.
@@ -83,7 +83,7 @@ type CAReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// KindOrDefault returns the kind: Secret where the reference is silent.
+// KindOrDefault returns the kind, or Secret if the kind is empty.
 func (r *CAReference) KindOrDefault() metav1alpha1.ReferenceKind {
 	if r.Kind == "" {
 		return metav1alpha1.SecretReference
@@ -91,7 +91,7 @@ func (r *CAReference) KindOrDefault() metav1alpha1.ReferenceKind {
 	return r.Kind
 }
 
-// TokenReference names a token in a Secret of the component's namespace.
+// TokenReference names a token in a Secret in the component's namespace.
 type TokenReference struct {
 	// Name of the Secret.
 	// +kubebuilder:validation:MinLength=1
@@ -103,7 +103,7 @@ type TokenReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// SecretReference names a Secret of the component's namespace.
+// SecretReference names a Secret in the component's namespace.
 type SecretReference struct {
 	// Name of the Secret.
 	// +kubebuilder:validation:MinLength=1
@@ -111,7 +111,7 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// FunctionItem names a Secret or ConfigMap of the component's namespace.
+// FunctionItem names a Secret or ConfigMap in the component's namespace.
 type FunctionItem struct {
 	// Kind is Secret or ConfigMap.
 	Kind metav1alpha1.ReferenceKind `json:"kind"`

@@ -1,16 +1,16 @@
 package v1alpha1
 
-// PostRenderer is one change of the rendered objects.
+// PostRenderer changes the rendered objects. Exactly one field is set.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.kustomize)",message="want kustomize"
 type PostRenderer struct {
-	// Kustomize changes them as a kustomization would.
+	// Kustomize changes the objects with patches, images and common metadata, like a kustomization.
 	// +optional
 	Kustomize *KustomizePostRenderer `json:"kustomize,omitempty"`
 }
 
-// KustomizePostRenderer holds the parts of a kustomization that change objects: patches first, then images, then common
-// metadata.
+// KustomizePostRenderer contains the parts of a kustomization that change objects. Patches are applied first, then
+// images, then common metadata.
 type KustomizePostRenderer struct {
 	// Patches are applied one after the other.
 	// +optional
@@ -35,12 +35,14 @@ type KustomizePatch struct {
 	// +kubebuilder:validation:MinLength=1
 	Patch string `json:"patch"`
 
-	// Target says which objects are changed; without it the one that a strategic merge patch names.
+	// Target selects the objects that are changed. Without a target, a strategic merge patch changes the object that it
+	// names.
 	// +optional
 	Target *PatchTarget `json:"target,omitempty"`
 }
 
-// PatchTarget selects objects: all fields that are set must match. Those but for the selectors are regular expressions.
+// PatchTarget selects objects. All fields that are set must match. All fields except the selectors are regular
+// expressions.
 type PatchTarget struct {
 	// Group of the objects.
 	// +optional
@@ -54,7 +56,7 @@ type PatchTarget struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Kind string `json:"kind,omitempty"`
-	// Namespace that the manifests name.
+	// Namespace in the manifests of the objects.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Namespace string `json:"namespace,omitempty"`
@@ -62,11 +64,11 @@ type PatchTarget struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
-	// LabelSelector selects by labels, such as app=web,tier!=cache.
+	// LabelSelector selects objects by labels, such as app=web,tier!=cache.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	LabelSelector string `json:"labelSelector,omitempty"`
-	// AnnotationSelector selects by annotations, in the same form.
+	// AnnotationSelector selects objects by annotations, such as app=web,tier!=cache.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	AnnotationSelector string `json:"annotationSelector,omitempty"`
@@ -92,12 +94,12 @@ type KustomizeImage struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// CommonMetadata is set on the metadata of objects; selectors and the templates of pods stay as they are.
+// CommonMetadata is added to the metadata of objects. Selectors and pod templates are not changed.
 type CommonMetadata struct {
-	// Labels that all objects get. A value that an object has already is replaced.
+	// Labels are set on all objects. Existing values of the same keys are replaced.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations that all objects get. A value that an object has already is replaced.
+	// Annotations are set on all objects. Existing values of the same keys are replaced.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

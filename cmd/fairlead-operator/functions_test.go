@@ -182,7 +182,7 @@ var _ = Describe("A function", func() {
 			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"values":{"level":"debug"}}}`)))).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
 			"Stalled GenerateFailed: spec.function: " + server.URL +
-				": it answers 401 Unauthorized: renew the token, or the client certificate"))
+				": the service answers 401 Unauthorized: renew the token, or the client certificate"))
 		rotate(ctx, "third")
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("debug"))
 	}, SpecTimeout(time.Minute))
@@ -200,14 +200,14 @@ var _ = Describe("A function", func() {
 			"Progressing Retrying: spec.function: URL: dial tcp HOST: connect: connection refused"),
 		Entry("is retried when it fails", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
-		}, "Progressing Retrying: spec.function: URL: it answers 500 Internal Server Error"),
+		}, "Progressing Retrying: spec.function: URL: the service answers 500 Internal Server Error"),
 		Entry("is retried when it is slow", func(spec *v1alpha1.ComponentSpec) {
 			answer(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 			spec.Function.Timeout = &metav1.Duration{Duration: 100 * time.Millisecond}
-		}, "Progressing Retrying: spec.function: URL: no answer within 100ms"),
+		}, "Progressing Retrying: spec.function: URL: the service did not answer within 100ms"),
 		Entry("is to be mended when it answers garbage", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{garbage") })
-		}, "Stalled GenerateFailed: spec.function: URL: the answer: it is neither JSON nor YAML"),
+		}, "Stalled GenerateFailed: spec.function: URL: the answer: the body is neither JSON nor YAML"),
 		Entry("is to be mended when it answers too much", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 17<<20)) })
 		}, "Stalled GenerateFailed: spec.function: URL: the answer is larger than 16777216 bytes"),
@@ -219,14 +219,16 @@ var _ = Describe("A function", func() {
 		}, "Stalled GenerateFailed: spec.function: URL: the answer:1: items[0]: no kind: write one, such as ConfigMap"),
 		Entry("is to be mended when it redirects", func(*v1alpha1.ComponentSpec) {
 			answer(http.RedirectHandler("https://example.com/", http.StatusTemporaryRedirect).ServeHTTP)
-		}, "Stalled GenerateFailed: spec.function: URL: it answers 307 Temporary Redirect: redirects are refused; write "+
-			"the URL that it leads to"),
+		}, "Stalled GenerateFailed: spec.function: URL: the service answers 307 Temporary Redirect: "+
+			"redirects are not followed; use the URL that the redirect leads to"),
 		Entry("is to be mended when another CA vouches for it",
 			func(spec *v1alpha1.ComponentSpec) { spec.Function.CARef = nil },
-			"Stalled GenerateFailed: spec.function: URL: its certificate is not trusted: tls: failed to verify certificate: "+
+			"Stalled GenerateFailed: spec.function: URL: the certificate of the service is not trusted: "+
+				"tls: failed to verify certificate: "+
 				"x509: "),
 		Entry("is to be mended when the token has expired", func(*v1alpha1.ComponentSpec) { server.accept("later") },
-			"Stalled GenerateFailed: spec.function: URL: it answers 401 Unauthorized: renew the token, or the client certificate"),
+			"Stalled GenerateFailed: spec.function: URL: the service answers 401 Unauthorized: "+
+				"renew the token, or the client certificate"),
 		Entry("waits for its token", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
 			"Stalled ReferenceNotFound: Secret NAMESPACE/absent does not exist"),
 		Entry("gets no token that the component may not read",
@@ -247,7 +249,7 @@ var _ = Describe("A function", func() {
 		component := createComponent(ctx, namespace, "shop", with)
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(
 			"Stalled GenerateFailed: spec.function: " + server.URL +
-				": its certificate is not trusted: tls: failed to verify certificate: x509: "))
+				": the certificate of the service is not trusted: tls: failed to verify certificate: x509: "))
 		Expect(server.calls.Load()).To(BeZero(), "it is told nothing")
 		authority.Data["ca.crt"] = string(server.ca())
 		Expect(administrator.Update(ctx, authority)).To(Succeed())

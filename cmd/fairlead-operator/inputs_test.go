@@ -89,7 +89,7 @@ var _ = Describe("Bad input", func() {
 			`Stalled GenerateFailed: chart a: render template: a/templates/a.yaml:2:13: executing "a/templates/a.yaml" at <.Values.x.y>: nil pointer evaluating interface {}.y`),
 		Entry("a kustomization that fetches", v1alpha1.ComponentSpec{Source: inline("kustomization.yaml",
 			"resources: [https://example.com/a.yaml]")}, nil,
-			`Stalled GenerateFailed: kustomization.yaml: resources: "https://example.com/a.yaml" is remote, and nothing is fetched: copy it into the source (write ./ in front of a local path that looks remote)`),
+			`Stalled GenerateFailed: kustomization.yaml: resources: "https://example.com/a.yaml" is a remote address, and remote files are not fetched: copy it into the source (write ./ in front of a local path that looks remote)`),
 		Entry("a template that does not parse", v1alpha1.ComponentSpec{Source: inline("a.yaml", "a: 1\nb: {{ .Values.x")},
 			nil,
 			`Stalled GenerateFailed: parse template: a.yaml:2: unclosed action`),

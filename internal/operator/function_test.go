@@ -137,7 +137,7 @@ var _ = Describe("A function", func() {
 			`spec.function: caRef: ConfigMap apps/x: it has no content under the key "ca"; its keys are none`),
 		Entry("a CA that is none", v1alpha1.FunctionGenerator{CARef: &v1alpha1.CAReference{Name: "x"}},
 			data("ca.crt", "hunter2"),
-			`spec.function: ca: it holds no certificate in PEM form`),
+			`spec.function: ca: no certificate in PEM form found`),
 		Entry("a key", v1alpha1.FunctionGenerator{ClientCertificateRef: &v1alpha1.SecretReference{Name: "x"}},
 			data("tls.crt", "a"),
 			`spec.function: clientCertificateRef: Secret apps/x: it has no content under the key "tls.key"; its keys are tls.crt`),

@@ -67,7 +67,7 @@ var _ = Describe("Post-renderers", func() {
 		},
 		Entry("no kind of change", "[{}]", "spec.postRenderers[0]: want kustomize"),
 		Entry("a patch that is none", "[{kustomize: {}}, {kustomize: {patches: [{patch: 'a: ['}]}}]",
-			"spec.postRenderers[1].kustomize: patches[0]: the patch is no YAML: "),
+			"spec.postRenderers[1].kustomize: patches[0]: the patch is not valid YAML: "),
 		Entry("a patch that does not fit",
 			"[{kustomize: {patches: [{patch: '{apiVersion: v1, kind: Pod, metadata: {name: a}}'}]}}]",
 			"spec.postRenderers[0].kustomize: patches[0]: "),

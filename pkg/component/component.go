@@ -11,104 +11,114 @@ import (
 // Component is the custom resource that a Reconciler reconciles. T in Reconciler[T] is a pointer to a struct.
 type Component interface {
 	client.Object
-	// GetParameters returns what the generator renders with, usually the spec as plain data. An error is the user's: it
-	// stalls the component with reason InvalidSpec.
+	// GetParameters returns the parameters of the generator, usually the spec as plain data. An error counts as a mistake
+	// of the user: the component becomes Stalled with reason InvalidSpec.
 	GetParameters() (map[string]any, error)
-	// GetStatus returns a pointer into the object, never nil.
+	// GetStatus returns a pointer to the status inside the object; it is never nil.
 	GetStatus() *metav1alpha1.Status
 }
 
-// The interfaces below are optional; a component implements those it wants.
+// The interfaces below are optional. A component implements the interfaces whose behaviour it needs.
 
-// Placer says where, and as what, a component is deployed. By default that is its own namespace and name.
+// Placer sets the namespace and the name under which a component is rendered. Without this interface, they are the
+// namespace and the name of the component.
 type Placer interface {
 	Placement() (namespace, name string)
 }
 
-// Validator checks what the CRD cannot. An error stalls the component with reason InvalidSpec; nothing is touched.
+// Validator checks rules that the schema of the CRD cannot express. If Validate returns an error, the component becomes
+// Stalled with reason InvalidSpec, and no dependent is changed.
 type Validator interface {
 	Validate() error
 }
 
-// Suspender says that a component is suspended: nothing is written or polled for it, deletion still works.
+// Suspender reports whether a component is suspended. While a component is suspended, the reconciler neither writes nor
+// polls its dependents. Deleting the component still works.
 type Suspender interface {
 	Suspended() bool
 }
 
-// PolicyHolder sets the policies of the dependents that name none.
+// PolicyHolder sets the default policies of a component. They apply to dependents whose manifests set no policy.
 type PolicyHolder interface {
 	Policies() Policies
 }
 
-// EmptyAllower says whether nothing may be rendered where there are dependents; then all of them are pruned. Otherwise
-// that is refused, because more often than not it is a mistake.
+// EmptyAllower reports whether the generator may return no objects although dependents exist. If so, an empty result
+// prunes all dependents. If not, an empty result is an error, because it is usually a mistake.
 type EmptyAllower interface {
 	AllowEmpty() bool
 }
 
-// TypeHolder declares types whose foreign instances block the deletion, although no dependent defines them. Dependents
-// of these types are applied last and deleted first. What counts is what was declared at the last apply.
+// TypeHolder declares additional types whose foreign instances (objects that are not dependents of the component) block
+// the deletion of the component, although none of its dependents defines these types. Dependents of these types are
+// applied last and deleted first. A deletion uses the types that were declared at the last apply.
 type TypeHolder interface {
 	AdditionalManagedTypes() []metav1alpha1.TypePattern
 }
 
-// ReferenceHolder lists the Secrets and ConfigMaps of its own namespace whose content is an input of the rendering, or
-// a credential that it needs. The generator gets their data; a change wakes the component.
+// ReferenceHolder lists Secrets and ConfigMaps in the component's namespace whose content is an input of the rendering
+// or a credential. The generator receives their data. A change of their content starts a pass over the component.
 type ReferenceHolder interface {
 	References() []metav1alpha1.Reference
 }
 
-// SourceHolder names a source outside the cluster, which Options.Fetcher gets; the generator gets it as Request.Source.
-// nil means that the component has none. The digest is an input of the rendering; where it comes from is none.
+// SourceHolder names a source outside the cluster, such as an archive. Options.Fetcher fetches the source, and the
+// generator receives its files as Request.Source. If Source returns nil, the component has no such source. The digest
+// of the source is an input of the rendering; its URL is not.
 type SourceHolder interface {
 	Source() *metav1alpha1.SourceReference
 }
 
-// SourceNamer names what a component is rendered from, in a few words and without credentials, for the history in the
-// status. One of its references is named as "ConfigMap name" or "Secret name", and then the history identifies its
-// content, too. Without this interface it is the location of a SourceHolder.
+// SourceNamer names the source of a component for the history in the status, in a few words and without credentials. If
+// the source is one of the component's references, the name has the form "ConfigMap name" or "Secret name"; the history
+// then also records a digest of its content. Without this interface, the name is the URL of a SourceHolder's source.
 type SourceNamer interface {
 	SourceName() string
 }
 
-// Targeter applies the dependents to the cluster of a kubeconfig, as the user that it names; nil means the component's
-// own cluster. A component that has a kubeconfig cannot name an identity as well.
+// Targeter names a kubeconfig. The dependents are applied to the cluster of the kubeconfig, as its user. If KubeConfig
+// returns nil, they are applied to the component's own cluster. A component with a kubeconfig must not also set a
+// service account or an impersonated user.
 type Targeter interface {
 	KubeConfig() *metav1alpha1.KubeConfigReference
 }
 
-// ServiceAccountHolder names the service account, of the component's own namespace, as which dependents are written and
-// adopted, and as which the generator looks up and its references are read. Without one it is the operator itself, or
-// Options.DefaultServiceAccount.
+// ServiceAccountHolder names a service account in the component's namespace. The reconciler acts as this account when
+// it writes and adopts dependents, when the generator looks up objects, and when it reads the component's references.
+// If the name is empty, the reconciler acts as Options.DefaultServiceAccount, or, if that is empty too, as the
+// operator.
 type ServiceAccountHolder interface {
 	ServiceAccountName() string
 }
 
-// Impersonator names a user and its groups instead of a service account; no user means no impersonation. Whoever may
-// write such a component acts as any user that the operator may impersonate.
+// Impersonator names a user and its groups to impersonate, instead of a service account. If the user is empty, nobody
+// is impersonated. Note that every user with write access to such components can act as any user that the operator may
+// impersonate.
 type Impersonator interface {
 	Impersonation() (user string, groups []string)
 }
 
-// Resyncer sets the interval of the resync; zero or less turns it off.
+// Resyncer sets the interval of the periodic resync. Zero or less turns the resync off.
 type Resyncer interface {
 	ResyncInterval() time.Duration
 }
 
-// Retrier sets how long to wait after an error that does not go away by itself. What others have to allow is tried
-// again sooner at first.
+// Retrier sets the delay before the retry of a persistent error, that is, of an error that needs a change by a person
+// or another controller. The first retries come sooner if the error is a missing permission or the like, which others
+// can grant at any time.
 type Retrier interface {
 	RetryInterval() time.Duration
 }
 
-// Timeouter sets how long a component may be on its way before it is Stalled with reason Timeout. It restarts when the
-// inputs change.
+// Timeouter sets the maximum time in which a component must become Ready. After this time the component becomes Stalled
+// with reason Timeout. The time restarts when the inputs change.
 type Timeouter interface {
 	Timeout() time.Duration
 }
 
-// InputSelector says which part of a component is an input of the rendering; it must be plain data. By default that is
-// the whole spec: a component that implements this interface can change its interval, say, without a new revision.
+// InputSelector returns the part of a component that is an input of the rendering, as plain data. Without this
+// interface, the whole spec is an input. With it, a change of another field, such as a resync interval, makes no new
+// revision.
 type InputSelector interface {
 	RenderInputs() any
 }

@@ -17,105 +17,113 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// DefaultRenderedBytes is the memory for what is rendered, unless Options say otherwise.
+// DefaultRenderedBytes is the default of Options.RenderedBytes.
 const DefaultRenderedBytes = 256 << 20
 
-// MaxStatusInventory is how much text of an inventory, in bytes, a status holds at the most, and unless Options say
-// otherwise.
+// MaxStatusInventory is the default and the maximum of Options.StatusInventory, in bytes.
 const MaxStatusInventory = 256 << 10
 
 // Options configure a Reconciler. The zero value is ready to use.
 type Options struct {
-	// Policies of dependents that name none, in components that name none.
+	// Policies are the defaults for dependents if neither their manifests nor their component set a policy.
 	Policies Policies
-	// PreviousManagers are managers, besides those of kubectl and Helm, whose fields dependents take over under the
-	// update policy ssa-override, so that what the manifest does not name disappears: the names under which another
-	// tool managed them before.
+	// PreviousManagers are field managers of tools that managed the dependents before, besides kubectl and Helm. Under the
+	// update policy ssa-override a dependent takes over the fields of these managers, so that a field that is missing in
+	// the manifest is removed from the object.
 	PreviousManagers []string
-	// MaxConcurrentReconciles bounds the components that are worked on at once; 8 by default.
+	// MaxConcurrentReconciles is the maximum number of concurrent passes, each over another component; 8 by default.
 	MaxConcurrentReconciles int
-	// Writers bounds the requests that write dependents at once in a target; 16 by default. All components share it
-	// fairly: each of k that write at once has about a k-th of it, however many dependents it has, and a single one has
-	// all of it.
+	// Writers is the maximum number of concurrent requests that write dependents in a target cluster; 16 by default. All
+	// components share it fairly: if k components write at the same time, each gets about a k-th of it, regardless of the
+	// number of its dependents. A single component gets all of it.
 	Writers int
-	// ResyncInterval of components that are no Resyncer; 10h by default, negative turns it off.
+	// ResyncInterval is the interval of the periodic resync for components that do not implement Resyncer; 10h by default.
+	// A negative value turns the resync off.
 	ResyncInterval time.Duration
-	// RetryInterval of components that are no Retrier; 1m by default.
+	// RetryInterval is the delay before the retry of a persistent error, for components that do not implement Retrier; 1m
+	// by default.
 	RetryInterval time.Duration
-	// Timeout of components that are no Timeouter; 10m by default.
+	// Timeout is the time in which a component must become Ready, for components that do not implement Timeouter; 10m by
+	// default.
 	Timeout time.Duration
-	// DefaultServiceAccount is the service account of components that name no identity, each in its own namespace. With
-	// it no component acts as the operator; those with a kubeconfig look up in their own cluster as this account.
+	// DefaultServiceAccount is the service account, in the namespace of each component, for components that set neither a
+	// service account nor an impersonated user. With this option no component acts as the operator. A component with a
+	// kubeconfig uses this account for look-ups in its own cluster.
 	DefaultServiceAccount string
-	// RenderedBytes bounds the memory of what is rendered, over all components; 256 MiB by default. It is kept
-	// compressed, and where it takes more, that which was wanted least recently goes, and is rendered again when a pass
-	// wants it.
+	// RenderedBytes is the memory, in bytes, for the compressed results of renderings, over all components; 256 MiB by
+	// default. When the memory is full, the least recently used result is dropped. It is rendered again when a pass needs
+	// it.
 	RenderedBytes int
-	// CacheFull are the kinds whose dependents are kept whole in memory, as the API server sends them. Of all others
-	// only facts are kept. Hooks read them without a request; see DependentReader.
+	// CacheFull lists the kinds whose dependents are cached in memory as complete objects. Hooks read these dependents
+	// without a request; see DependentReader. Of the dependents of all other kinds, only a few facts are kept in memory.
 	CacheFull []schema.GroupKind
-	// WatchScope says how far watches reach, and as whom they are made; WatchScopeCluster by default.
+	// WatchScope sets whether dependents are watched in the whole cluster or in some namespaces, and the identity of the
+	// watches; WatchScopeCluster by default.
 	WatchScope WatchScope
-	// WatchNamespaces are where components are watched under WatchScopeNamespaces.
+	// WatchNamespaces are the namespaces in which components are watched under WatchScopeNamespaces.
 	WatchNamespaces []string
-	// Incidental are objects that controllers of the cluster put into namespaces by themselves, besides those of
-	// Kubernetes, Istio and OpenShift, which are known: they hold up no deletion of a namespace that is a dependent,
-	// and go with it.
+	// Incidental lists objects that controllers of the cluster create in namespaces by themselves. The objects of
+	// Kubernetes, Istio and OpenShift are known and need no entry. Such objects do not block the deletion of a namespace
+	// that is a dependent; they are deleted with the namespace.
 	Incidental []Incidental
-	// MinInterval is the rate limit of each component: at least this long between the end of a pass and the begin of
-	// the next. What happens meanwhile is seen by one pass at its end. It wins over retries and delays that errors ask
-	// for. Off by default.
+	// MinInterval is the minimum time between the end of a pass over a component and the start of the next pass over the
+	// same component. All events in between are handled by that next pass. The interval takes precedence over retries and
+	// over delays that errors ask for. Zero, the default, sets no limit.
 	MinInterval time.Duration
-	// WatchMetadata starts a pass at every change of a component's labels, annotations, finalizers and owner references
-	// too. By default only its spec, its deletion, finalizers of others and the request for a pass do.
+	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component change.
+	// By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of others, and the
+	// annotation AnnotationReconcileRequested.
 	WatchMetadata bool
-	// RecordNamespace is where the records of cluster-scoped components are kept; kube-system by default. Those of
-	// others are kept in the component's namespace. It must not change while such components exist, for records are
-	// looked for here alone: an inventory is rebuilt from the labels of dependents then, but what is to be applied in a
-	// deletion is not, which an event PhasesLost tells.
+	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system by
+	// default. The records of namespaced components are in the namespace of the component. Do not change this option while
+	// cluster-scoped components exist, because their records are searched in this namespace only. Without its record, an
+	// inventory is rebuilt from the labels of the dependents. The objects that were to be applied during a deletion cannot
+	// be rebuilt; an event PhasesLost reports that.
 	RecordNamespace string
-	// StatusInventory is how much text of an inventory the status of a component holds, in bytes, about 150 for a
-	// dependent; 256 KiB by default, and at the most. What takes more is kept in Secrets, where records are. Below
-	// zero, all inventories are.
+	// StatusInventory is the maximum size, in bytes, of an inventory in the status of a component; a dependent takes about
+	// 150 bytes. The default, which is also the maximum, is 256 KiB. A larger inventory is kept in Secrets in the
+	// namespace of the records. If the value is negative, all inventories are kept in Secrets.
 	StatusInventory int
-	// Fetcher gets the sources of components that are SourceHolders.
+	// Fetcher fetches the sources of components that implement SourceHolder.
 	Fetcher Fetcher
-	// SkipDeterminismCheck renders new inputs once only. By default they are rendered a second time, to find values
-	// that differ each time, and whether the status of what is looked up matters. It is for generators that are
-	// deterministic, and so slow that it counts: what differs each time goes unnoticed then, is not kept over a
-	// restart, and a change of any status that is looked up renders again.
+	// SkipDeterminismCheck renders new inputs only once. By default new inputs are rendered twice, to find values that
+	// differ at each rendering, and to find out whether the rendering depends on the status of looked-up objects. Set it
+	// only for generators that are deterministic, and too slow to be called twice. Then values that differ at each
+	// rendering, such as random passwords, are not detected and change at a restart of the operator. Every change of the
+	// status of a looked-up object starts a new rendering.
 	SkipDeterminismCheck bool
-	// Watches are an author's own: what wakes a component besides its dependents and references.
+	// Watches are additional watches that start passes over components. Dependents and references are always watched.
 	Watches []Watch
-	// TracerProvider gets an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns that off.
+	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
 	TracerProvider trace.TracerProvider
-	// SkipComponentMetrics leaves out the metrics of single components, of which there are four series each.
+	// SkipComponentMetrics omits the metrics per component. They have four series for each component.
 	SkipComponentMetrics bool
-	// SkipNameValidation allows several controllers of one name in a process, for tests.
+	// SkipNameValidation allows several controllers with the same name in one process. It is meant for tests.
 	SkipNameValidation bool
 }
 
-// Fetcher gets the sources of components that are SourceHolders; package source/fetch has one. It must be safe for
-// concurrent use.
+// Fetcher fetches the sources of components that implement SourceHolder. Package pkg/source/fetch has an
+// implementation. A Fetcher must be safe for concurrent use.
 type Fetcher interface {
-	// Fetch gets a source. It may take a while: it is called off the workers, a few calls at a time, and its context
-	// ends when nobody wants the source any more. An error stalls the component with reason FetchFailed, unless it goes
-	// away by itself; see RetryAfter. It must not tell credentials.
+	// Fetch fetches a source. It may take a while: the reconciler calls it outside its workers, with few concurrent calls.
+	// The context ends when no component needs the source any more. After an error the component becomes Stalled with
+	// reason FetchFailed, unless the error is marked as temporary with RetryAfter. The error text must not contain
+	// credentials.
 	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
-	// Fetched returns a source that is at hand. A worker calls it, so it must not wait.
+	// Fetched returns a source that was fetched before. Workers of the reconciler call it, so it must not block.
 	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
 }
 
-// Watch wakes components when something else changes. Exactly one of Object and Source is set.
+// Watch starts passes over components when other objects change. Exactly one of Object and Source is set.
 type Watch struct {
 	// Object is watched through the manager's cache.
 	Object client.Object
-	// Map names the components that an event on Object concerns. It is called for the old and for the new object, so
-	// that a component that lost a reference is woken too.
+	// Map returns the components that an event on Object affects. It is called for the old and for the new object, so that
+	// a pass also starts for a component that only the old object referred to.
 	Map handler.MapFunc
-	// Predicates filter the events on Object.
+	// Predicates filter the events of Object.
 	Predicates []predicate.Predicate
-	// Source is any other source of requests, with its own handler and predicates.
+	// Source is any other source of reconcile requests, with its own handler and predicates.
 	Source source.TypedSource[reconcile.Request]
 }
 

@@ -11,44 +11,47 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Pass is what a caller wants of an engine.
+// Pass is a request of a caller to an Engine: apply or delete the dependents of one component.
 type Pass struct {
-	// Owner identifies the component.
+	// Owner identifies the component that the dependents belong to.
 	Owner manifests.Owner
-	// Desired is the apply set, as Normalise returned it; it does not matter to a deletion.
+	// Desired are the objects to apply, as manifests.Normalise returned them. A deletion ignores them.
 	Desired []manifests.Object
-	// PreDelete is what a deletion applies before it touches anything, and PostDelete what it applies when all else is
-	// gone, both as Normalise returned them. They are deleted with the rest.
+	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects that a
+	// deletion applies after all other dependents are gone. Both are in the form that manifests.Normalise returns, and
+	// both are deleted at the end.
 	PreDelete, PostDelete []manifests.Object
-	// Revision counts the inputs that Desired was rendered from, and Rendition how often they were rendered anew since,
-	// because of what is looked up. While both stand, a second rendering that differs (random values) never replaces
-	// what was applied. Jobs and Pods, and what did its work, follow the revision alone.
+	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs of
+	// this revision were rendered again because a looked-up object changed. While both numbers stay the same, a rendering
+	// with other content (such as random values) never replaces the applied objects. Jobs, Pods and completed dependents
+	// are applied again only if the revision changes.
 	Revision, Rendition int64
-	// Trigger identifies the state of the component: whenever it changes, dependents whose reconcile policy says so are
-	// applied again.
+	// Trigger identifies the state of the component. When it changes, dependents with the reconcile policy
+	// on-object-or-component-change are applied again.
 	Trigger string
 	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
 	RepairNonce string
-	// Policies of dependents that name none; its empty fields are taken from the engine's options.
+	// Policies are the defaults for dependents whose manifests set no policy. Empty fields are taken from the options of
+	// the engine.
 	Policies Policies
-	// Managed are the additional managed types. Dependents of these types are applied last and deleted first, and
-	// foreign instances forbid to delete the component.
+	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
+	// instances of these types (objects that are not dependents) block the deletion of the component.
 	Managed []manifests.ManagedType
-	// Inventory is what was persisted last.
+	// Inventory is the inventory that was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
-	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the
-	// first write to any dependent that the persisted inventory lacks.
+	// Record persists an inventory. It must return an error if another process persisted an inventory in the meantime. It
+	// is called before the first write to a dependent that is missing in the persisted inventory.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
-	// Before is called once, before the first write of a pass that writes; an error ends the pass. It may be nil.
+	// Before is called once, before the first write of the pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
-	// Confirm returns an error if the component does not want any more what this pass is for: it is being deleted, or
-	// has changed. It is called once, before the first create of a pass that recorded nothing; it may be nil where no
-	// second caller has the owner.
+	// Confirm returns an error if this pass is outdated, because the component has changed or is being deleted. It is
+	// called once, before the first create of a pass that did not call Record. It may be nil if no other caller uses the
+	// same owner.
 	Confirm func(ctx context.Context) error
-	// Wake is called when a pass may have something to do. It must not block.
+	// Wake is called when an event needs another pass. It must not block.
 	Wake func()
-	// Superseded, which may be nil, is closed when the component wants something else: the pass ends before its next
-	// write, with an error. What is under way is carried out to its end.
+	// Superseded is closed by the caller when the desired state of the component changes. The pass then returns an error
+	// before its next write; requests that have been sent are completed. Superseded may be nil.
 	Superseded <-chan struct{}
 	// Now is the time of the pass.
 	Now time.Time
@@ -68,53 +71,57 @@ func (p Pass) request() applier.Request {
 type Outcome struct {
 	// Inventory is the record to persist. It is nil if the pass ended with an error; the last recorded inventory stays.
 	Inventory []metav1alpha1.InventoryEntry
-	// Applied is set if the API server has the whole apply set.
+	// Applied is set if all desired objects have been applied.
 	Applied bool
-	// Ready and Desired count dependents.
+	// Ready is the number of ready dependents, and Desired the number of desired ones.
 	Ready, Desired int
-	// Observing is set if the first list of a watch is still under way. The pass did nothing, and Wake will be called.
+	// Observing is set if the initial list of a watch has not been completed. The pass did nothing, and Wake will be
+	// called.
 	Observing bool
-	// Waiting are the dependents that are not ready, not gone, or failed; empty when all is done.
+	// Waiting are the dependents that are not ready yet, that are not deleted yet, or that failed. It is empty when all
+	// work is done.
 	Waiting []Waiting
-	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
-	// repair is delayed, or the last one has not lasted long enough to be sure. They do not count as ready. Waiting
-	// holds those of them that do not exist.
+	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs of the reconciler.
+	// Either the next repair is delayed, or the last repair is too recent to know that the conflict is over. These
+	// dependents do not count as ready. Those that do not exist are also in Waiting.
 	RepairConflicts []metav1alpha1.DependentReport
-	// Blocked are the managed types whose foreign instances forbid a deletion; nothing was deleted then.
+	// Blocked are the managed types whose foreign instances block a deletion. If there are any, nothing was deleted.
 	Blocked []Blocked
-	// Unwatched are the types of dependents that cannot be watched. Their drift and readiness are known only after the
-	// next pass has read them.
+	// Unwatched are the types of dependents that cannot be watched. Drift and readiness of such dependents are detected
+	// only when the next pass reads them.
 	Unwatched []Unwatched
-	// Phase is the current phase of a deletion. Skipped are objects of phases that could not be applied, because their
-	// namespace is being deleted.
+	// Phase is the current phase of a deletion. Skipped are objects of deletion phases that could not be applied because
+	// their namespace is being deleted.
 	Phase   manifests.Phase
 	Skipped []manifests.Key
-	// Changes are the writes of the pass, in order.
+	// Changes are the writes that the pass made, in order.
 	Changes []Change
-	// NextDue is the time of the next pass if no event comes before; zero without such a time.
+	// NextDue is the time of the next pass if no event starts one earlier. It is zero if only an event starts a pass.
 	NextDue time.Time
 }
 
 // Done reports whether there is nothing left to do and nothing to wait for.
 func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
 
-// Waiting is a dependent that holds the component up.
+// Waiting is a dependent that the component waits for before it is Ready or deleted.
 type Waiting struct {
 	metav1alpha1.DependentReport
-	// Failed is set if the last request or the dependent itself failed; Terminal if a retry cannot help.
+	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is set
+	// if a retry cannot help.
 	Failed, Terminal bool
 }
 
 // Blocked is a managed type with foreign instances.
 type Blocked struct {
 	Type string
-	// Count is the number of instances, and Names the first ten. Error says why they could not be listed.
+	// Count is the number of foreign instances, and Names are the first ten of them. Error is set if they could not be
+	// listed.
 	Count int
 	Names []string
 	Error string
 }
 
-// Unwatched is a type that cannot be watched, with the cause and the remedy.
+// Unwatched is a type that cannot be watched. Message gives the cause and the remedy.
 type Unwatched struct {
 	Type, Message string
 }
@@ -130,7 +137,7 @@ type Change struct {
 // ReportRepairConflict is the reason of a report on a dependent with a repair conflict.
 const ReportRepairConflict = string(plan.WaitRepairConflict)
 
-// publicOutcome returns an outcome as callers of an Engine get it.
+// publicOutcome converts an outcome to the public type.
 func publicOutcome(o outcome.Outcome) Outcome {
 	return Outcome{
 		Inventory: o.Inventory, Applied: o.Applied, Ready: o.Ready, Desired: o.Desired, Observing: o.Observing,

@@ -28,18 +28,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Annotations of a component, each with the reconciler's prefix. None is an input.
+// Annotations of a component. The name of the reconciler is their prefix, as in <reconciler>/suspend-reason. They are
+// not inputs of the rendering.
 const (
-	// AnnotationReconcileRequested starts a pass whenever its value changes.
+	// AnnotationReconcileRequested starts a pass when its value changes.
 	AnnotationReconcileRequested = "reconcile-requested-at"
-	// AnnotationReconcileAcknowledge with the value of the request asks for an answer: the pass enters the value into
-	// the status, as lastHandledReconcileAt. That is a write, which a request without it does not cause.
+	// AnnotationReconcileAcknowledge asks for an answer to a requested pass. Its value must be that of
+	// AnnotationReconcileRequested. The pass then writes the value to lastHandledReconcileAt in the status. Without this
+	// annotation, a requested pass does not write the status unless something else changed.
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
-	// AnnotationSuspendReason says why a component is suspended; its conditions repeat it.
+	// AnnotationSuspendReason is the reason why a component is suspended. The conditions of the component repeat it.
 	AnnotationSuspendReason = "suspend-reason"
 )
 
-// SetupWithManager registers the reconciler with a manager, whose cluster is the target.
+// SetupWithManager registers the reconciler with a manager. The components live in the cluster of the manager, and so
+// do the dependents of components without a kubeconfig.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if errs := validation.IsDNS1123Subdomain(r.name); len(errs) > 0 {
 		return fmt.Errorf("reconciler name %q: %s", r.name, strings.Join(errs, "; "))
@@ -62,7 +65,8 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	return r.buildController(mgr, prototype)
 }
 
-// buildController builds the controller. Its parts are built when it starts, before its first pass.
+// buildController builds the controller. The connection, the runner and the garbage collection are built when the
+// controller starts, before the first pass.
 func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 	var stop func(manifests.Owner)
 	store, owners, passes := r.newStore(mgr.GetClient(), mgr.GetAPIReader(), func(o manifests.Owner) { stop(o) })
@@ -112,7 +116,7 @@ func (r *Reconciler[T]) buildController(mgr ctrl.Manager, prototype T) error {
 	return b.Complete(r)
 }
 
-// newCollector returns the garbage collection of Secrets.
+// newCollector returns the garbage collector of Secrets that hold records of components.
 func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *components.Owners) *records.Collector {
 	namespaces := []string{""}
 	if r.options.WatchScope == WatchScopeNamespaces {
@@ -124,8 +128,9 @@ func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *c
 	}
 }
 
-// relevant selects the changes of a component that need a pass: those of components.NeedsPass, another record in
-// Secrets, a requested pass, and, by Options.WatchMetadata, other metadata.
+// relevant returns a predicate for updates of a component that need a pass: the changes that components.NeedsPass
+// reports, a status that names other Secrets than this process wrote, a requested pass, and, with
+// Options.WatchMetadata, other changes of the metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested := r.name + "/" + AnnotationReconcileRequested
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -137,7 +142,8 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 	}}
 }
 
-// namesOther reports whether the status of a component names other Secrets than this process wrote or read.
+// namesOther reports whether the status of a component names inventory Secrets that this process neither wrote nor
+// read.
 func (r *Reconciler[T]) namesOther(obj client.Object) bool {
 	component, ok := obj.(components.Object)
 	if !ok {
@@ -147,7 +153,7 @@ func (r *Reconciler[T]) namesOther(obj client.Object) bool {
 	return memory != nil && memory.Inventory.NamesOther(component.GetStatus())
 }
 
-// sameMetadata compares what people and controllers write into an object's metadata.
+// sameMetadata reports whether two objects have equal labels, annotations, finalizers and owner references.
 func sameMetadata(a, b client.Object) bool {
 	return maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) &&
 		slices.Equal(a.GetFinalizers(), b.GetFinalizers()) &&

@@ -23,69 +23,70 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// treeReaders bounds the reads of a tree that are under way at a time.
+// treeReaders is the maximum number of concurrent reads for a tree.
 const treeReaders = 16
 
-// Node is a dependent in a tree.
+// Node describes one dependent of a component: its place in the apply order and its live state.
 type Node struct {
 	Key manifests.Key
-	// Version of the API that it is applied in; empty where the inventory does not record the dependent.
+	// Version is the API version in which the dependent is applied. It is empty if the dependent is not in the inventory.
 	Version string
-	// Wave is the apply order, and Stage the step inside it.
+	// Wave is the apply order of the dependent, and Stage the step within the wave.
 	Wave  int
 	Stage manifests.Stage
-	// UID of the live object; empty where there is none, or it could not be read.
+	// UID is the UID of the live object. It is empty if the object does not exist or could not be read.
 	UID   types.UID
 	State NodeState
-	// Reason is a CamelCase word where the state alone does not tell; Message explains a state that is not Ready. They
-	// hold no data of Secrets.
+	// Reason is a CamelCase word that refines the states Missing and Unknown. Message explains a state other than Ready.
+	// Neither contains data of Secrets.
 	Reason, Message string
 }
 
-// NodeState is the readiness of a dependent, or why there is none.
+// NodeState is the readiness of a dependent, or the reason why its readiness is not known.
 type NodeState string
 
-// The states of a node. The first four are those of the object itself.
+// The states of a node. The first four are the readiness of the live object.
 const (
 	NodeReady       NodeState = "Ready"
 	NodeInProgress  NodeState = "InProgress"
 	NodeFailed      NodeState = "Failed"
 	NodeTerminating NodeState = "Terminating"
-	// NodeCompleted: the object did its work, and is gone; it is not missed.
+	// NodeCompleted: the object, such as a Job, completed its work and was deleted afterwards. It is not created again.
 	NodeCompleted NodeState = "Completed"
-	// NodeMissing: the recorded object does not exist.
+	// NodeMissing: the object in the inventory does not exist in the cluster.
 	NodeMissing NodeState = "Missing"
-	// NodeUnknown: it is not known whether the object exists, or whether it is ready.
+	// NodeUnknown: the object could not be read, or its readiness cannot be determined.
 	NodeUnknown NodeState = "Unknown"
 )
 
 // The reasons of nodes that are Missing or Unknown.
 const (
-	// NodeNotFound: there is no object of that name.
+	// NodeNotFound: no object with the name of the dependent exists.
 	NodeNotFound = "NotFound"
-	// NodeNotCreated: there is no object of that name, and none was created yet.
+	// NodeNotCreated: no object with the name of the dependent exists, because it has not been created yet.
 	NodeNotCreated = "NotCreated"
-	// NodeReplaced: the name belongs to another object than the recorded one.
+	// NodeReplaced: an object with the name of the dependent exists, but its UID differs from the recorded UID.
 	NodeReplaced = "Replaced"
-	// NodeNotRecorded: an object of that name exists, but no write to it is recorded, so that it may be somebody
-	// else's.
+	// NodeNotRecorded: an object with the name of the dependent exists, but the inventory records no write to it. It may
+	// belong to somebody else.
 	NodeNotRecorded = "NotRecorded"
-	// NodeForbidden: the reader may not read the object.
+	// NodeForbidden: the caller has no permission to read the object.
 	NodeForbidden = "Forbidden"
-	// NodeNotServed: the API server does not serve the kind.
+	// NodeNotServed: the API server does not serve the kind of the object.
 	NodeNotServed = string(plan.WaitNotServed)
-	// NodeNotRead: the read failed for another reason.
+	// NodeNotRead: the object could not be read, for a reason not listed above.
 	NodeNotRead = "NotRead"
 )
 
-// TreeReader reads live objects; any client.Reader does. Objects come as unstructured or as PartialObjectMetadata.
+// TreeReader reads live objects. Every client.Reader is a TreeReader. It must support Unstructured and
+// PartialObjectMetadata.
 type TreeReader interface {
 	Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error
 }
 
 // Tree returns a node for each entry of an inventory, ordered by wave, stage, kind, namespace and name. It reads each
-// object once, a few at a time. An object that cannot be read is a node that says so; the only error is that of the
-// context.
+// object once, with a limited number of concurrent requests. If an object cannot be read, its node has the state
+// Missing or Unknown and the reason. Tree returns an error only if the context ends.
 func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
 	managed := managedTypesOf(inventory)
 	nodes := make([]Node, len(inventory))
@@ -105,9 +106,9 @@ func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.Inven
 	return nodes, nil
 }
 
-// AddUnrecorded adds to the nodes of a tree those that a component waits for, and that no inventory can record: the API
-// server does not serve their kind, so that nobody knows whether they have a namespace. A status names the first of
-// them.
+// AddUnrecorded adds nodes for dependents that are not in the inventory because the API server does not serve their
+// kind. The inventory cannot record them, because it is not known whether the kind is namespaced. waiting is the list
+// of dependents in the component's status; it names only the first of them.
 func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	recorded := make(map[manifests.Key]bool, len(nodes))
 	for _, n := range nodes {
@@ -141,8 +142,8 @@ func compareNodes(a, b Node) int {
 	)
 }
 
-// managedTypesOf returns the types that the dependents define. A type that a newer version wrote in another form is
-// left out: only the order of nodes depends on it.
+// managedTypesOf returns the types that the dependents define, such as the kinds of their CustomResourceDefinitions.
+// Types that cannot be parsed, because a newer version wrote them, are skipped: they only affect the order of nodes.
 func managedTypesOf(inventory []metav1alpha1.InventoryEntry) []manifests.ManagedType {
 	var managed []manifests.ManagedType
 	for _, entry := range inventory {
@@ -180,8 +181,8 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 	return node
 }
 
-// blank returns what an entry is read into. Of a Secret only metadata is read: it has no status, and its data is
-// nobody's business.
+// blank returns an empty object to read the live object of an entry into. For a Secret only the metadata is read: a
+// Secret has no status, and its data is not needed.
 func blank(entry metav1alpha1.InventoryEntry) client.Object {
 	gvk := schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind}
 	if gvk.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
@@ -218,7 +219,7 @@ func readiness(obj client.Object) (NodeState, string) {
 	return NodeUnknown, r.Message
 }
 
-// hintsOf reads the status hints that the reconciler of an object's owner left on it.
+// hintsOf returns the status hints in the annotations of an object. The reconciler is found by its owner-id label.
 func hintsOf(obj client.Object) ready.Hints {
 	for label := range obj.GetLabels() {
 		if reconciler, ok := strings.CutSuffix(label, "/"+manifests.LabelOwnerID); ok {
@@ -228,8 +229,8 @@ func hintsOf(obj client.Object) ready.Hints {
 	return ready.Hints{}
 }
 
-// unread explains a failed read. A 404 without a status of the API is that of a path nobody serves, so the object is
-// not gone.
+// unread returns the node state for a failed read. A response 404 with the cause UnexpectedServerResponse means that
+// the API server does not serve the path of the kind. It does not mean that the object is gone.
 func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reason, message string) {
 	noSuchPath := apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	switch {

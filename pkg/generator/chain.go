@@ -7,10 +7,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Chain returns a generator that renders with g, and passes the objects through the transformers in their order.
+// Chain returns a generator that renders with g and then applies the transformers to the objects, in the given order.
 //
-// Its version combines those of g and of all transformers. If one of them has no version, the chain has none, and every
-// new build of the program renders again, because its code may have changed.
+// The version of the chain combines the versions of g and all transformers. If one of these has no version, the chain
+// has no version. Then every new build of the program renders again, because its code may have changed.
 func Chain(g Generator, transformers ...Transformer) Generator {
 	return &chain{generator: g, transformers: transformers}
 }
@@ -43,7 +43,7 @@ func (c *chain) Generate(ctx context.Context, req Request) ([]client.Object, err
 	return asObjects(objects), nil
 }
 
-// Version is made from the versions of all parts.
+// Version combines the versions of the generator and the transformers.
 func (c *chain) Version() string {
 	parts := []any{c.generator}
 	for _, transformer := range c.transformers {
@@ -52,8 +52,8 @@ func (c *chain) Version() string {
 	return versionOf("chain", parts...)
 }
 
-// WithParameters returns a generator that renders with changed parameters: the transformers are applied to those of the
-// request in their order. Its version is combined as that of a Chain.
+// WithParameters returns a generator that applies the transformers to the parameters of a request, in the given order,
+// and renders with the result. Its version combines the versions of g and all transformers, as with Chain.
 func WithParameters(g Generator, transformers ...ParameterTransformer) Generator {
 	return &parameterised{generator: g, transformers: transformers}
 }
@@ -92,7 +92,7 @@ func (p *parameterised) changed(ctx context.Context, req Request) (Request, erro
 	return req, nil
 }
 
-// Version is made from the versions of all parts.
+// Version combines the versions of the generator and the transformers.
 func (p *parameterised) Version() string {
 	parts := []any{p.generator}
 	for _, transformer := range p.transformers {

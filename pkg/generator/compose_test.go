@@ -204,8 +204,8 @@ func TestASwitchNamesItsCases(t *testing.T) {
 	for want, parameters := range map[string]map[string]any{
 		`parameter database.kind: it is not set; want one of mysql, postgres`:        {},
 		`parameter database.kind: there is no "oracle"; want one of mysql, postgres`: {"database": map[string]any{"kind": "oracle"}},
-		`parameter database.kind: want a text, one of mysql, postgres`:               {"database": map[string]any{"kind": []any{}}},
-		`parameter database: want a map that holds "kind"`:                           {"database": "mysql"},
+		`parameter database.kind: want a string, one of mysql, postgres`:             {"database": map[string]any{"kind": []any{}}},
+		`parameter database: want a map with the key "kind"`:                         {"database": "mysql"},
 	} {
 		_, err := g.Generate(t.Context(), generator.Request{Parameters: parameters})
 		expectError(t, want, err)

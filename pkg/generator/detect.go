@@ -6,18 +6,19 @@ import (
 	"io/fs"
 )
 
-// Engine is the name of an engine for manifests in a folder.
+// Engine is the name of a rendering engine: Helm, Kustomize or GoTemplate.
 type Engine string
 
-// The engines. Each has a package of its own, so that a program only has the dependencies of the engines it uses.
+// The engines. Each engine has its own package, so that a program has only the dependencies of the engines that it
+// uses.
 const (
 	EngineHelm       Engine = "Helm"
 	EngineKustomize  Engine = "Kustomize"
 	EngineGoTemplate Engine = "GoTemplate"
 )
 
-// marks are the files that identify an engine. kustomize accepts three names; a template of such a file may have any
-// other.
+// marks are the files whose presence selects an engine. kustomize accepts three names for a kustomization. A
+// kustomization that is rendered from a template is recognised by the configuration file of the templates.
 var marks = []struct {
 	file   string
 	engine Engine

@@ -35,9 +35,10 @@ func (f GeneratorFunc) Generate(ctx context.Context, req Request) ([]client.Obje
 
 // Request is the input of a Generator. Everything in it is read-only.
 type Request struct {
-	// Namespace and Name are those under which the component is deployed.
+	// Namespace and Name are the namespace and the name under which the component is deployed.
 	Namespace, Name string
-	// Parameters is the component's spec (its values) as plain data: maps, slices, strings, bools, int64 and float64.
+	// Parameters are the parameters (values) of the component as plain data: maps, slices, strings, bools, int64 and
+	// float64.
 	Parameters map[string]any
 	// Component is the component itself.
 	Component client.Object
@@ -49,15 +50,16 @@ type Request struct {
 	References References
 	// Revision is the number of changes of the inputs; it is 1 at the first apply.
 	Revision int64
-	// Digest identifies the inputs known before rendering.
+	// Digest identifies the inputs that are known before the rendering.
 	Digest string
 	// Target reads from the target cluster, Local from the cluster of the component. Both are nil without a cluster, as
 	// in an offline rendering; look-ups then find nothing.
 	Target, Local Lookup
 	// Capabilities describes the target.
 	Capabilities Capabilities
-	// Now is the time of this rendering, for a generator that writes it into manifests; zero means the wall clock. The
-	// determinism check renders again with another time, which does not reveal a generator that reads the wall clock.
+	// Now is the time of this rendering. A generator that writes the time into manifests must use Now; a zero Now means
+	// the wall clock. The determinism check renders again with another Now. It does not detect a generator that reads the
+	// wall clock instead.
 	Now time.Time
 	// Report receives the results of the generator; see Tell. It may be nil, and is safe for concurrent use.
 	Report func(Result)
@@ -65,11 +67,12 @@ type Request struct {
 	Locate func(Origin)
 }
 
-// Lookup reads objects for a generator. Get returns an error for a missing object and for a kind that is not served; it
-// satisfies apierrors.IsNotFound or meta.IsNoMatchError.
+// Lookup reads objects for a generator. For a missing object, Get returns an error that satisfies apierrors.IsNotFound.
+// For a kind that is not served, Get returns an error that satisfies meta.IsNoMatchError.
 type Lookup interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
-	// List returns all objects of a kind in a namespace, or in all namespaces if it is empty.
+	// List returns all objects of a kind in a namespace. If namespace is empty, List returns the objects of all
+	// namespaces.
 	List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (*unstructured.UnstructuredList, error)
 }
 
@@ -80,7 +83,7 @@ type Reference struct {
 	Name      string
 }
 
-// References maps a referenced object to its data. An optional reference that does not exist is absent.
+// References maps referenced objects to their data. It has no entry for an optional object that does not exist.
 type References map[Reference]map[string][]byte
 
 // Capabilities describes a cluster.
@@ -91,9 +94,9 @@ type Capabilities struct {
 	APIVersions []string
 }
 
-// Versioner is an optional interface of a Generator and of transformers. A new version is a change of the inputs, so
-// that everything is rendered again. A generator without a version has that of the program: every new build renders
-// everything again.
+// Versioner is an optional interface of generators and transformers. The version is an input of the rendering: when it
+// changes, all components are rendered again. Without this interface, or with an empty version, all components are
+// rendered again with every new build of the program.
 type Versioner interface {
 	Version() string
 }

@@ -14,17 +14,18 @@ const (
 // Limits limits a rendering of an engine, so that no source can exhaust the operator. Zero values select the defaults.
 // The documentation of each engine lists the exceptions.
 type Limits struct {
-	// OutputBytes is the maximum output of templates, where each inclusion of a template and the strings and lists of
-	// functions count. It also limits the input of the decoder.
+	// OutputBytes is the maximum number of bytes that templates write. Each inclusion of a template counts, and so do the
+	// strings and lists that functions return. It also limits the input of the YAML decoder.
 	OutputBytes int
 	// Objects is the maximum number of rendered objects.
 	Objects int
-	// Depth is the maximum depth of template inclusion. A Go program cannot recover from stack exhaustion.
+	// Depth is the maximum depth of nested template inclusions. It prevents a stack overflow, from which a Go program
+	// cannot recover.
 	Depth int
 	// AliasBytes limits the expansion of aliases in a YAML document: a few hundred bytes can expand to terabytes.
 	AliasBytes int
-	// Duration is the maximum time of a rendering. Code that cannot be interrupted continues in the background, and its
-	// result is dropped.
+	// Duration is the maximum time of a rendering. A library that cannot be interrupted continues in the background after
+	// this time, and its result is dropped.
 	Duration time.Duration
 }
 

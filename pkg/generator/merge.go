@@ -10,18 +10,19 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Part is a generator with a name for messages.
+// Part is a generator with a name for error messages.
 type Part struct {
-	// Name is the name of the part in errors; by default its position.
+	// Name is the name of the part in errors. The default is "part 1", "part 2" and so on.
 	Name string
 	Generator
 }
 
 // Merge returns a generator that renders all parts with the same request, and returns their objects in the order of the
-// parts. It returns an error that names the parts if an object is rendered twice. An object without namespace counts as
-// one in the namespace of the component. The returned error joins the errors of all parts.
+// parts. If two parts render the same object, the generator returns an error that names both parts. For this check, an
+// object without namespace is in the namespace of the component. The errors of all parts are joined.
 //
-// Its version combines those of the parts. If one of them has none, it has none.
+// The version of the generator combines the versions of the parts. If one part has no version, the generator has no
+// version.
 func Merge(parts ...Part) Generator { return merged(parts) }
 
 type merged []Part
@@ -72,7 +73,7 @@ func claim(origins map[manifests.Key]string, object client.Object, namespace, or
 	return nil
 }
 
-// Version is made from the versions of the parts.
+// Version combines the versions of the parts.
 func (m merged) Version() string {
 	parts := make([]any, len(m))
 	for i, part := range m {

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Noter is an optional interface of a Generator. Notes returns a text for the user, for the same request as Generate,
-// or an empty string. The contract of Generate applies to it too. Generators that wrap another one forward its notes.
+// Noter is an optional interface of a Generator. Notes returns a text for the user, such as the NOTES.txt of a Helm
+// chart, or an empty string. It gets the same request as Generate, and the contract of Generate applies to Notes too.
+// Generators of this package that wrap another generator return its notes.
 type Noter interface {
 	Notes(ctx context.Context, req Request) (string, error)
 }
 
-// NotesOf returns the notes of a generator, or an empty string if it is no Noter.
+// NotesOf returns the notes of a generator, or an empty string if the generator does not implement Noter.
 func NotesOf(ctx context.Context, g Generator, req Request) (string, error) {
 	noter, ok := g.(Noter)
 	if !ok {

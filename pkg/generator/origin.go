@@ -4,13 +4,13 @@ import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 // Origin is the source file of an object.
 type Origin struct {
-	// APIVersion, Kind, Namespace and Name are those that the engine rendered, before transformers.
+	// APIVersion, Kind, Namespace and Name identify the object as rendered by the engine, before transformers change it.
 	APIVersion, Kind, Namespace, Name string
-	// File is its path in the source.
+	// File is the path of the source file, relative to the root of the source.
 	File string
 }
 
-// Located calls req.Locate, if it is set, with the source files of objects.
+// Located reports file as the source file of the objects to req.Locate. It does nothing if Locate is nil.
 func (r Request) Located(file string, objects ...*unstructured.Unstructured) {
 	if r.Locate == nil {
 		return

@@ -5,7 +5,7 @@ import "fmt"
 // Severity is the severity of a result.
 type Severity string
 
-// The severities of results. Generate returns errors instead of reporting them as results.
+// The severities of results. There is no severity for errors, because Generate returns errors.
 const (
 	SeverityWarning Severity = "warning"
 	SeverityInfo    Severity = "info"
@@ -16,12 +16,12 @@ const (
 type Result struct {
 	Severity Severity
 	Message  string
-	// Object is the object of the result, such as "Deployment.apps shop/web", and Field the path of a field in it. Both
-	// may be empty.
+	// Object names the object that the result refers to, such as "Deployment.apps shop/web". Field is the path of a field
+	// in this object. Both may be empty.
 	Object, Field string
 }
 
-// String returns the result in readable form.
+// String returns the message, prefixed with the object and the field if they are set.
 func (r Result) String() string {
 	text := r.Message
 	if r.Field != "" {
@@ -33,7 +33,7 @@ func (r Result) String() string {
 	return text
 }
 
-// Tell calls req.Report, if it is set, with a result.
+// Tell reports a result to req.Report. It does nothing if Report is nil.
 func (r Request) Tell(result Result) {
 	if r.Report != nil {
 		r.Report(result)

@@ -10,13 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Switch returns a generator that selects one of several by a parameter. path is the path of the parameter, a key for
-// each level. Its value is a string, a number or a boolean; the case "" is selected if it is missing, null or empty. A
-// value without a case is an error that names the cases.
+// Switch returns a generator that selects one of several generators by the value of a parameter. path is the path of
+// the parameter, with a key for each level. The value of the parameter is a string, a number or a boolean. If the
+// parameter is missing, null or empty, the case "" is selected. For a value without a case, the generator returns an
+// error that lists the cases.
 //
 //	generator.Switch(map[string]generator.Generator{"postgres": postgres, "mysql": mysql}, "database", "kind")
 //
-// Its version combines those of all cases. If one of them has none, it has none.
+// The version of the generator combines the versions of all cases. If one case has no version, the generator has no
+// version.
 func Switch(cases map[string]Generator, path ...string) Generator {
 	return &switched{cases: maps.Clone(cases), path: slices.Clone(path)}
 }
@@ -50,7 +52,7 @@ func (s *switched) chosen(req Request) (Generator, error) {
 	return g, nil
 }
 
-// Version is made from the versions of the cases.
+// Version combines the versions of the cases.
 func (s *switched) Version() string {
 	parts := make([]any, 0, len(s.cases))
 	for _, name := range slices.Sorted(maps.Keys(s.cases)) {
@@ -69,7 +71,7 @@ func (s *switched) choice(parameters map[string]any) (string, error) {
 		case value == nil:
 			return "", nil
 		default:
-			return "", fmt.Errorf("parameter %s: want a map that holds %q", strings.Join(s.path[:i], "."), key)
+			return "", fmt.Errorf("parameter %s: want a map with the key %q", strings.Join(s.path[:i], "."), key)
 		}
 	}
 	switch value := value.(type) {
@@ -80,7 +82,7 @@ func (s *switched) choice(parameters map[string]any) (string, error) {
 	case bool, int, int64, float64:
 		return fmt.Sprint(value), nil
 	}
-	return "", fmt.Errorf("parameter %s: want a text, one of %s", s.parameter(), s.known())
+	return "", fmt.Errorf("parameter %s: want a string, one of %s", s.parameter(), s.known())
 }
 
 func (s *switched) parameter() string { return strings.Join(s.path, ".") }

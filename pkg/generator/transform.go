@@ -17,9 +17,9 @@ import (
 
 // Transformer changes rendered objects.
 //
-// Transform receives the request of the rendering and objects that it owns: it may change, add, remove and reorder
-// them. The contract of Generate applies: equal output for equal input, safe for concurrent use, no network I/O. A
-// Transformer should be a Versioner; see Chain.
+// Transform receives the request of the rendering and the rendered objects. It may change, add, remove and reorder the
+// objects. The contract of Generate applies: equal output for equal input, safe for concurrent use, no network I/O. A
+// Transformer should implement Versioner; see Chain.
 type Transformer interface {
 	Transform(
 		ctx context.Context,
@@ -56,8 +56,8 @@ func (f ParameterTransformerFunc) TransformParameters(ctx context.Context, req R
 	return f(ctx, req)
 }
 
-// detach returns copies of the objects as unstructured data, because transformers change them and a generator may keep
-// its result.
+// detach returns copies of the objects as unstructured data. Transformers change the objects, and a generator may still
+// use the objects that it returned.
 func detach(objects []client.Object) ([]*unstructured.Unstructured, error) {
 	copies := make([]*unstructured.Unstructured, 0, len(objects))
 	for i, object := range objects {

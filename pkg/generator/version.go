@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// versionOf returns the combined version of parts in their order, or an empty version if a part has none.
+// versionOf returns a hash of the versions of all parts. It returns an empty string if a part has no version.
 func versionOf(composition string, parts ...any) string {
 	hash := sha256.New()
 	_, _ = fmt.Fprintf(hash, "%q", composition)

@@ -4,55 +4,58 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RevisionOutcome is what became of a revision. It is an open string.
+// RevisionOutcome is the result of applying a revision. Clients must tolerate unknown values.
 type RevisionOutcome string
 
 // The outcomes of a revision.
 const (
-	// RevisionProgressing: it is being applied, or waited for.
+	// RevisionProgressing: the revision is being applied, or its dependents are not all ready yet.
 	RevisionProgressing RevisionOutcome = "Progressing"
-	// RevisionReady: all its dependents were ready once. What became of them later is no part of the history.
+	// RevisionReady: all dependents of the revision were ready at the same time. The history does not record later changes
+	// of their readiness.
 	RevisionReady RevisionOutcome = "Ready"
-	// RevisionFailed: it is stalled, or was when the next one began; or its inputs do not render, so that it never was
-	// one.
+	// RevisionFailed: the component is Stalled, or was Stalled when the next revision began; or the inputs could not be
+	// rendered, so that no revision was made of them.
 	RevisionFailed RevisionOutcome = "Failed"
-	// RevisionSuperseded: the next one began before it was ready.
+	// RevisionSuperseded: the next revision began before this revision was ready.
 	RevisionSuperseded RevisionOutcome = "Superseded"
 )
 
-// RevisionRecord tells what became of a revision.
+// RevisionRecord is an entry of the history of a component: a revision and its outcome.
 type RevisionRecord struct {
-	// Revision is its number. It is zero where inputs did not render: they made no revision, and what was applied
-	// before stays.
+	// Revision is the number of the revision. It is zero if the inputs could not be rendered: then no revision was made,
+	// and the dependents stay as applied before.
 	Revision int64 `json:"revision"`
 
-	// Generation of the component whose spec it comes from. Another revision of the same generation has other contents
-	// of what the spec refers to.
+	// Generation is the generation of the component from which the revision was rendered. If two revisions have the same
+	// generation, the content of a reference or source has changed in between.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 
-	// Digest identifies its inputs.
+	// Digest identifies the inputs of the revision.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// Source names what was rendered, as far as the operator tells, and SourceDigest identifies the content of that.
+	// Source is the name of the rendered source, if the operator provides one. SourceDigest identifies the content of the
+	// source.
 	// +optional
 	Source string `json:"source,omitempty"`
 	// +optional
 	SourceDigest string `json:"sourceDigest,omitempty"`
 
-	// Started is when it was about to be applied for the first time, or when it did not render for the first time.
+	// Started is the time of the first attempt to apply the revision, or of the first failed rendering.
 	Started metav1.Time `json:"started"`
 
-	// Ended is when it was ready for the first time, or the next one began before that. What did not render ends when
-	// the inputs of the revision before it are back.
+	// Ended is the time when the revision was ready for the first time, or when the next revision began before that. An
+	// entry of a failed rendering ends when the inputs of the previous revision are restored, or when the next entry
+	// begins.
 	// +optional
 	Ended *metav1.Time `json:"ended,omitempty"`
 
 	// Outcome is Progressing, Ready, Failed or Superseded.
 	Outcome RevisionOutcome `json:"outcome"`
 
-	// Reason is the reason why it is not ready where the outcome is Failed.
+	// Reason is the reason of the failure if the outcome is Failed.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }

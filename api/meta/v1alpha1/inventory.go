@@ -10,61 +10,64 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// InventoryEntry is the record of one dependent. Its text form, of about 110 bytes, is what Status.Inventory holds, or
-// the Secrets that Status.InventoryRecord names:
+// InventoryEntry is the record of one dependent. Status.Inventory, or the Secrets that Status.InventoryRecord names,
+// hold entries in their text form, which takes about 110 bytes:
 //
 //	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
 //
-// First group/version/kind/namespace/name (group and namespace may be empty; all texts are path-escaped), then fields
-// that are not zero. Fields that a reader does not know are kept.
+// The text begins with group/version/kind/namespace/name; group and namespace may be empty. The fields that are not
+// zero follow. All texts are path-escaped. Unknown fields are kept when an entry is parsed and written again.
 type InventoryEntry struct {
 	Group, Version, Kind, Namespace, Name string
 
-	// UID of the object as last written; empty before the first write was answered.
+	// UID is the UID of the object at the last write. It is empty until the first write succeeded.
 	UID types.UID
-	// Digest of the manifest as last applied; empty before that.
+	// Digest is the digest of the manifest at the last apply. It is empty until the first apply succeeded.
 	Digest string
-	// Fields is a hash of the managed fields that are ours, as the last write left them; empty where the object is
-	// compared by value.
+	// Fields is a hash of the managed fields that the reconciler owned after the last write. It is empty if drift is
+	// detected by comparing values instead.
 	Fields string
-	// Values is a hash of the values that the server made of ours, for objects that are compared by value.
+	// Values is a hash of the values that the API server stored for the fields of the manifest. It is set if drift is
+	// detected by comparing values.
 	Values string
-	// Revision of the component whose inputs Digest was rendered from; zero where it is not known.
+	// Revision is the revision of the component from which the manifest with Digest was rendered. It is zero if it is not
+	// known.
 	Revision int64
-	// Rendition of that revision; see Status.Rendition.
+	// Rendition is the rendition of Revision; see Status.Rendition.
 	Rendition int64
-	// Order is the apply order.
+	// Order is the number of the wave in which the object is applied.
 	Order int
-	// DeleteOrder is the delete order where it is not the reverse of the apply order.
+	// DeleteOrder is the number of the wave in which the object is deleted. If it is nil, the delete order is the reverse
+	// of the apply order.
 	DeleteOrder *int
-	// UpdatePolicy as last recorded; empty means the reconciler's default.
+	// UpdatePolicy is the update policy at the last record. If it is empty, the reconciler's default applies.
 	UpdatePolicy UpdatePolicy
-	// DeletePolicy as last recorded, whether from the manifest or a default; empty means delete, or for claims orphan.
+	// DeletePolicy is the delete policy at the last record, from the manifest or from a default. If it is empty, the
+	// policy is delete, or orphan for PersistentVolumeClaims.
 	DeletePolicy DeletePolicy
-	// Completed says that the object did its work and may be gone, or was purged: it is not created again until its
-	// reconcile policy would apply it again.
+	// Completed is set if the object, such as a Job, completed its work and may be gone, or if it was purged. The object
+	// is not created again until its reconcile policy requires another apply.
 	Completed bool
-	// Trigger identifies the state of the component that the object was applied for, where its reconcile policy is
-	// on-object-or-component-change; empty otherwise.
+	// Trigger identifies the state of the component at the last apply. It is empty unless the reconcile policy is
+	// on-object-or-component-change.
 	Trigger string
-	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval; zero
-	// otherwise.
+	// AppliedAt is the time of the last apply, in seconds since 1970. It is zero if the object has no reapply interval.
 	AppliedAt int64
-	// Guarded says that there may be an admission policy of ours that refuses new instances of what the dependent
-	// defines, because the dependent is about to be deleted.
+	// Guarded is set before the reconciler creates an admission policy that denies new instances of the types that this
+	// dependent defines. Such a policy exists while the dependent is about to be deleted.
 	Guarded bool
-	// Phase is the phase of the deletion that the object belongs to; empty for ordinary dependents. With Completed and
-	// without UID it did its work and is gone, and is not applied again.
+	// Phase is the phase of the deletion in which the object is applied. It is empty for ordinary dependents. If Completed
+	// is set and UID is empty, the object has completed its work and is gone, and it is not applied again.
 	Phase string
-	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
+	// Types are the types that this dependent defines, in the form Kind.group or *.group.
 	Types []string
 
-	// unknown holds fields of a newer version.
+	// unknown holds the fields that this version does not know; a newer version wrote them.
 	unknown []string
 }
 
-// EffectiveDeleteOrder returns the wave number of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion
-// ascend.
+// EffectiveDeleteOrder returns the number of the wave in which the object is deleted: DeleteOrder, or the negative of
+// Order if DeleteOrder is nil. A deletion works through the waves in ascending order.
 func (e InventoryEntry) EffectiveDeleteOrder() int {
 	if e.DeleteOrder != nil {
 		return *e.DeleteOrder
@@ -72,7 +75,7 @@ func (e InventoryEntry) EffectiveDeleteOrder() int {
 	return -e.Order
 }
 
-// String returns the text form.
+// String returns the text form of the entry.
 func (e InventoryEntry) String() string {
 	var b strings.Builder
 	for _, part := range []string{e.Group, e.Version, e.Kind, e.Namespace} {
@@ -130,7 +133,7 @@ func (e InventoryEntry) String() string {
 	return b.String()
 }
 
-// ParseInventoryEntry reads the text form. The error quotes the entry.
+// ParseInventoryEntry parses the text form of an entry. The error quotes the text.
 func ParseInventoryEntry(text string) (InventoryEntry, error) {
 	id, rest, _ := strings.Cut(text, " ")
 	parts := strings.Split(id, "/")
@@ -152,12 +155,12 @@ func ParseInventoryEntry(text string) (InventoryEntry, error) {
 	return e, nil
 }
 
-// escape keeps a text from being taken for several: names may hold spaces, percent signs and commas.
+// escape path-escapes a text, because names may contain the separators of the text form, such as spaces and commas.
 func escape(text string) string {
 	return strings.ReplaceAll(url.PathEscape(text), "%2A", "*")
 }
 
-// unescapeAll reads a list of texts.
+// unescapeAll parses a comma-separated list of escaped texts.
 func unescapeAll(list string) ([]string, error) {
 	if list == "" {
 		return nil, nil
@@ -207,7 +210,8 @@ func (e *InventoryEntry) setField(f string) error {
 	return err
 }
 
-// textField returns the field of that key, nil if it holds no text.
+// textField returns a pointer to the text field with the given key. It returns nil if the field is not a text or is
+// unknown.
 func (e *InventoryEntry) textField(key string) *string {
 	switch key {
 	case "u":
@@ -230,7 +234,8 @@ func (e *InventoryEntry) textField(key string) *string {
 	return nil
 }
 
-// ParseInventory reads all entries of a status; the errors of all bad entries are joined.
+// ParseInventory parses all entries of a status. It returns the valid entries, and joins the errors of the invalid
+// ones.
 func ParseInventory(lines []string) ([]InventoryEntry, error) {
 	entries := make([]InventoryEntry, 0, len(lines))
 	var errs []error

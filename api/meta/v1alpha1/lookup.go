@@ -6,45 +6,45 @@ import (
 	"strings"
 )
 
-// LookupState says what a look-up found.
+// LookupState is the result of a look-up.
 type LookupState string
 
 // The states of a look-up.
 const (
-	// LookupFound: the object, or a list.
+	// LookupFound: the object exists, or the list succeeded.
 	LookupFound LookupState = "found"
-	// LookupMissing: no object of that name.
+	// LookupMissing: no object with the requested name exists.
 	LookupMissing LookupState = "missing"
-	// LookupUnserved: no type of that name.
+	// LookupUnserved: the API server does not serve the requested type.
 	LookupUnserved LookupState = "unserved"
-	// LookupOwn: a dependent of the component itself, whose changes don't matter.
+	// LookupOwn: the object is a dependent of the component itself. Its changes do not start a new rendering.
 	LookupOwn LookupState = "own"
 )
 
-// Lookup is the record of an object, or a list of objects, that a rendering looked up. Its text form is what
-// Status.Lookups holds:
+// Lookup is the record of an object, or of a list of objects, that a rendering looked up. Status.Lookups holds look-ups
+// in their text form:
 //
 //	/v1/Secret/shop/db d=5b0e…
 //
-// First group/version/kind/namespace/name, as in an InventoryEntry, with * as the name of a list, then fields that are
-// not zero.
+// The text begins with group/version/kind/namespace/name, as in an InventoryEntry; the name of a list is *. The fields
+// that are not zero follow.
 type Lookup struct {
 	Group, Version, Kind, Namespace, Name string
 
-	// Local says that it was looked up where the component is, and not in the target.
+	// Local is set if the object was looked up in the cluster of the component instead of the target cluster.
 	Local bool
-	// State says what was found.
+	// State is the result of the look-up.
 	State LookupState
-	// Digest identifies the content that was found.
+	// Digest identifies the content of the object or the list.
 	Digest string
-	// Status says that the status is a part of the content: the rendering reads it.
+	// Status is set if the rendering depends on the status of the object. Then the status is part of Digest.
 	Status bool
 }
 
-// LookupList is the name of a look-up that is a list.
+// LookupList is the name in the record of a list.
 const LookupList = "*"
 
-// String returns the text form.
+// String returns the text form of the look-up.
 func (l Lookup) String() string {
 	parts := []string{escape(l.Group), escape(l.Version), escape(l.Kind), escape(l.Namespace), escape(l.Name)}
 	text := strings.Join(parts, "/")
@@ -63,7 +63,7 @@ func (l Lookup) String() string {
 	return text
 }
 
-// ParseLookup reads the text form. The error quotes it.
+// ParseLookup parses the text form of a look-up. The error quotes the text.
 func ParseLookup(text string) (Lookup, error) {
 	id, rest, _ := strings.Cut(text, " ")
 	parts := strings.Split(id, "/")

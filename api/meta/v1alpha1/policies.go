@@ -2,28 +2,28 @@ package v1alpha1
 
 import "time"
 
-// Policies are the defaults of dependents that name none. An empty field leaves the choice to the next level: the
-// policies of a component come before those of its reconciler.
+// Policies are the defaults for dependents whose manifests set no policy. An empty field of a component's policies is
+// taken from the policies of its reconciler.
 //
 // +kubebuilder:object:generate=false
 type Policies struct {
-	// Reconcile is on-object-change by default.
+	// Reconcile is the reconcile policy; on-object-change by default.
 	Reconcile ReconcilePolicy
-	// Update is replace by default.
+	// Update is the update policy; replace by default.
 	Update UpdatePolicy
-	// Adoption is if-unowned by default.
+	// Adoption is the adoption policy; if-unowned by default.
 	Adoption AdoptionPolicy
-	// Delete is delete by default. Claims and namespaces may stay also under this policy: see
-	// docs/dependents/ownership-and-deletion.md.
+	// Delete is the delete policy; delete by default. Some PersistentVolumeClaims and namespaces stay even under the
+	// policy delete: see docs/dependents/ownership-and-deletion.md.
 	Delete DeletePolicy
-	// MissingNamespaces says what happens where the namespace of a dependent does not exist; it is created by default.
+	// MissingNamespaces is the policy for dependents whose namespace does not exist; by default the namespace is created.
 	MissingNamespaces MissingNamespacesPolicy
-	// Reapply is the time after which a dependent is applied again although it looks in sync; zero, the default, turns
-	// that off.
+	// Reapply is the time after which a dependent is applied again even if no drift was detected. Zero, the default, turns
+	// this off.
 	Reapply time.Duration
 }
 
-// Or returns the policies with empty fields taken from a fallback.
+// Or returns a copy of the policies whose empty fields are taken from fallback.
 func (p Policies) Or(fallback Policies) Policies {
 	if p.Update == UpdateDefault {
 		p.Update = ""
@@ -44,77 +44,83 @@ func fill[V comparable](value *V, fallback V) {
 	}
 }
 
-// ReconcilePolicy says when a dependent is applied.
+// ReconcilePolicy sets when a dependent is applied again.
 // +kubebuilder:validation:Enum=on-object-change;on-object-or-component-change;once
 type ReconcilePolicy string
 
 // The reconcile policies.
 const (
-	// ReconcileOnObjectChange applies whenever the generated manifest changes, and repairs drift. It is the default.
+	// ReconcileOnObjectChange applies the dependent when its rendered manifest changes, and repairs drift. It is the
+	// default.
 	ReconcileOnObjectChange ReconcilePolicy = "on-object-change"
-	// ReconcileOnObjectOrComponentChange also applies whenever the component changes.
+	// ReconcileOnObjectOrComponentChange is like ReconcileOnObjectChange, and also applies the dependent when the
+	// component changes.
 	ReconcileOnObjectOrComponentChange ReconcilePolicy = "on-object-or-component-change"
-	// ReconcileOnce applies once, and never touches the object again.
+	// ReconcileOnce applies the dependent once. Later changes of the manifest and drift have no effect.
 	ReconcileOnce ReconcilePolicy = "once"
 )
 
-// UpdatePolicy says how an existing dependent is updated.
+// UpdatePolicy sets how an existing dependent is updated.
 // +kubebuilder:validation:Enum=default;replace;recreate;ssa-merge;ssa-override
 type UpdatePolicy string
 
 // The update policies.
 const (
-	// UpdateDefault is what the reconciler is configured to.
+	// UpdateDefault is the policy in the options of the reconciler.
 	UpdateDefault UpdatePolicy = "default"
-	// UpdateReplace reads the object and updates it (PUT), keeping what others and the server set.
+	// UpdateReplace reads the object and updates it with a PUT request. Fields that other clients or the API server set
+	// are kept.
 	UpdateReplace UpdatePolicy = "replace"
-	// UpdateRecreate deletes the object, waits until it is gone, and creates it.
+	// UpdateRecreate deletes the object, waits until it is gone, and creates it again.
 	UpdateRecreate UpdatePolicy = "recreate"
-	// UpdateSSAMerge applies server-side with force; fields that others own stay.
+	// UpdateSSAMerge uses server-side apply with force. Fields that other field managers own and that are not in the
+	// manifest are kept.
 	UpdateSSAMerge UpdatePolicy = "ssa-merge"
-	// UpdateSSAOverride applies server-side with force, and takes over what kubectl and helm own, so that fields
-	// dropped from the manifest disappear.
+	// UpdateSSAOverride uses server-side apply with force, and takes over the fields that kubectl and Helm own. Fields of
+	// theirs that are not in the manifest are removed.
 	UpdateSSAOverride UpdatePolicy = "ssa-override"
 )
 
-// AdoptionPolicy says what happens when an object that should be created exists already.
+// AdoptionPolicy sets what happens if an object with the name of a new dependent already exists.
 // +kubebuilder:validation:Enum=if-unowned;never;always
 type AdoptionPolicy string
 
 // The adoption policies.
 const (
-	// AdoptIfUnowned adopts objects that have no owner. It is the default.
+	// AdoptIfUnowned adopts the existing object if it has no owner. It is the default.
 	AdoptIfUnowned AdoptionPolicy = "if-unowned"
-	// AdoptNever never adopts.
+	// AdoptNever never adopts an existing object; the existing object is an error.
 	AdoptNever AdoptionPolicy = "never"
-	// AdoptAlways adopts even what somebody else owns.
+	// AdoptAlways adopts the existing object even if it has another owner.
 	AdoptAlways AdoptionPolicy = "always"
 )
 
-// DeletePolicy says what happens to a dependent that is no longer wanted.
+// DeletePolicy sets what happens to a dependent that is pruned (no longer rendered), or whose component is deleted.
 // +kubebuilder:validation:Enum=delete;orphan;orphan-on-apply;orphan-on-delete
 type DeletePolicy string
 
 // The delete policies.
 const (
-	// DeleteDelete deletes it. It is the default.
+	// DeleteDelete deletes the dependent. It is the default.
 	DeleteDelete DeletePolicy = "delete"
-	// DeleteOrphan releases it, both when it is pruned and when the component is deleted.
+	// DeleteOrphan releases the dependent instead of deleting it: the object stays, and no longer belongs to the
+	// component.
 	DeleteOrphan DeletePolicy = "orphan"
-	// DeleteOrphanOnApply releases it when it is pruned.
+	// DeleteOrphanOnApply releases the dependent when it is pruned, and deletes it with the component.
 	DeleteOrphanOnApply DeletePolicy = "orphan-on-apply"
-	// DeleteOrphanOnDelete releases it when the component is deleted.
+	// DeleteOrphanOnDelete releases the dependent when the component is deleted, and deletes it when it is pruned.
 	DeleteOrphanOnDelete DeletePolicy = "orphan-on-delete"
 )
 
-// MissingNamespacesPolicy says what happens when a dependent's namespace does not exist and is not a dependent itself.
+// MissingNamespacesPolicy sets what happens if the namespace of a dependent does not exist and is not a dependent
+// itself.
 // +kubebuilder:validation:Enum=create;refuse
 type MissingNamespacesPolicy string
 
 // The policies for missing namespaces.
 const (
-	// MissingNamespacesCreate creates the namespace; it is not a dependent, and never deleted.
+	// MissingNamespacesCreate creates the namespace. The namespace does not become a dependent, and is never deleted.
 	MissingNamespacesCreate MissingNamespacesPolicy = "create"
-	// MissingNamespacesRefuse reports an error.
+	// MissingNamespacesRefuse reports an error for the dependent, and does not create the namespace.
 	MissingNamespacesRefuse MissingNamespacesPolicy = "refuse"
 )

@@ -17,7 +17,7 @@ const (
 	ConfigMapReference ReferenceKind = "ConfigMap"
 )
 
-// ValuesReference points at a document of values in a Secret or ConfigMap of the component's namespace.
+// ValuesReference refers to a YAML document of values in a Secret or ConfigMap in the component's namespace.
 type ValuesReference struct {
 	// Kind is Secret or ConfigMap.
 	Kind ReferenceKind `json:"kind"`
@@ -42,15 +42,15 @@ type Reference struct {
 	Name string `json:"name"`
 	// Optional says that a missing object is no error.
 	Optional bool `json:"optional,omitempty"`
-	// Credential says that the content gives access to something, and does not matter to what is rendered: a change of
-	// it wakes the component, but makes no revision, and renders nothing again that was rendered well.
+	// Credential is set if the content is a credential and no input of the rendering. A change of the content starts a
+	// pass, but makes no new revision. The generator is called again only if the last rendering failed.
 	Credential bool `json:"credential,omitempty"`
 }
 
-// DefaultKubeConfigKey is the key that holds a kubeconfig where a reference names none.
+// DefaultKubeConfigKey is the default of KubeConfigReference.Key.
 const DefaultKubeConfigKey = "value"
 
-// KubeConfigReference points at a kubeconfig in a Secret of the component's namespace.
+// KubeConfigReference refers to a kubeconfig in a Secret in the component's namespace.
 type KubeConfigReference struct {
 	// Name of the Secret.
 	// +kubebuilder:validation:MinLength=1
@@ -62,7 +62,7 @@ type KubeConfigReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// SourceReference names a source outside the cluster, pinned to its content.
+// SourceReference names an archive outside the cluster by its URL and the digest of its content.
 type SourceReference struct {
 	// URL of a .tgz archive.
 	URL string `json:"url"`
@@ -70,11 +70,11 @@ type SourceReference struct {
 	SHA256 string `json:"sha256"`
 }
 
-// sha256Digits is what a digest looks like.
+// sha256Digits matches a SHA-256 digest in lower-case hexadecimal digits.
 var sha256Digits = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Validate says what is wrong with a reference, all at once. A URL with a password is refused: whoever may read the
-// component would read the password.
+// Validate returns all errors of a reference, joined. A URL with a password is an error, because everybody with read
+// access to the component could read the password.
 func (s SourceReference) Validate() error {
 	var errs []error
 	switch location, err := url.Parse(s.URL); {
@@ -93,7 +93,7 @@ func (s SourceReference) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Location returns the URL for people: without what may be a credential in its query.
+// Location returns the URL without user, query and fragment, which may contain credentials. It is meant for messages.
 func (s SourceReference) Location() string {
 	location, err := url.Parse(s.URL)
 	if err != nil {

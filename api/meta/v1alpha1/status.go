@@ -4,140 +4,146 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Condition types of a component. They follow kstatus: Ready says whether the desired state is reached; Reconciling and
+// Condition types of a component. They follow kstatus: Ready is True if the desired state is reached; Reconciling and
 // Stalled are present, with status True, only while they apply.
 const (
-	// ConditionReady is True when every dependent of this generation is applied and ready, False when that is not so,
+	// ConditionReady is True if every dependent of the observed generation is applied and ready. It is False otherwise,
 	// and Unknown while the component is suspended.
 	ConditionReady = "Ready"
-	// ConditionReconciling is present, with status True, while the component is on its way.
+	// ConditionReconciling is present, with status True, while the reconciler works towards the desired state without
+	// help.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is present, with status True, while a person has to do something; the message says what.
+	// ConditionStalled is present, with status True, while a person has to act. Its message names the necessary action.
 	ConditionStalled = "Stalled"
-	// ConditionGeneratorResults is present, with status True, while the generator had something to say about the last
-	// rendering, besides the objects. It has no part in the state.
+	// ConditionGeneratorResults is present, with status True, if the generator returned warnings or notes with the last
+	// rendering. It does not affect the other conditions.
 	ConditionGeneratorResults = "GeneratorResults"
 )
 
-// ConditionNonDeterministic is present, with status True, while the dependents hold values that a second rendering of
-// the same inputs would not give, such as random passwords. What was rendered first is kept then. It says nothing about
-// readiness.
+// ConditionNonDeterministic is present, with status True, while the dependents contain values that differ at each
+// rendering of the same inputs, such as random passwords. The values of the first rendering are kept. The condition
+// does not affect readiness.
 const ConditionNonDeterministic = "NonDeterministic"
 
-// ConditionContested is present, with status True, while somebody undoes the repairs of dependents again and again. Its
-// message names the dependents, their fields, who changes them, and what to do. They keep the component from being
-// Ready.
+// ConditionContested is present, with status True, while another client repeatedly reverts the repairs of dependents.
+// Its message names the dependents, their fields, the field manager that changes them, and the remedy. The component is
+// not Ready while this condition is present.
 const ConditionContested = "Contested"
 
-// State is a one-word summary of the conditions, for printer columns. It is an open string: clients must tolerate
-// values they do not know, because an older CRD must never reject a newer status.
+// State is a one-word summary of the conditions, for printer columns. Clients must tolerate unknown values. The CRD
+// does not restrict the values, because an older CRD must accept the status of a newer operator.
 type State string
 
-// The states that this version derives.
+// The states that this version reports.
 const (
 	// StateReady: every dependent is applied and ready.
 	StateReady State = "Ready"
-	// StateProgressing: it is on its way, and nobody has to do anything.
+	// StateProgressing: the reconciler works towards the desired state, and no person has to act.
 	StateProgressing State = "Progressing"
-	// StateStalled: a person has to do something.
+	// StateStalled: a person has to act.
 	StateStalled State = "Stalled"
-	// StateSuspended: nothing is written, because the spec says so.
+	// StateSuspended: the component is suspended in its spec, and its dependents are not changed.
 	StateSuspended State = "Suspended"
 	// StateDeleting: dependents are being deleted.
 	StateDeleting State = "Deleting"
-	// StateDeletionBlocked: the deletion is refused, and nothing was touched.
+	// StateDeletionBlocked: the deletion is blocked, and no dependent was deleted.
 	StateDeletionBlocked State = "DeletionBlocked"
 )
 
-// Reasons of the conditions. Like states they are open strings.
+// Reasons of the conditions. Clients must tolerate unknown values.
 const (
 	// ReasonReady: every dependent is applied and ready.
 	ReasonReady = "Ready"
-	// ReasonObserving: watches on kinds of dependents have not delivered yet.
+	// ReasonObserving: the initial lists of watches on dependents are not complete yet.
 	ReasonObserving = "Observing"
-	// ReasonDependentsNotReady: a wave waits for dependents; the message names them.
+	// ReasonDependentsNotReady: some dependents are not ready yet, and later waves wait for them. The message names them.
 	ReasonDependentsNotReady = "DependentsNotReady"
-	// ReasonDependentsNotGone: a prune or a deletion waits for dependents to disappear.
+	// ReasonDependentsNotGone: some dependents were deleted but still exist, for example because of a finalizer.
 	ReasonDependentsNotGone = "DependentsNotGone"
-	// ReasonRetrying: a transient error; it is retried within seconds.
+	// ReasonRetrying: a temporary error occurred; the operation is retried within seconds.
 	ReasonRetrying = "Retrying"
-	// ReasonDependentContested: somebody undoes the repairs of dependents again and again, and all others are applied
-	// and ready.
+	// ReasonDependentContested: another client repeatedly reverts the repairs of some dependents. All other dependents are
+	// applied and ready.
 	ReasonDependentContested = "DependentContested"
-	// ReasonDependentFailed: the API server refused a dependent, or a dependent reports failure.
+	// ReasonDependentFailed: the API server rejected the write of a dependent, or a dependent reports failure in its
+	// status.
 	ReasonDependentFailed = "DependentFailed"
-	// ReasonOwnershipConflict: an object that should become a dependent belongs to somebody else.
+	// ReasonOwnershipConflict: an object that should become a dependent has another owner.
 	ReasonOwnershipConflict = "OwnershipConflict"
-	// ReasonFetching: the source is on its way.
+	// ReasonFetching: the source is being fetched.
 	ReasonFetching = "Fetching"
-	// ReasonFetchFailed: the source cannot be had, or is not the one that was asked for.
+	// ReasonFetchFailed: the source could not be fetched, or its digest is not the expected one.
 	ReasonFetchFailed = "FetchFailed"
 	// ReasonGenerateFailed: the generator returned an error.
 	ReasonGenerateFailed = "GenerateFailed"
-	// ReasonNonDeterministic: two renderings of the same inputs differ in their objects, or in the number of elements
-	// of a list.
+	// ReasonNonDeterministic: two renderings of the same inputs have different objects, or lists of different length.
 	ReasonNonDeterministic = "NonDeterministic"
-	// ReasonValuesKept: two renderings of the same inputs differ in values; those that were rendered first are kept.
+	// ReasonValuesKept: two renderings of the same inputs have different values. The values of the first rendering are
+	// kept.
 	ReasonValuesKept = "ValuesKept"
-	// ReasonInvalidManifests: the generated manifests, or their settings, are invalid.
+	// ReasonInvalidManifests: the rendered manifests, or the annotations with their settings, are invalid.
 	ReasonInvalidManifests = "InvalidManifests"
-	// ReasonInvalidSpec: the component's spec cannot be used.
+	// ReasonInvalidSpec: the spec of the component is invalid.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonHookFailed: an operator's own code returned an error that does not go away by itself.
+	// ReasonHookFailed: a hook of the operator returned a terminal error.
 	ReasonHookFailed = "HookFailed"
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
-	// ReasonForbidden: the component's identity, or the operator, may not do what the message names.
+	// ReasonForbidden: the component's identity, or the operator, lacks the permission that the message names.
 	ReasonForbidden = "Forbidden"
 	// ReasonTimeout: the component was not ready within its timeout.
 	ReasonTimeout = "Timeout"
-	// ReasonSuspended: reconciling is suspended in the spec.
+	// ReasonSuspended: the component is suspended in its spec.
 	ReasonSuspended = "Suspended"
 	// ReasonDeleting: dependents are being deleted.
 	ReasonDeleting = "Deleting"
-	// ReasonForeignInstances: deletion is refused while foreign instances of managed types exist.
+	// ReasonForeignInstances: the deletion is blocked by foreign instances: objects of types that the dependents define,
+	// such as custom resources of users.
 	ReasonForeignInstances = "ForeignInstances"
-	// ReasonDeletionRefused: the operator does not delete the component, and the message says why; that it holds the
-	// operator itself, say.
+	// ReasonDeletionRefused: the operator refuses to delete the component, for example because the operator itself is one
+	// of its dependents. The message gives the reason.
 	ReasonDeletionRefused = "DeletionRefused"
-	// ReasonWarning: the gravest of the generator's results is a warning.
+	// ReasonWarning: the generator returned at least one warning.
 	ReasonWarning = "Warning"
-	// ReasonInformation: none of the generator's results is a warning.
+	// ReasonInformation: the generator returned notes, and no warning.
 	ReasonInformation = "Information"
-	// ReasonForeignFinalizers: deletion waits until the finalizers of others are removed from the component.
+	// ReasonForeignFinalizers: the deletion waits until other controllers have removed their finalizers from the
+	// component.
 	ReasonForeignFinalizers = "ForeignFinalizers"
 )
 
-// Status is what a reconciler reports about a component. Authors embed it inline in the status of their own type. The
-// reconciler is its only writer.
+// Status is the part of a component's status that the reconciler writes. Authors of operators embed it inline in the
+// status of their own type. Only the reconciler may write it.
 type Status struct {
-	// ObservedGeneration is the generation of the component that the conditions speak of.
+	// ObservedGeneration is the generation of the component that the conditions refer to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Reconciler is the name of the reconciler that maintains this status; it prefixes labels and annotations of the
-	// dependents.
+	// Reconciler is the name of the reconciler that writes this status. The name is also the prefix of the labels and
+	// annotations of the dependents.
 	// +optional
 	Reconciler string `json:"reconciler,omitempty"`
 
-	// Identity tells which component this status was recorded for: the UID of its cluster's namespace kube-system, and
-	// its own, with a slash in between. A backup that is restored has another UID; which cluster it is in is found out
-	// then.
+	// Identity identifies the component that this status was written for. It is the UID of the namespace kube-system and
+	// the UID of the component, separated by a slash. The UID of a component that was restored from a backup differs from
+	// it; the reconciler then checks whether the cluster is still the same.
 	// +optional
 	Identity string `json:"identity,omitempty"`
 
-	// TargetNamespace and TargetName are where, and as what, the dependents were applied.
+	// TargetNamespace and TargetName are the namespace and the name with which the dependents were rendered at the last
+	// apply.
 	// +optional
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 	// +optional
 	TargetName string `json:"targetName,omitempty"`
 
-	// TargetCluster identifies the cluster that the dependents were applied to, by the UID of its namespace
-	// kube-system. It is empty where that is the component's own.
+	// TargetCluster is the UID of the namespace kube-system in the cluster that the dependents were applied to. It is
+	// empty if that is the cluster of the component itself.
 	// +optional
 	TargetCluster string `json:"targetCluster,omitempty"`
 
-	// TargetSecret is the Secret whose kubeconfig leads there. A finalizer holds it while there are dependents.
+	// TargetSecret is the name of the Secret with the kubeconfig of the target cluster. A finalizer keeps the Secret while
+	// dependents exist.
 	// +optional
 	TargetSecret string `json:"targetSecret,omitempty"`
 
@@ -145,14 +151,14 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions are Ready, Reconciling and Stalled, and GeneratorResults, NonDeterministic and Contested where there
-	// is something to say.
+	// Conditions always contain Ready. Reconciling, Stalled, GeneratorResults, NonDeterministic and Contested are present
+	// only while they apply.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Revision counts the changes of the inputs; it is 1 at the first apply.
+	// Revision counts the changes of the inputs of the rendering. It is 1 at the first apply.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 
@@ -160,76 +166,77 @@ type Status struct {
 	// +optional
 	InputDigest string `json:"inputDigest,omitempty"`
 
-	// Rendition counts how often the inputs of Revision were rendered anew because something changed that the rendering
-	// looks up.
+	// Rendition counts how often the inputs of Revision were rendered again because a looked-up object changed.
 	// +optional
 	Rendition int64 `json:"rendition,omitempty"`
 
-	// Lookups says what was looked up by the rendering that the dependents come from, an entry each, in the form of
-	// Lookup. It is empty where that was more than a hundred objects and lists.
+	// Lookups are the objects and lists that the current rendering looked up, in the text form of Lookup. It is empty if
+	// there are more than a hundred of them.
 	// +optional
 	// +listType=atomic
 	Lookups []string `json:"lookups,omitempty"`
 
-	// LookupsDigest identifies all that was looked up, and what the target serves.
+	// LookupsDigest identifies the content of all look-ups, and the API types that the target cluster serves.
 	// +optional
 	LookupsDigest string `json:"lookupsDigest,omitempty"`
 
-	// RenderedSet identifies the record of the rendered set; empty where a second rendering gives the same.
+	// RenderedSet identifies the recorded rendering if the rendering is not deterministic. It is empty for a deterministic
+	// rendering.
 	// +optional
 	RenderedSet string `json:"renderedSet,omitempty"`
 
-	// AppliedDigest identifies the inputs whose dependents were all applied last.
+	// AppliedDigest identifies the last inputs whose dependents were all applied.
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 
-	// History tells of the last revisions, and of inputs that did not render, the newest first. Ten at the most.
+	// History lists the last revisions, and inputs that could not be rendered, the newest first. It has at most ten
+	// entries.
 	// +optional
 	// +listType=atomic
 	History []RevisionRecord `json:"history,omitempty"`
 
-	// LastHandledReconcileAt is the last request for a pass whose answer somebody waited for, and that was answered:
-	// the value of the annotations reconcile-requested-at and reconcile-acknowledge. The rest of the status tells what
-	// the pass came to.
+	// LastHandledReconcileAt is the last requested pass that was acknowledged. Its value is that of the annotations
+	// reconcile-requested-at and reconcile-acknowledge. The rest of the status is the result of that pass.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// ProgressingSince is when the component began to work towards its current inputs; the timeout counts from here.
+	// ProgressingSince is the time when the reconciler began to work towards the current inputs. The timeout starts at
+	// this time.
 	// +optional
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
 
-	// Dependents counts the dependents.
+	// Dependents contains the number of dependents, and how many of them are ready.
 	// +optional
 	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
 
-	// Waiting names the first dependents that are not ready, failed, not gone, or contested, and why. Ten at the most.
+	// Waiting lists dependents that are not ready yet, not deleted yet, failed, or contested, each with the reason. It has
+	// at most ten entries.
 	// +optional
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`
 
-	// ManagedTypes are the additional managed types as last applied, as Kind.group; each part may be a pattern.
+	// ManagedTypes are the additional managed types at the last apply, in the form Kind.group. Both parts may be patterns.
 	// +optional
 	// +listType=atomic
 	ManagedTypes []string `json:"managedTypes,omitempty"`
 
-	// PhaseRecord identifies the record of the dependents that are applied when the component is deleted; empty where
-	// there are none.
+	// PhaseRecord identifies the record of the dependents that are applied during the deletion of the component. It is
+	// empty if there are none.
 	// +optional
 	PhaseRecord string `json:"phaseRecord,omitempty"`
 
-	// Inventory records the dependents, an entry each, in the form of InventoryEntry. It is empty where InventoryRecord
-	// names Secrets.
+	// Inventory lists the dependents, in the text form of InventoryEntry. It is empty if InventoryRecord names Secrets.
 	// +optional
 	// +listType=atomic
 	Inventory []string `json:"inventory,omitempty"`
 
-	// InventoryRecord names the Secrets that hold the inventory where it takes too much for the status. One without a
-	// name says that there may be Secrets that do not count.
+	// InventoryRecord names the Secrets that hold an inventory that is too large for the status. An InventoryRecord
+	// without a name means that the inventory is in the status, and that outdated Secrets may still exist.
 	// +optional
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 
-	// InventoryDigest guards the inventory against loss and edits: where it does not match, the inventory is rebuilt
-	// from the owner labels of the dependents.
+	// InventoryDigest is the checksum of the inventory. If it does not match, because the inventory was lost or edited,
+	// the inventory is rebuilt from the owner labels of the dependents.
 	// +optional
 	InventoryDigest string `json:"inventoryDigest,omitempty"`
 }
@@ -239,20 +246,20 @@ type InventoryRecord struct {
 	// Namespace of the Secrets.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// Name is what their names begin with.
+	// Name is the common prefix of the names of the Secrets.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// Parts is how many there are.
+	// Parts is the number of Secrets.
 	// +optional
 	Parts int32 `json:"parts,omitempty"`
 }
 
-// HasInventoryRecord says that the inventory is in Secrets.
+// HasInventoryRecord reports whether the inventory is in Secrets.
 func (s *Status) HasInventoryRecord() bool {
 	return s.InventoryRecord != nil && s.InventoryRecord.Name != ""
 }
 
-// DependentCounts counts dependents.
+// DependentCounts are the numbers of dependents of a component.
 type DependentCounts struct {
 	// Total is the number of dependents in the inventory.
 	Total int32 `json:"total"`
@@ -262,14 +269,14 @@ type DependentCounts struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// DependentReport says why a dependent holds the component up.
+// DependentReport is the reason why a component is waiting for a dependent.
 type DependentReport struct {
 	// Dependent names the object: kind, group, namespace, name.
 	Dependent string `json:"dependent"`
-	// Wave is the apply order of the dependent, or its delete order where it is being deleted.
+	// Wave is the apply order of the dependent, or its delete order if it is being deleted.
 	Wave int32 `json:"wave"`
 	// Reason is a CamelCase word, such as InProgress or Forbidden.
 	Reason string `json:"reason"`
-	// Message explains it to a person. It never holds data of a Secret.
+	// Message explains the reason. It never contains data of a Secret.
 	Message string `json:"message,omitempty"`
 }

@@ -1,12 +1,13 @@
 package v1alpha1
 
-// TypePattern names a type, or a family of types.
+// TypePattern matches one or several types by group and kind.
 type TypePattern struct {
-	// Group, "*" for all groups, or "*.suffix"; neither of the latter includes the groups of Kubernetes itself.
+	// Group is the name of an API group, "*" for all groups, or "*.suffix" for all groups with a suffix. The two patterns
+	// do not match the groups of Kubernetes itself.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group"`
-	// Kind, or "*".
+	// Kind is the name of a kind, or "*" for all kinds.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`

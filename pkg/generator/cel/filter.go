@@ -1,5 +1,5 @@
-// Package cel filters rendered objects by expressions in CEL, the Common Expression Language. It imports pkg/generator
-// and cel-go; no other package imports cel-go. Each evaluation has a cost limit.
+// Package cel filters rendered objects by expressions in CEL, the Common Expression Language. Each evaluation has a
+// cost limit. cel-go is a dependency of this package only.
 package cel
 
 import (
@@ -31,9 +31,10 @@ var (
 	_ generator.Versioner   = (*Filter)(nil)
 )
 
-// NewFilter returns a filter. The expression returns a boolean. Its variables are object, the manifest; parameters,
-// those of the component; and component, with the fields namespace and name under which it is deployed. It may use
-// optional types and the extensions for strings, lists and sets. NewFilter returns an error for an invalid expression.
+// NewFilter returns a filter that keeps the objects for which the expression is true. The variables of the expression
+// are object (the manifest), parameters (the parameters of the component), and component (a map with the keys namespace
+// and name, under which the component is deployed). The expression may use optional types and the extensions for
+// strings, lists and sets. NewFilter returns an error for an invalid expression.
 func NewFilter(expression string) (*Filter, error) {
 	environment, err := cel.NewEnv(
 		cel.Variable("object", cel.DynType), cel.Variable("parameters", cel.MapType(cel.StringType, cel.DynType)),
@@ -50,7 +51,7 @@ func NewFilter(expression string) (*Filter, error) {
 	// Fields of a manifest have their types only at evaluation.
 	if kind := checked.OutputType(); !kind.IsExactType(cel.BoolType) && !kind.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf(
-			"filter: the expression is of type %s; want one that is true or false, such as object.kind != \"Ingress\"",
+			"filter: the expression is of type %s; want a boolean expression, such as object.kind != \"Ingress\"",
 			kind,
 		)
 	}
@@ -87,7 +88,7 @@ func (f *Filter) Transform(
 		keep, ok := result.Value().(bool)
 		if !ok {
 			return nil, fmt.Errorf(
-				"filter: %s: the expression is of type %s; want true or false",
+				"filter: %s: the value of the expression is of type %s; want true or false",
 				describe(object),
 				result.Type().TypeName(),
 			)

@@ -17,7 +17,7 @@ import (
 // maxRetryAfter is the maximum delay that a service can request.
 const maxRetryAfter = 5 * time.Minute
 
-// transientError is a transient error. With a zero delay the reconciler selects the delay.
+// transientError marks an error as temporary. If after is zero, the reconciler selects the retry delay.
 type transientError struct {
 	err   error
 	after time.Duration
@@ -27,7 +27,8 @@ func (e *transientError) Error() string             { return e.err.Error() }
 func (e *transientError) Unwrap() error             { return e.err }
 func (e *transientError) RetryAfter() time.Duration { return e.after }
 
-// post sends a body and returns that of the response. Errors name the URL; transient errors have a method RetryAfter.
+// post sends a request body and returns the body of the response. Errors name the URL; temporary errors have a method
+// RetryAfter.
 func (e *endpoint) post(ctx context.Context, body []byte, limit int64) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -60,7 +61,7 @@ func (e *endpoint) post(ctx context.Context, body []byte, limit int64) ([]byte, 
 	return answer, nil
 }
 
-// explain converts an error of a call, and separates permanent errors from transient ones.
+// explain converts an error of a call to an error with a remedy, and marks temporary errors.
 func (e *endpoint) explain(ctx context.Context, err error) error {
 	if cause := ctx.Err(); errors.Is(cause, context.Canceled) {
 		return cause
@@ -75,13 +76,14 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 	)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return &transientError{err: fmt.Errorf("%s: no answer within %s", e.name, e.timeout)}
+		return &transientError{err: fmt.Errorf("%s: the service did not answer within %s", e.name, e.timeout)}
 	case errors.As(err, &untrusted):
-		return fmt.Errorf("%s: its certificate is not trusted: %w; check the CA, and the host in the URL", e.name, err)
+		return fmt.Errorf("%s: the certificate of the service is not trusted: %w; check the CA, and the host in the URL",
+			e.name, err)
 	case errors.As(err, &network) && network.Op == "remote error": // what crypto/tls calls an alert of the other side
-		return fmt.Errorf("%s: it refuses the connection: %w; check the client certificate", e.name, err)
+		return fmt.Errorf("%s: the service refuses the connection: %w; check the client certificate", e.name, err)
 	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%s: it does not speak TLS; check scheme and port", e.name)
+		return fmt.Errorf("%s: the service does not use TLS; check scheme and port", e.name)
 	}
 	return &transientError{err: fmt.Errorf("%s: %w", e.name, err)}
 }
@@ -89,7 +91,7 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 // refusal returns the error for a response status. It does not quote the body, which may contain a secret.
 func (e *endpoint) refusal(response *http.Response) error {
 	status := response.StatusCode
-	err := fmt.Errorf("%s: it answers %d %s", e.name, status, http.StatusText(status))
+	err := fmt.Errorf("%s: the service answers %d %s", e.name, status, http.StatusText(status))
 	switch {
 	case status == http.StatusTooManyRequests,
 		status == http.StatusRequestTimeout,
@@ -98,9 +100,9 @@ func (e *endpoint) refusal(response *http.Response) error {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fmt.Errorf("%w: renew the token, or the client certificate", err)
 	case status >= 300 && status < 400:
-		return fmt.Errorf("%w: redirects are refused; write the URL that it leads to", err)
+		return fmt.Errorf("%w: redirects are not followed; use the URL that the redirect leads to", err)
 	case status == http.StatusRequestEntityTooLarge:
-		return fmt.Errorf("%w: send less, or let it accept more", err)
+		return fmt.Errorf("%w: send less, or raise the limit of the service", err)
 	}
 	return fmt.Errorf("%w: want 200; check the URL, and the function", err)
 }

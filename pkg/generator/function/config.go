@@ -47,8 +47,8 @@ type configCluster struct {
 	APIVersions []string `json:"apiVersions,omitempty"`
 }
 
-// listOf returns the ResourceList for a request, with the contents of the selected references. A missing reference is
-// optional.
+// listOf returns the ResourceList for a request, with the contents of the selected references. References without
+// content are skipped: they are optional objects that do not exist.
 func listOf(req generator.Request, items []generator.Reference) *resourceList {
 	config := &functionConfig{
 		APIVersion: configAPIVersion, Kind: configKind, Metadata: configMetadata{Name: req.Name, Namespace: req.Namespace},
@@ -111,7 +111,8 @@ func itemOf(reference generator.Reference, data map[string][]byte) map[string]an
 	return item
 }
 
-// requestOf returns the generator request for a ResourceList. Its component has only an identity.
+// requestOf returns the generator request for a ResourceList. The component of the request has only a type, a namespace
+// and a name.
 func requestOf(list *resourceList) (generator.Request, error) {
 	config := list.FunctionConfig
 	if config == nil || config.APIVersion != configAPIVersion || config.Kind != configKind {
@@ -169,7 +170,7 @@ func referenceOf(item map[string]any) (generator.Reference, map[string][]byte, e
 	for _, field := range []string{"data", "binaryData"} {
 		contents, _, err := unstructured.NestedStringMap(item, field)
 		if err != nil {
-			return reference, nil, fmt.Errorf("%s: want a map of texts", field)
+			return reference, nil, fmt.Errorf("%s: want a map of strings", field)
 		}
 		for key, text := range contents {
 			data[key] = []byte(text)

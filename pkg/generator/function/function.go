@@ -26,13 +26,13 @@ const (
 	DefaultMaxResponseBytes = 16 << 20
 )
 
-// whenBusy is the retry delay at the concurrency limit.
+// whenBusy is the retry delay if the maximum number of calls is already running.
 const whenBusy = time.Second
 
 // Options configures a Generator. The zero value is usable.
 type Options struct {
-	// MaxCalls is the maximum number of concurrent calls, and so of workers that slow functions occupy; DefaultMaxCalls
-	// by default. Further calls return a transient error, which is retried a second later.
+	// MaxCalls is the maximum number of concurrent calls; DefaultMaxCalls by default. It limits the number of workers that
+	// slow functions occupy. Further calls return a temporary error, which is retried after a second.
 	MaxCalls int
 	// MaxRequestBytes and MaxResponseBytes are the maximum sizes of bodies; DefaultMaxRequestBytes and
 	// DefaultMaxResponseBytes by default.
@@ -41,9 +41,9 @@ type Options struct {
 
 // Generator renders with a function behind a URL. It is safe for concurrent use.
 //
-// It is the only generator that does network I/O of its own. A call takes at most the timeout of the service, and at
-// most Options.MaxCalls run concurrently. A transient error (no connection, timeout, 429, 5xx) has a method RetryAfter.
-// Generate never retries by itself.
+// Generator is the only generator of this module that sends requests to other services. A call takes at most the
+// timeout of the service, and at most Options.MaxCalls calls run concurrently. Temporary errors (no connection,
+// timeout, 429, 5xx) have a method RetryAfter, and the reconciler retries. Generate never retries by itself.
 type Generator struct {
 	locate  func(generator.Request) (Service, error)
 	options Options
@@ -56,9 +56,9 @@ var (
 	_ generator.Versioner = (*Generator)(nil)
 )
 
-// New returns a generator that calls a service. Its version combines the URL and the items, so that a change of these
-// renders again. A change of credentials does not, and neither does a new version of the service at the same URL: write
-// the version into the URL.
+// New returns a generator that calls a service. The version of the generator combines the URL and the items of the
+// service, so a change of these renders all components again. A change of credentials, or a new version of the service
+// at the same URL, does not. To render again with a new version of the service, put the version into the URL.
 func New(service Service, o Options) (*Generator, error) {
 	if _, err := service.endpoint(); err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func New(service Service, o Options) (*Generator, error) {
 	return g, nil
 }
 
-// NewFor returns a generator that calls the service returned by locate, which reads the component and the Secrets in
-// its references. It has no version, because the result of locate is not known in advance.
+// NewFor returns a generator that calls the service that locate returns for a request. locate can read the component
+// and the referenced Secrets in the request. The generator has no version, because the service is not known in advance.
 func NewFor(locate func(generator.Request) (Service, error), o Options) *Generator {
 	o.MaxCalls = cmp.Or(o.MaxCalls, DefaultMaxCalls)
 	o.MaxRequestBytes = cmp.Or(o.MaxRequestBytes, DefaultMaxRequestBytes)
@@ -78,7 +78,8 @@ func NewFor(locate func(generator.Request) (Service, error), o Options) *Generat
 	return &Generator{locate: locate, options: o, calls: make(chan struct{}, o.MaxCalls)}
 }
 
-// Version returns the URL and the items of a fixed service, and nothing with NewFor.
+// Version returns a text that identifies the URL and the items of the service. It is empty for a generator that NewFor
+// returned.
 func (g *Generator) Version() string { return g.version }
 
 // Generate calls the function. Errors name the URL without its query. They contain neither credentials nor the request.
@@ -118,21 +119,21 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 	return objects, nil
 }
 
-// call POSTs the body. At the concurrency limit it returns a transient error instead of queueing.
+// call POSTs the body. If Options.MaxCalls calls are already running, it returns a temporary error instead of waiting.
 func (g *Generator) call(ctx context.Context, target *endpoint, body []byte) ([]byte, error) {
 	select {
 	case g.calls <- struct{}{}:
 		defer func() { <-g.calls }()
 	default:
 		return nil, &transientError{
-			err:   fmt.Errorf("%s: all %d calls of functions are under way", target.name, cap(g.calls)),
+			err:   fmt.Errorf("%s: the maximum of %d concurrent calls of functions is reached", target.name, cap(g.calls)),
 			after: whenBusy,
 		}
 	}
 	return target.post(ctx, body, g.options.MaxResponseBytes)
 }
 
-// read returns the dependents in a response, and reports its results.
+// read returns the dependents in a response, and reports the results in the response.
 func read(answer []byte, sent []map[string]any, target *endpoint, req generator.Request) ([]client.Object, error) {
 	list, err := decodeList(answer)
 	if err != nil {
@@ -178,7 +179,7 @@ func keyOf(object *unstructured.Unstructured) manifests.Key {
 	return manifests.Key{Group: group, Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// tell reports results. It returns an error that joins those of severity error.
+// tell reports the results of a response. It returns an error that joins all results with severity error.
 func tell(results []result, token string, req generator.Request) error {
 	var errs []error
 	for _, r := range results {
@@ -202,7 +203,7 @@ func tell(results []result, token string, req generator.Request) error {
 			errs = append(errs, errors.New(said.String()))
 			continue
 		default:
-			errs = append(errs, fmt.Errorf("%s (a result of the unknown severity %q)", said, r.Severity))
+			errs = append(errs, fmt.Errorf("%s (a result with the unknown severity %q)", said, r.Severity))
 			continue
 		}
 		req.Tell(said)

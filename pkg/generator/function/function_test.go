@@ -230,7 +230,7 @@ func TestResultsAreToldOrFail(t *testing.T) {
 	url := serve(t, answering(200, head+results))
 	_, err := generate(t, function.Service{URL: url}, function.Options{}, req)
 	if _, again := transient(err); again || err == nil ||
-		err.Error() != url+": replicas: must be odd\nwhat (a result of the unknown severity \"fatal\")" {
+		err.Error() != url+": replicas: must be odd\nwhat (a result with the unknown severity \"fatal\")" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -242,32 +242,32 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 		transient bool
 		after     time.Duration
 	}{
-		"an error of its own":       {handle: answering(500, "secret"), want: "it answers 500 Internal Server Error", transient: true},
-		"a gateway without backend": {handle: answering(502, ""), want: "it answers 502 Bad Gateway", transient: true},
+		"an error of its own":       {handle: answering(500, "secret"), want: "the service answers 500 Internal Server Error", transient: true},
+		"a gateway without backend": {handle: answering(502, ""), want: "the service answers 502 Bad Gateway", transient: true},
 		"not now": {handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(503)
-		}, want: "it answers 503 Service Unavailable", transient: true, after: 7 * time.Second},
+		}, want: "the service answers 503 Service Unavailable", transient: true, after: 7 * time.Second},
 		"not for a year": {handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "31536000")
 			w.WriteHeader(429)
-		}, want: "it answers 429 Too Many Requests", transient: true, after: 5 * time.Minute},
-		"a path that is not there": {handle: answering(404, "secret"), want: "it answers 404 Not Found: want 200; check the URL, and the function"},
-		"no answer for us":         {handle: answering(401, "secret"), want: "it answers 401 Unauthorized: renew the token, or the client certificate"},
-		"not implemented":          {handle: answering(501, ""), want: "it answers 501 Not Implemented: want 200; check the URL, and the function"},
-		"too much for it":          {handle: answering(413, ""), want: "it answers 413 Request Entity Too Large: send less, or let it accept more"},
-		"an empty success":         {handle: answering(204, ""), want: "it answers 204 No Content: want 200; check the URL, and the function"},
+		}, want: "the service answers 429 Too Many Requests", transient: true, after: 5 * time.Minute},
+		"a path that is not there": {handle: answering(404, "secret"), want: "the service answers 404 Not Found: want 200; check the URL, and the function"},
+		"no answer for us":         {handle: answering(401, "secret"), want: "the service answers 401 Unauthorized: renew the token, or the client certificate"},
+		"not implemented":          {handle: answering(501, ""), want: "the service answers 501 Not Implemented: want 200; check the URL, and the function"},
+		"too much for it":          {handle: answering(413, ""), want: "the service answers 413 Request Entity Too Large: send less, or raise the limit of the service"},
+		"an empty success":         {handle: answering(204, ""), want: "the service answers 204 No Content: want 200; check the URL, and the function"},
 		"a way to go": {
 			handle: func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://127.0.0.1:1/?token=x", http.StatusTemporaryRedirect)
 			},
-			want: "it answers 307 Temporary Redirect: redirects are refused; write the URL that it leads to",
+			want: "the service answers 307 Temporary Redirect: redirects are not followed; use the URL that the redirect leads to",
 		},
-		"garbage":                 {handle: answering(200, "\x00\x01: ["), want: "the answer: it is neither JSON nor YAML"},
-		"nothing":                 {handle: answering(200, ""), want: "the answer: it is no ResourceList of config.kubernetes.io/v1"},
-		"a web page":              {handle: answering(200, "<html>secret</html>"), want: "the answer: it is no ResourceList"},
-		"another kind":            {handle: answering(200, "{apiVersion: v1, kind: List}"), want: "the answer: it is no ResourceList of config.kubernetes.io/v1"},
-		"a field of another type": {handle: answering(200, head+"items: secret"), want: "the answer: it is no ResourceList: "},
+		"garbage":                 {handle: answering(200, "\x00\x01: ["), want: "the answer: the body is neither JSON nor YAML"},
+		"nothing":                 {handle: answering(200, ""), want: "the answer: the body is not a ResourceList of config.kubernetes.io/v1"},
+		"a web page":              {handle: answering(200, "<html>secret</html>"), want: "the answer: the body is not a ResourceList"},
+		"another kind":            {handle: answering(200, "{apiVersion: v1, kind: List}"), want: "the answer: the body is not a ResourceList of config.kubernetes.io/v1"},
+		"a field of another type": {handle: answering(200, head+"items: secret"), want: "the answer: the body is not a ResourceList: "},
 		"an object without kind":  {handle: answering(200, head+"items: [{apiVersion: v1, metadata: {name: a}}]"), want: "the answer:1: items[0]: no kind: write one, such as ConfigMap"},
 		"a null":                  {handle: answering(200, head+"items: [null]"), want: "the answer: items[0] is null"},
 		"a bomb":                  {handle: answering(200, bomb()), want: "the answer: line "},
@@ -325,7 +325,7 @@ func TestAServiceThatDoesNotAnswerInTimeIsTriedAgain(t *testing.T) {
 	defer close(release)
 	url := serve(t, func(http.ResponseWriter, *http.Request) { <-release })
 	_, err := generate(t, function.Service{URL: url, Timeout: 50 * time.Millisecond}, function.Options{}, request())
-	if _, is := transient(err); !is || err.Error() != url+": no answer within 50ms" {
+	if _, is := transient(err); !is || err.Error() != url+": the service did not answer within 50ms" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -366,7 +366,7 @@ func TestNoMoreCallsThanAllowedAreUnderWay(t *testing.T) {
 	<-arrived
 	_, err = g.Generate(t.Context(), request())
 	if after, is := transient(err); !is || after != time.Second ||
-		err.Error() != url+": all 1 calls of functions are under way" {
+		err.Error() != url+": the maximum of 1 concurrent calls of functions is reached" {
 		t.Errorf("got %v after %s", err, after)
 	}
 	close(release)
@@ -407,10 +407,10 @@ func TestATokenGoesToAServiceThatTheCAVouchesFor(t *testing.T) {
 		want    string
 	}{
 		"a function that tells the token": {function.Service{URL: url, CA: ca, Token: "s3cret\n"}, "I know (redacted)"},
-		"another token":                   {function.Service{URL: url, CA: ca, Token: "old"}, "it answers 401 Unauthorized"},
-		"another CA":                      {function.Service{URL: url, CA: otherCertificate, Token: "s3cret"}, "its certificate is not trusted"},
-		"no CA":                           {function.Service{URL: url, Token: "s3cret"}, "its certificate is not trusted"},
-		"another host":                    {function.Service{URL: strings.Replace(url, "127.0.0.1", "localhost", 1), CA: ca}, "its certificate is not trusted"},
+		"another token":                   {function.Service{URL: url, CA: ca, Token: "old"}, "the service answers 401 Unauthorized"},
+		"another CA":                      {function.Service{URL: url, CA: otherCertificate, Token: "s3cret"}, "the certificate of the service is not trusted"},
+		"no CA":                           {function.Service{URL: url, Token: "s3cret"}, "the certificate of the service is not trusted"},
+		"another host":                    {function.Service{URL: strings.Replace(url, "127.0.0.1", "localhost", 1), CA: ca}, "the certificate of the service is not trusted"},
 	} {
 		_, err := generate(t, c.service, function.Options{}, request())
 		if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), c.want) ||
@@ -431,7 +431,7 @@ func TestAClientCertificateIsPresented(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := generate(t, function.Service{URL: url, CA: ca}, function.Options{}, request())
-	if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), "it refuses the connection") {
+	if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), "the service refuses the connection") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -445,7 +445,7 @@ func TestHTTPSNeedsTLS(t *testing.T) {
 		request(),
 	)
 	if _, is := transient(err); is || err == nil ||
-		!strings.Contains(err.Error(), "it does not speak TLS; check scheme and port") {
+		!strings.Contains(err.Error(), "the service does not use TLS; check scheme and port") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -463,16 +463,16 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 
 func TestAServiceIsCheckedBeforeItIsCalled(t *testing.T) {
 	for want, service := range map[string]function.Service{
-		"url: want one such as https://render.tools.svc/v1":                         {},
-		"url: want one such as https://render.tools.svc/v1 ":                        {URL: "ftp://a"},
-		"url: want one such as https://render.tools.svc/v1  ":                       {URL: "https://%zz:hunter2"},
-		"url: a user, a password or a fragment has no place in it; use a token":     {URL: "https://me:hunter2@a"},
-		"url: a CA, a token or a client certificate needs https":                    {URL: "http://a", Token: "hunter2"},
-		"url: a CA, a token or a client certificate needs https ":                   {URL: "http://a", CA: otherCertificate},
-		"token: it holds a character that a header cannot carry":                    {URL: "https://a", Token: "hunter2\nX: y"},
-		"ca: it holds no certificate in PEM form":                                   {URL: "https://a", CA: []byte("hunter2")},
-		"client certificate: tls: failed to find any PEM data in certificate input": {URL: "https://a", Certificate: []byte("hunter2"), Key: []byte("hunter2")},
-		"client certificate: tls: failed to find any PEM data in key input":         {URL: "https://a", Certificate: otherCertificate},
+		"url: want one such as https://render.tools.svc/v1":                           {},
+		"url: want one such as https://render.tools.svc/v1 ":                          {URL: "ftp://a"},
+		"url: want one such as https://render.tools.svc/v1  ":                         {URL: "https://%zz:hunter2"},
+		"url: the URL must not contain a user, a password or a fragment; use a token": {URL: "https://me:hunter2@a"},
+		"url: a CA, a token or a client certificate needs https":                      {URL: "http://a", Token: "hunter2"},
+		"url: a CA, a token or a client certificate needs https ":                     {URL: "http://a", CA: otherCertificate},
+		"token: the token contains a character that an HTTP header cannot contain":    {URL: "https://a", Token: "hunter2\nX: y"},
+		"ca: no certificate in PEM form found":                                        {URL: "https://a", CA: []byte("hunter2")},
+		"client certificate: tls: failed to find any PEM data in certificate input":   {URL: "https://a", Certificate: []byte("hunter2"), Key: []byte("hunter2")},
+		"client certificate: tls: failed to find any PEM data in key input":           {URL: "https://a", Certificate: otherCertificate},
 	} {
 		_, err := function.New(service, function.Options{})
 		if err == nil || err.Error() != strings.TrimSpace(want) {

@@ -35,18 +35,19 @@ const (
 type HandlerOptions struct {
 	// MaxRequestBytes is the maximum size of a request; DefaultMaxRequestBytes by default.
 	MaxRequestBytes int64
-	// MaxRenderings is the maximum number of concurrent renderings; DefaultMaxRenderings by default. Further requests
-	// are answered with a Retry-After of a second.
+	// MaxRenderings is the maximum number of concurrent renderings; DefaultMaxRenderings by default. Further requests are
+	// rejected with status 503 and the header Retry-After: 1.
 	MaxRenderings int
-	// Timeout of a rendering; DefaultRenderTimeout by default.
+	// Timeout is the maximum time of a rendering; DefaultRenderTimeout by default.
 	Timeout time.Duration
 }
 
 // Handler serves a generator as a function that Generator can call. It answers POST on every path.
 //
-// Objects and reported results are returned with status 200. An error of the generator is returned as a result of
-// severity error, so that the user sees it. A transient error (with a method RetryAfter, or a timeout) is returned as
-// 503. The generator has no look-ups and no source, and its component has only an identity.
+// Objects and reported results are returned with status 200. An error of the generator is returned as a result with
+// severity error, so that the user sees it. A temporary error (an error with a method RetryAfter, or a timeout) is
+// returned as status 503. The request of the generator has no look-ups and no source, and its component has only a
+// type, a namespace and a name.
 //
 // The handler does not authenticate clients. Put it behind TLS, and verify a token or a client certificate before it,
 // as the example does.

@@ -110,11 +110,11 @@ func TestWhatGoesWrongInAGeneratorReachesWhoCanMendIt(t *testing.T) {
 		},
 		"an error that goes away": {generate: func(context.Context, generator.Request) ([]client.Object, error) {
 			return nil, later{errors.New("not yet")}
-		}, want: "it answers 503 Service Unavailable", transient: true, after: 2 * time.Second},
+		}, want: "the service answers 503 Service Unavailable", transient: true, after: 2 * time.Second},
 		"too long": {generate: func(ctx context.Context, _ generator.Request) ([]client.Object, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, want: "it answers 503 Service Unavailable", transient: true},
+		}, want: "the service answers 503 Service Unavailable", transient: true},
 		"a panic": {
 			generate: func(context.Context, generator.Request) ([]client.Object, error) { panic("no way") },
 			want:     "the generator panicked",
@@ -146,14 +146,14 @@ func TestAHandlerRefusesWhatItCannotRead(t *testing.T) {
 		status int
 		text   string
 	}{
-		"\x00":                              {400, "it is neither JSON nor YAML"},
-		"{}":                                {400, "it is no ResourceList of config.kubernetes.io/v1"},
+		"\x00":                              {400, "the body is neither JSON nor YAML"},
+		"{}":                                {400, "the body is not a ResourceList of config.kubernetes.io/v1"},
 		head + strings.Repeat("# more", 99): {413, "the request is larger than 500 bytes"},
 		head:                                {200, `want a functionConfig of kind FunctionConfig, function.fairlead.io/v1alpha1`},
 		head + strings.Replace(config, "name: a", "", 1):                           {200, "functionConfig: no metadata.name"},
 		head + config + "items: [{apiVersion: v1, kind: Pod}]":                     {200, "items[0]: want a Secret or a ConfigMap"},
 		head + config + "items: [{apiVersion: v1, kind: Secret, data: {a: '%'}}]":  {200, "items[0]: data[a]: want base64"},
-		head + config + "items: [{apiVersion: v1, kind: ConfigMap, data: {a: 1}}]": {200, "items[0]: data: want a map of texts"},
+		head + config + "items: [{apiVersion: v1, kind: ConfigMap, data: {a: 1}}]": {200, "items[0]: data: want a map of strings"},
 	} {
 		status, text := post(t, url, body)
 		if status != want.status || !strings.Contains(text, want.text) {

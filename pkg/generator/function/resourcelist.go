@@ -17,7 +17,7 @@ const (
 	listKind       = "ResourceList"
 )
 
-// Annotation of objects that are only input of a function.
+// localConfig is an annotation of objects that are only input of a function. They are not applied.
 const localConfig = "config.kubernetes.io/local-config"
 
 // maxAliasBytes limits the expansion of aliases in a YAML response.
@@ -56,7 +56,8 @@ type resourceRef struct {
 	Namespace  string `json:"namespace,omitempty"`
 }
 
-// resultField omits the values of the specification, which may be secret.
+// resultField is a field reference in a result. The specification also has the current and the proposed value of the
+// field; they are omitted, because they may be secret.
 type resultField struct {
 	Path string `json:"path,omitempty"`
 }
@@ -65,7 +66,8 @@ type resultFile struct {
 	Path string `json:"path,omitempty"`
 }
 
-// decodeList decodes a ResourceList, JSON or YAML. Errors do not quote it, because it is not trusted.
+// decodeList decodes a ResourceList in JSON or YAML. Errors do not quote the text, because it comes from an untrusted
+// service.
 func decodeList(text []byte) (*resourceList, error) {
 	if !stdjson.Valid(text) {
 		if err := manifests.CheckAliases(text, maxAliasBytes); err != nil {
@@ -73,16 +75,16 @@ func decodeList(text []byte) (*resourceList, error) {
 		}
 		asJSON, err := yaml.YAMLToJSON(text)
 		if err != nil {
-			return nil, errors.New("it is neither JSON nor YAML")
+			return nil, errors.New("the body is neither JSON nor YAML")
 		}
 		text = asJSON
 	}
 	var list resourceList
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("it is no %s: %w", listKind, err)
+		return nil, fmt.Errorf("the body is not a %s: %w", listKind, err)
 	}
 	if list.APIVersion != listAPIVersion || list.Kind != listKind {
-		return nil, fmt.Errorf("it is no %s of %s", listKind, listAPIVersion)
+		return nil, fmt.Errorf("the body is not a %s of %s", listKind, listAPIVersion)
 	}
 	return &list, nil
 }

@@ -23,15 +23,17 @@ const maxHeaderBytes = 64 << 10
 type Service struct {
 	// URL is the http or https URL of the function.
 	URL string
-	// CA holds PEM certificates of authorities that are trusted for the service; those of the system if empty.
+	// CA contains the CA certificates, in PEM form, that the certificate of the service is verified with. If it is empty,
+	// the CA certificates of the system are used.
 	CA []byte
-	// Token is a bearer token; none if empty. Surrounding white space is removed.
+	// Token is a bearer token. If it is empty, no token is sent. Surrounding white space is removed.
 	Token string
-	// Certificate and Key are the PEM client certificate; none if empty.
+	// Certificate and Key are the client certificate and its key, in PEM form. If they are empty, no client certificate is
+	// used.
 	Certificate, Key []byte
 	// Timeout is the maximum duration of a call; DefaultTimeout if zero. A call occupies a worker.
 	Timeout time.Duration
-	// Items are the references whose contents are sent.
+	// Items are the references whose contents are sent to the function.
 	Items []generator.Reference
 }
 
@@ -45,7 +47,7 @@ type endpoint struct {
 	tls     *tls.Config
 }
 
-// endpoint validates a service. Errors quote neither token nor key.
+// endpoint validates a service. Errors quote neither the token nor the key.
 func (s Service) endpoint() (*endpoint, error) {
 	target, err := parseURL(s.URL)
 	if err != nil {
@@ -63,7 +65,7 @@ func (s Service) endpoint() (*endpoint, error) {
 		return nil, errors.New("url: a CA, a token or a client certificate needs https")
 	}
 	if strings.ContainsFunc(e.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("token: it holds a character that a header cannot carry")
+		return nil, errors.New("token: the token contains a character that an HTTP header cannot contain")
 	}
 	return e, e.secure(s)
 }
@@ -75,17 +77,17 @@ func parseURL(text string) (*url.URL, error) {
 	case err != nil, target.Host == "", target.Scheme != "http" && target.Scheme != "https":
 		return nil, errors.New("url: want one such as https://render.tools.svc/v1")
 	case target.User != nil, target.Fragment != "":
-		return nil, errors.New("url: a user, a password or a fragment has no place in it; use a token")
+		return nil, errors.New("url: the URL must not contain a user, a password or a fragment; use a token")
 	}
 	return target, nil
 }
 
-// secure configures the trusted authorities and the client certificate.
+// secure configures the trusted CA certificates and the client certificate.
 func (e *endpoint) secure(s Service) error {
 	if len(s.CA) > 0 {
 		e.tls.RootCAs = x509.NewCertPool()
 		if !e.tls.RootCAs.AppendCertsFromPEM(s.CA) {
-			return errors.New("ca: it holds no certificate in PEM form")
+			return errors.New("ca: no certificate in PEM form found")
 		}
 	}
 	if len(s.Certificate)+len(s.Key) == 0 {
@@ -99,8 +101,8 @@ func (e *endpoint) secure(s Service) error {
 	return nil
 }
 
-// client returns a client for one call. Calls share nothing, because they carry credentials of different components.
-// The proxy of the environment is not used, and redirects are refused because they would forward secrets.
+// client returns an HTTP client for one call. Calls share no connections, because each uses the credentials of another
+// component. The proxy in the environment is ignored. Redirects are not followed, because they would forward secrets.
 func (e *endpoint) client() (client *http.Client, done func()) {
 	transport := &http.Transport{
 		TLSClientConfig: e.tls, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,

@@ -33,24 +33,25 @@ func Check(t testing.TB, g generator.Generator, o Options, requests ...generator
 	}
 }
 
-// Verify returns where a generator does not do what a reconciler relies on, all findings joined; each says what to
-// do. For each request, which the generator must be able to render, it checks that
+// Verify calls a generator with each request, and returns an error for each violation of the contract between
+// generators and the reconciler. The errors are joined, and each error names the remedy. The generator must be able to
+// render all requests. Verify checks these rules:
 //
-//   - a second rendering, also at another time, gives equal objects in the same order;
-//   - renderings at once, and renderings of the other requests in between, change nothing, and neither does whoever changes the objects that
-//     were returned: no state is shared;
-//   - the request is as it was;
-//   - a context that is done, before or while the generator looks something up, ends the rendering with the context's error;
-//   - it ends in time, does not panic, and renders no more than the limit;
-//   - every object has apiVersion, kind and name, can be written as JSON, and is there once.
+//   - A second rendering of a request, also with another time in the request, returns equal objects in the same order.
+//   - Renderings share no state. Concurrent renderings, renderings of other requests in between, and changes of the
+//     returned objects do not change the result.
+//   - The generator does not change the request.
+//   - If the context ends before the rendering or during a look-up, Generate returns the error of the context.
+//   - Generate returns within the timeout, does not panic, and returns no more objects than the limit.
+//   - Every object has apiVersion, kind and name, can be encoded as JSON, and is returned only once.
 //
-// Run it with the race detector, which sees more than it. A generator that must not be called without a service, such
-// as a function, needs one that runs.
+// Run the test with the race detector (go test -race), which finds further shared state. If the generator calls a
+// service, as package function does, the service must be running.
 func Verify(ctx context.Context, g generator.Generator, o Options, requests ...generator.Request) error {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.MaxObjects = cmp.Or(o.MaxObjects, generator.DefaultMaxObjects)
 	if len(requests) == 0 {
-		return errors.New("no request to check the generator with")
+		return errors.New("no requests: pass at least one request that the generator can render")
 	}
 	var errs []error
 	for i, req := range requests {
@@ -62,7 +63,7 @@ func Verify(ctx context.Context, g generator.Generator, o Options, requests ...g
 	return errors.Join(errs...)
 }
 
-// subject is a generator with a request.
+// subject is a generator and the request that it is checked with.
 type subject struct {
 	generator generator.Generator
 	options   Options
@@ -77,7 +78,7 @@ func (s subject) verify(ctx context.Context) []error {
 	}
 	objects, err := s.render(ctx, s.request)
 	if err != nil {
-		return []error{fmt.Errorf("it cannot be rendered: %w", err)}
+		return []error{fmt.Errorf("the request cannot be rendered: %w", err)}
 	}
 	if errs := s.valid(objects); len(errs) > 0 {
 		return errs
@@ -97,13 +98,13 @@ func (s subject) verify(ctx context.Context) []error {
 	if difference := gocmp.Diff(before, after); difference != "" {
 		errs = append(
 			errs,
-			fmt.Errorf("the request has changed; copy what you change (-before +after):\n%s", difference),
+			fmt.Errorf("the generator changed the request; change a copy instead (-before +after):\n%s", difference),
 		)
 	}
 	return withoutNil(errs)
 }
 
-// render calls the generator as a reconciler does.
+// render calls the generator with the timeout, and converts a panic to an error.
 func (s subject) render(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
@@ -116,7 +117,7 @@ func (s subject) render(ctx context.Context, req generator.Request) ([]client.Ob
 		var o outcome
 		defer func() {
 			if cause := recover(); cause != nil {
-				o.err = fmt.Errorf("it panicked: %v", cause)
+				o.err = fmt.Errorf("the generator panicked: %v", cause)
 			}
 			done <- o
 		}()
@@ -127,13 +128,13 @@ func (s subject) render(ctx context.Context, req generator.Request) ([]client.Ob
 		return o.objects, o.err
 	case <-time.After(2 * s.options.Timeout):
 		return nil, fmt.Errorf(
-			"it did not end within twice its time of %s; end with the error of the context",
+			"the generator did not return within twice the timeout of %s; return the error of the context when it ends",
 			s.options.Timeout,
 		)
 	}
 }
 
-// repeats renders again, also at another time.
+// repeats renders the request again, also with another time, and compares the results.
 func (s subject) repeats(ctx context.Context, want string) error {
 	later := s.request
 	later.Now = s.request.Now.AddDate(1, 2, 3).Add(4*time.Hour + 5*time.Minute + 6*time.Second)
@@ -144,7 +145,7 @@ func (s subject) repeats(ctx context.Context, want string) error {
 	return s.same(ctx, later, want, "a rendering at another time", advice)
 }
 
-// same renders and compares the result.
+// same renders a request and returns an error if the result is not want.
 func (s subject) same(ctx context.Context, req generator.Request, want, what, advice string) error {
 	objects, err := s.render(ctx, req)
 	if err != nil {

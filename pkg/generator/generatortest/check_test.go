@@ -64,8 +64,8 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 	var last atomic.Value
 	last.Store("")
 	for want, generate := range map[string]generator.GeneratorFunc{
-		"it cannot be rendered: no way":              func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New("no way") },
-		"it cannot be rendered: it panicked: no way": func(context.Context, generator.Request) ([]client.Object, error) { panic("no way") },
+		"the request cannot be rendered: no way":                         func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New("no way") },
+		"the request cannot be rendered: the generator panicked: no way": func(context.Context, generator.Request) ([]client.Object, error) { panic("no way") },
 		"a second rendering differs": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named(fmt.Sprint("a", rand.N(1<<60)))}, nil
 		},
@@ -95,46 +95,46 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 			// The first seven are one after the other.
 			return []client.Object{named(fmt.Sprint("a", rendered.Add(1) > 7))}, nil
 		},
-		"its context was done before it began, and it returned 1 " +
-			"objects": func(context.Context, generator.Request) ([]client.Object, error) {
+		"the generator returned 1 objects although its context had ended " +
+			"before": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a")}, nil
 		},
-		"and it returned another error": func(ctx context.Context, _ generator.Request) ([]client.Object, error) {
+		"and the generator returned another error": func(ctx context.Context, _ generator.Request) ([]client.Object, error) {
 			if ctx.Err() != nil {
 				return nil, errors.New("stopped")
 			}
 			return nil, nil
 		},
-		"its context was done during a look-up": func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		"the context ended during a look-up": func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			_, _ = req.Target.Get(ctx, podKind, "", "a")
 			return nil, nil
 		},
-		"the request has changed": func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		"the generator changed the request": func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 			req.Parameters["more"] = true
 			return nil, ctx.Err()
 		},
-		"it did not end within twice its " +
-			"time": func(context.Context, generator.Request) ([]client.Object, error) { select {} },
-		"it renders 4 objects, more than the limit of 3": func(context.Context, generator.Request) ([]client.Object, error) {
+		"the generator did not return within twice " +
+			"the timeout": func(context.Context, generator.Request) ([]client.Object, error) { select {} },
+		"the generator returned 4 objects, more than the limit of 3": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a"), named("b"), named("c"), named("d")}, nil
 		},
-		"ConfigMap apps/a is there twice": func(context.Context, generator.Request) ([]client.Object, error) {
+		"ConfigMap apps/a is returned twice": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a"), named("a")}, nil
 		},
 		"object 1 is nil": func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{nil}, nil },
 		"object 1, a ConfigMap, has no name": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("")}, nil
 		},
-		`called "a": it does not say of what type it is; set apiVersion and kind`: func(context.Context, generator.Request) ([]client.Object, error) {
+		`called "a": the object has no apiVersion and kind; set apiVersion and kind`: func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{&unstructured.Unstructured{Object: map[string]any{"kind": "A", "metadata": map[string]any{"name": "a"}}}}, nil
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
 			o := generatortest.Options{MaxObjects: 3}
-			if strings.Contains(want, "twice its time") {
+			if strings.Contains(want, "twice the timeout") {
 				o.Timeout = 20 * time.Millisecond
 			}
 			if err := generatortest.Verify(t.Context(), generate, o, requests()...); err == nil ||
@@ -153,7 +153,7 @@ func TestAFindingNamesTheRequest(t *testing.T) {
 		return good(ctx, req)
 	})
 	err := generatortest.Verify(t.Context(), onlyA, generatortest.Options{}, requests()...)
-	if err == nil || err.Error() != "request 2 (apps/b): it cannot be rendered: no b" {
+	if err == nil || err.Error() != "request 2 (apps/b): the request cannot be rendered: no b" {
 		t.Errorf("got %v", err)
 	}
 	if generatortest.Verify(t.Context(), onlyA, generatortest.Options{}) == nil {
@@ -175,5 +175,5 @@ func ExampleVerify() {
 		),
 	)
 	// Output:
-	// request 1 (default/demo): its context was done before it began, and it returned 1 objects; check ctx.Err() first
+	// request 1 (default/demo): the generator returned 1 objects although its context had ended before; check ctx.Err() first
 }

@@ -1,12 +1,12 @@
-// Package generatortest tests generators: Check finds where a generator does not do what a reconciler relies on,
-// Golden compares what it renders with files, and Lookup stands in for a cluster.
+// Package generatortest contains tests for generators. Check finds violations of the contract between generators and
+// the reconciler. Golden compares rendered objects with files. Lookup is a fake cluster for look-ups.
 //
-// A case of Golden is a folder:
+// Golden runs a test case for each folder with these files:
 //
 //	input/           the source
 //	request.yaml     the request, see Request; may be missing
 //	expected.yaml    the dependents, in the order in which the generator returns them; or
 //	expected.txt     the error
 //
-// Run the tests with -update to write what is expected anew, and review the difference.
+// Run the tests with the flag -update to write the expected files again, and review the changes.
 package generatortest

@@ -23,8 +23,8 @@ const (
 	expectedError   = "expected.txt"
 )
 
-// Golden runs a sub-test for each case in folder. build receives the input of the case. The generator must render the
-// expected result twice, without changing the request.
+// Golden runs a sub-test for each test case in folder; see the package documentation. build returns the generator for
+// the source of the case. The generator must return the expected result twice, and must not change the request.
 func Golden(t *testing.T, folder string, build func(source fs.FS) (generator.Generator, error)) {
 	t.Helper()
 	cases, err := os.ReadDir(folder)
@@ -51,7 +51,7 @@ func Golden(t *testing.T, folder string, build func(source fs.FS) (generator.Gen
 	}
 }
 
-// render returns what is rendered as YAML, or the text of the error.
+// render returns the rendered objects as YAML, or the text of the error.
 func render(
 	t *testing.T,
 	source fs.FS,
@@ -107,7 +107,8 @@ func format(t testing.TB, objects []client.Object) string {
 	return stream.String()
 }
 
-// compare compares text with a file of the case, or writes the file; other is a file that must not exist then.
+// compare compares a text with the file of the case. With the flag -update it writes the text to the file instead, and
+// removes the file named other.
 func compare(t *testing.T, place, file, got, other string) {
 	t.Helper()
 	if *update {

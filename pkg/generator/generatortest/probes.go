@@ -21,7 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// sharesNothing renders concurrently and in between, and changes the returned objects.
+// sharesNothing checks that renderings share no state: it changes the returned objects, renders concurrently, and
+// renders other requests in between.
 func (s subject) sharesNothing(ctx context.Context, objects []client.Object, want string) error {
 	for _, object := range objects {
 		scribble(object)
@@ -38,7 +39,7 @@ func (s subject) sharesNothing(ctx context.Context, objects []client.Object, wan
 	}
 	for _, other := range s.others {
 		if _, err := s.render(ctx, other); err != nil {
-			continue // its own check says so
+			continue // the check of that request reports the error
 		}
 	}
 	if err := s.same(ctx, s.request, want, "a rendering after those of other "+
@@ -59,7 +60,7 @@ func (s subject) sharesNothing(ctx context.Context, objects []client.Object, wan
 	return first
 }
 
-// scribble changes an object, as its owner may.
+// scribble changes an object that a generator returned.
 func scribble(object client.Object) {
 	if manifest, ok := object.(*unstructured.Unstructured); ok {
 		scribbleData(manifest.Object)
@@ -89,7 +90,7 @@ func scribbleData(value any) {
 	}
 }
 
-// honoursContext renders with a context that is done.
+// honoursContext checks that a rendering with a cancelled context returns the error of the context.
 func (s subject) honoursContext(ctx context.Context) error {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
@@ -97,19 +98,21 @@ func (s subject) honoursContext(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf(
-			"its context was done before it began, and it returned %d objects; check ctx.Err() first",
+			"the generator returned %d objects although its context had ended before; check ctx.Err() first",
 			len(objects),
 		)
 	case !errors.Is(err, context.Canceled):
 		return fmt.Errorf(
-			"its context was done before it began, and it returned another error; wrap the context's with %%w: %w",
+			"the context had ended before the rendering, and the generator returned another error; "+
+				"wrap the error of the context with %%w: %w",
 			err,
 		)
 	}
 	return nil
 }
 
-// stopsLookingUp cancels the context during the first look-up.
+// stopsLookingUp checks that a rendering returns the error of the context if the context is cancelled during the first
+// look-up.
 func (s subject) stopsLookingUp(ctx context.Context) error {
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -126,14 +129,14 @@ func (s subject) stopsLookingUp(ctx context.Context) error {
 	req.Target, req.Local = cut(req.Target), cut(req.Local)
 	if _, err := s.render(ending, req); asked && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf(
-			"its context was done during a look-up, and it did not end with the context's error, but with: %w",
+			"the context ended during a look-up, and the generator did not return the error of the context, but: %w",
 			cmp.Or(err, errors.New("no error")),
 		)
 	}
 	return nil
 }
 
-// cutLookup cancels the context of the rendering, and returns its error.
+// cutLookup is a generator.Lookup that cancels the context of the rendering and returns the error of the context.
 type cutLookup struct{ cut func() }
 
 // Get implements generator.Lookup.
@@ -159,11 +162,11 @@ func (l cutLookup) List(
 	return &unstructured.UnstructuredList{}, ctx.Err()
 }
 
-// valid validates each object.
+// valid checks the rules for each object, and the number of objects.
 func (s subject) valid(objects []client.Object) []error {
 	if len(objects) > s.options.MaxObjects {
 		return []error{
-			fmt.Errorf("it renders %d objects, more than the limit of %d", len(objects), s.options.MaxObjects),
+			fmt.Errorf("the generator returned %d objects, more than the limit of %d", len(objects), s.options.MaxObjects),
 		}
 	}
 	var errs []error
@@ -200,7 +203,7 @@ func (s subject) valid(objects []client.Object) []error {
 			key.Namespace = s.request.Namespace
 		}
 		if seen[key] {
-			errs = append(errs, fmt.Errorf("%s is there twice", key))
+			errs = append(errs, fmt.Errorf("%s is returned twice", key))
 		}
 		seen[key] = true
 	}
@@ -215,12 +218,12 @@ func asManifest(object client.Object) (*unstructured.Unstructured, error) {
 	case err != nil:
 		return nil, err
 	case manifest.GetAPIVersion() == "", manifest.GetKind() == "":
-		return nil, errors.New("it does not say of what type it is")
+		return nil, errors.New("the object has no apiVersion and kind")
 	}
 	return manifest, nil
 }
 
-// textOf returns objects as a stream, in their order.
+// textOf returns objects as a stream of documents, in the given order.
 func textOf(objects []client.Object) (string, error) {
 	var stream strings.Builder
 	for i, object := range objects {
@@ -234,7 +237,7 @@ func textOf(objects []client.Object) (string, error) {
 	return stream.String(), nil
 }
 
-// snapshot returns the parts of a request that a generator could change, as text.
+// snapshot returns the parts of a request that a generator could change, encoded as text.
 func snapshot(req generator.Request) (string, error) {
 	references := map[string]map[string][]byte{}
 	for reference, data := range req.References {

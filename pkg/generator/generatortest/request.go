@@ -17,18 +17,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Request is the file format of a request. By default it is the first apply of a component demo in the namespace
-// demo-system, without a target.
+// Request is the content of a file request.yaml. The default request is the first apply of a component demo in the
+// namespace demo-system, without a target cluster.
 type Request struct {
 	Name       string         `json:"name,omitempty"`
 	Namespace  string         `json:"namespace,omitempty"`
 	Revision   int64          `json:"revision,omitempty"`
 	Digest     string         `json:"digest,omitempty"`
 	Parameters map[string]any `json:"parameters,omitempty"`
-	// KubernetesVersion and APIVersions are the capabilities of the target.
+	// KubernetesVersion and APIVersions are the capabilities of the target cluster.
 	KubernetesVersion string   `json:"kubernetesVersion,omitempty"`
 	APIVersions       []string `json:"apiVersions,omitempty"`
-	// Target holds the objects of the target; there is no target if it is null.
+	// Target contains the objects in the target cluster. If it is null, there is no target cluster.
 	Target []map[string]any `json:"target"`
 }
 
@@ -66,7 +66,7 @@ func (r Request) deepCopy() Request {
 	return r
 }
 
-// Generator returns the generator.Request.
+// Generator returns the request as a generator.Request.
 func (r Request) Generator() generator.Request {
 	request := generator.Request{
 		Name:       r.Name,

@@ -13,7 +13,7 @@ import (
 func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 	const (
 		tooMuch = "the templates write more than 1048576 bytes"
-		tooDeep = "templates include each other more than 200 deep"
+		tooDeep = "templates are nested more than 200 levels deep"
 		nested  = "nest more than 1000 deep"
 		tooLong = "rendering takes longer than the limit of 200ms"
 	)
@@ -29,7 +29,7 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 		"a billion numbers as text":      {`{{ $x := seq 1000000000 }}`, tooMuch},
 		"numbers that overflow": {
 			`{{ $x := untilStep 9223372036854775800 9223372036854775807 100 }}`,
-			"out of bounds",
+			"out of range",
 		},
 		"a billion random letters": {`{{ $x := randAlphaNum 1000000000000 }}`, tooMuch},
 		"a billion random bytes":   {`{{ $x := randBytes 1000000000000 }}`, tooMuch},

@@ -3,17 +3,18 @@
 //
 // # Files
 //
-// Every file of the source that ends in .yaml, .yml, .json, .tpl or .gotmpl, in sub-folders too, is a template, named
-// by its path. Each gives manifests, YAML or JSON, except those whose name begins with an underscore, which only
-// define templates for others. Files and folders whose name begins with a dot are left out. A plain manifest is a
-// template without actions.
+// Every file of the source that ends in .yaml, .yml, .json, .tpl or .gotmpl is a template, also in sub-folders. The
+// name of the template is the path of the file. Its output are manifests in YAML or JSON. Files whose names begin with
+// an underscore have no output; they contain definitions for other templates. Files and folders whose names begin with
+// a dot are ignored. A plain manifest is a valid template.
 //
-// All templates of a source see each other. Where several define one of the same name, a file gets that of its own
-// folder, else of the closest folder above, else of the last path.
+// Each template can include all templates of the source. If several files define a template with the same name, a file
+// uses the definition in its own folder, or else in the closest folder above, or else in the file whose path sorts
+// last.
 //
 // # Data
 //
-// The dot of every template is
+// Every template is executed with these values:
 //
 //	.Values        the component's parameters; whole numbers are integers
 //	.Name          the component's name
@@ -22,14 +23,14 @@
 //	.Digest        of the inputs
 //	.Capabilities  .KubeVersion (.Version, .Major, .Minor) and .APIVersions (.Has "apps/v1") of the target
 //
-// A key that does not exist is an error, unless Options.MissingKeys says otherwise: a misspelt value must not become
-// an empty field. Optional values are read with get, dig or hasKey:
+// A missing key is an error by default, so that a misspelt name does not silently become an empty field;
+// Options.MissingKeys can change that. Read optional values with get, dig or hasKey:
 //
 //	{{ dig "image" "tag" "latest" .Values }}
 //
 // # Functions
 //
-// Those of text/template, those of sprig without env, expandenv and getHostByName, and those of
-// docs/generators/functions.md: include, tpl, required, look-ups, files, YAML, JSON and TOML, IP addresses, and what
-// the request tells. Options.Functions adds more.
+// Templates can call the functions of text/template, the functions of sprig except env, expandenv and getHostByName,
+// and the functions in docs/generators/functions.md: include, tpl, required, look-ups, files, YAML, JSON and TOML, IP
+// addresses, and data of the request. Options.Functions adds further functions.
 package gotemplate

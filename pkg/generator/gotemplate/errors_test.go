@@ -60,13 +60,13 @@ func TestErrors(t *testing.T) {
 		},
 		"a recursion by include": {
 			files: map[string]string{"a.yaml": `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`},
-			want:  []string{"templates include each other more than 200 deep"},
+			want:  []string{"templates are nested more than 200 levels deep"},
 		},
 		"a recursion by tpl": {
 			files: map[string]string{
 				"a.yaml": "{{ define \"x\" }}{{ tpl `{{ include \"x\" . }}` . }}{{ end }}{{ include \"x\" . }}",
 			},
-			want: []string{"templates include each other more than 200 deep"},
+			want: []string{"templates are nested more than 200 levels deep"},
 		},
 		"more output than allowed": {
 			files:   map[string]string{"a.yaml": `{{ range until 1000 }}0123456789{{ end }}`},

@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// MissingKeys selects the result of reading a missing key in a template.
+// MissingKeys is the behaviour of templates that read a missing key.
 type MissingKeys string
 
 // The values of MissingKeys.
 const (
-	// MissingKeysFail returns an error. It is the default.
+	// MissingKeysFail makes a missing key an error. It is the default.
 	MissingKeysFail MissingKeys = "Fail"
-	// MissingKeysEmpty renders nothing, as Helm does.
+	// MissingKeysEmpty renders an empty string for a missing key, like Helm.
 	MissingKeysEmpty MissingKeys = "Empty"
 )
 
@@ -43,8 +43,8 @@ type Generator struct {
 
 var _ generator.Generator = (*Generator)(nil)
 
-// New returns a generator for the templates in source. It parses them; an error names file and line. With a nil source
-// each request has its own templates.
+// New returns a generator for the templates in source. New parses all templates; an error names the file and line. If
+// source is nil, the generator renders the templates in Request.Source.
 func New(source fs.FS, options Options) (*Generator, error) {
 	templates, err := rendering.NewParsed(
 		source,
@@ -56,7 +56,8 @@ func New(source fs.FS, options Options) (*Generator, error) {
 	return &Generator{templates: templates, limits: options.Limits.WithDefaults()}, nil
 }
 
-// Generate renders the templates for a request. Errors name the template and the line in it, or the line in its output.
+// Generate renders the templates for a request. Errors in templates name the file and line; errors in manifests name
+// the template and the line in its output.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	return rendering.Within(ctx, g.limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		templates, err := g.templates.For(req)

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// parsedChart is a chart that renderings share. It is read-only; renderings change copies.
+// parsedChart is a parsed chart. It is shared by concurrent renderings and read-only; each rendering changes a copy.
 type parsedChart struct {
 	chart *chart.Chart
 	// schemas holds the compiled schema for the text of each values.schema.json.
@@ -76,8 +76,8 @@ func ignoreRules(source fs.FS) (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// checkDependencies returns an error for sub-charts that Chart.yaml requires and that are missing. As in Helm, it
-// compares names and no versions, and does not descend into sub-charts. Nothing is fetched.
+// checkDependencies returns an error if a sub-chart that Chart.yaml requires is missing in the folder charts. As in
+// Helm, only names are compared, not versions, and the dependencies of sub-charts are not checked. Nothing is fetched.
 func checkDependencies(c *chart.Chart) error {
 	var missing []string
 	for _, dependency := range c.Metadata.Dependencies {
@@ -92,15 +92,15 @@ func checkDependencies(c *chart.Chart) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"chart %s: Chart.yaml requires %s, which the folder charts does not hold: add it, for instance with helm "+
+		"chart %s: Chart.yaml requires %s, which is missing in the folder charts: add it, for instance with helm "+
 			"dependency update",
 		c.Name(),
 		strings.Join(missing, ", "),
 	)
 }
 
-// copyChart copies the parts that Helm changes while it processes dependencies: the metadata with its dependencies, the
-// values, and the tree of sub-charts. Templates, files and schemas are shared.
+// copyChart copies the parts of a chart that Helm changes while it processes dependencies: the metadata, the values,
+// and the tree of sub-charts. Templates, files and schemas are shared with the original.
 func copyChart(c *chart.Chart) *chart.Chart {
 	metadata := *c.Metadata
 	metadata.Dependencies = make([]*chart.Dependency, len(c.Metadata.Dependencies))

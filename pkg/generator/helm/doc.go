@@ -1,26 +1,29 @@
-// Package helm renders the dependents of a component from a Helm chart, with Helm's own loader, values and template
-// engine. Releases are not stored, and nothing is installed: the reconciler applies what is rendered.
+// Package helm renders the dependents of a component from a Helm chart. It uses Helm's libraries to load the chart and
+// to compute its values. No Helm release is stored: the reconciler applies the rendered objects.
 //
 // # What is rendered
 //
-// Values are the component's parameters over those of the chart; numbers are floating point, as they are in a values
-// file. Conditions, tags, aliases and import-values of sub-charts work as in Helm, the values are validated against
-// values.schema.json, and the chart's kubeVersion against the target. A schema may only refer to itself: nothing is
-// fetched, and no file of the operator is read.
+// The parameters of the component override the values of the chart. Numbers are floating point, as in a values file.
+// Conditions, tags, aliases and import-values of sub-charts work as in Helm. The values are validated against
+// values.schema.json, and the version of the target cluster against the chart's kubeVersion. References in a schema
+// must point into the same schema: nothing is fetched, and no file of the operator is read.
 //
-// Release has the component's name and namespace and its revision; IsInstall holds for revision 1. The function
-// lookup reads from the target as the component's identity; it finds nothing where there is no target, or where the
-// kind is not served.
+// In templates, .Release has the name, the namespace and the revision of the component; .Release.IsInstall is true for
+// revision 1. The function lookup reads from the target cluster as the component's identity. It returns an empty result
+// if there is no target cluster, or if the kind is not served.
 //
-// The folder crds is part of the dependents, in a wave before all others, so custom resource definitions are updated,
-// and deleted with the component where nobody else uses them. NOTES.txt is rendered, because charts validate there,
-// and is what Notes returns.
+// The objects in the folder crds are dependents too, in a wave before all others. Unlike with Helm,
+// CustomResourceDefinitions are therefore updated, and deleted with the component unless foreign instances exist.
+// NOTES.txt is rendered with the other templates, because some charts validate their values in it. The method Notes
+// returns its text.
 //
 // # Hooks
 //
-// Where Options.AnnotationPrefix is set a hook is an ordinary dependent, whose settings say what Helm does with it;
-// without it, hooks and objects to be kept are errors. Each hook has a wave of its own, in Helm's order: those before
-// the chart's objects from -20000, those after them from 20000; what succeeded is purged behind them, in reverse.
-// Hooks for the deletion have a phase. A hook is another object at each revision, so that it runs once per revision.
-// docs/generators/helm.md has the details, and where that differs from Helm.
+// With Options.AnnotationPrefix, a hook becomes an ordinary dependent. Settings (annotations of the reconciler) give it
+// the order and the life cycle that it has in Helm. Without Options.AnnotationPrefix, charts with hooks or with the
+// resource policy keep are errors. Each hook has its own wave, in Helm's order: hooks before the chart's objects have
+// waves from -20000, and hooks after them from 20000. Hooks with the delete policy hook-succeeded are purged in later
+// waves, in reverse order. Hooks for pre-delete and post-delete are applied in a phase of the deletion. An annotation
+// with the revision makes each hook run once per revision. docs/generators/helm.md describes the details and the
+// differences from Helm.
 package helm

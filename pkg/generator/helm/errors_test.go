@@ -48,7 +48,7 @@ func TestErrors(t *testing.T) {
 			files: map[string]string{
 				"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\nkubeVersion: '>=9.0.0'\n",
 			},
-			want: []string{"chart demo: requires Kubernetes >=9.0.0, and the target is v1.37.0"},
+			want: []string{"chart demo: requires Kubernetes >=9.0.0, but the target cluster has v1.37.0"},
 		},
 		"a template that does not parse": {
 			files: map[string]string{"templates/a.yaml": "a: 1\n{{ if }}\n"},
@@ -62,7 +62,7 @@ func TestErrors(t *testing.T) {
 			files: map[string]string{
 				"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`,
 			},
-			want: []string{"demo/templates/a.yaml:1", "more than 200 deep"},
+			want: []string{"demo/templates/a.yaml:1", "more than 200 levels deep"},
 		},
 		"rendered text that is no YAML, and a manifest without a name": {
 			files: map[string]string{
@@ -92,15 +92,15 @@ func TestErrors(t *testing.T) {
 		},
 		"a schema on the network": {
 			files: map[string]string{"values.schema.json": `{"$ref": "https://example.com/schema.json"}`},
-			want:  []string{"demo/values.schema.json", "https://example.com/schema.json: nothing is fetched"},
+			want:  []string{"demo/values.schema.json", "https://example.com/schema.json: other files and URLs are not read"},
 		},
 		"a schema in a file of the machine": {
 			files: map[string]string{"values.schema.json": `{"properties": {"a": {"$ref": "file:///etc/hostname"}}}`},
-			want:  []string{"demo/values.schema.json", "file:///etc/hostname: nothing is fetched"},
+			want:  []string{"demo/values.schema.json", "file:///etc/hostname: other files and URLs are not read"},
 		},
 		"a schema in another file of the chart": {
 			files: map[string]string{"values.schema.json": `{"$ref": "other.json"}`, "other.json": "{}"},
-			want:  []string{"demo/values.schema.json", "nothing is fetched"},
+			want:  []string{"demo/values.schema.json", "other files and URLs are not read"},
 		},
 		"a hook without a prefix for its order": {
 			files: map[string]string{"templates/a.yaml": configMap + "  annotations: {helm.sh/hook: pre-install}\n"},

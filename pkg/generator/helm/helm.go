@@ -16,10 +16,9 @@ type Options struct {
 	// AnnotationPrefix is the reconciler's name, the prefix of settings. It is required for charts with hooks or with
 	// kept objects; see the package documentation.
 	AnnotationPrefix string
-	// Raw renders the output of helm template: hooks are not converted, including those that are no part of an apply,
-	// and no settings are written.
+	// Raw returns the same objects as helm template: all hooks are returned as they are, and no settings are added.
 	Raw bool
-	// SkipCRDs omits the folders crds.
+	// SkipCRDs omits the objects in the folders crds of the chart and its sub-charts.
 	SkipCRDs bool
 	// Limits limits each rendering.
 	Limits generator.Limits
@@ -36,8 +35,9 @@ var (
 	_ generator.Noter     = (*Generator)(nil)
 )
 
-// New returns a generator for the chart in source, a folder with a Chart.yaml at its top. It parses and validates the
-// chart, and returns an error for an invalid one. With a nil source each request has its own chart.
+// New returns a generator for the chart in source, whose root contains the Chart.yaml. New parses and validates the
+// chart, and returns an error for an invalid chart. If source is nil, the generator renders the chart in
+// Request.Source.
 func New(source fs.FS, options Options) (*Generator, error) {
 	charts, err := rendering.NewParsed(source, parseChart)
 	if err != nil {
@@ -62,7 +62,7 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 	})
 }
 
-// Notes returns the output of the chart's templates/NOTES.txt. Those of sub-charts are omitted, as in Helm.
+// Notes returns the output of the chart's templates/NOTES.txt. The notes of sub-charts are omitted, as in Helm.
 func (g *Generator) Notes(ctx context.Context, req generator.Request) (string, error) {
 	said := make(chan string, 1)
 	_, err := rendering.Within(ctx, g.options.Limits.Duration, func(ctx context.Context) ([]client.Object, error) {

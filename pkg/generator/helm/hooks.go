@@ -61,7 +61,7 @@ func listOf(text string) []string {
 	return parts
 }
 
-// at reports whether the hook runs at one of the events.
+// at reports whether the hook has one of the given events.
 func (h hook) at(events ...release.HookEvent) bool {
 	return slices.ContainsFunc(h.events, func(e release.HookEvent) bool { return slices.Contains(events, e) })
 }
@@ -88,11 +88,11 @@ func installRank(kind string) int {
 	return math.MaxInt
 }
 
-// runs reports whether the hook runs to completion.
+// runs reports whether the hook is a Job or a Pod, which run to completion.
 func (h hook) runs() bool { return h.object.GetKind() == "Job" || h.object.GetKind() == "Pod" }
 
-// holds reports whether other objects depend on the existence of the hook. Such an object is neither recreated nor
-// purged.
+// holds reports whether the hook is an object that other objects depend on: a namespace, or the definition of a type.
+// Such a hook is neither recreated nor purged, because its deletion would delete these objects too.
 func (h hook) holds() bool {
 	switch h.object.GetKind() {
 	case "CustomResourceDefinition", "Namespace", "APIService":

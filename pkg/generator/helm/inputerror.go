@@ -1,7 +1,7 @@
 package helm
 
-// InputError means that a chart rejects a request: its values violate a schema, or the target has an unsupported
-// version of Kubernetes. With another request the chart may render.
+// InputError means that a chart rejects a request: the values violate a schema of the chart, or the chart does not
+// support the Kubernetes version of the target cluster. Other values, or another target, may succeed.
 //
 // Errors of templates are no InputErrors: an error while a template runs is a template.ExecError of text/template, and
 // invalid output of templates is a RenderedError.
@@ -16,8 +16,9 @@ func (e *InputError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// RenderedError means that the output of templates is invalid, such as invalid YAML or an object without name. With
-// other values it may be valid. If files in the folders crds are invalid too, the error is no RenderedError.
+// RenderedError means that the output of templates is invalid, such as invalid YAML or an object without name. Other
+// values may succeed. If files in the folders crds are invalid too, Generate returns another error instead, because no
+// values can succeed.
 type RenderedError struct {
 	// Err joins a manifests.FileError for each mistake.
 	Err error

@@ -114,12 +114,12 @@ metadata: {name: a-{{ . }}}
 				"templates/a.yaml": "\n{{ tpl .Values.t . }}",
 			},
 			generator.Limits{},
-			"demo/templates/a.yaml:2:3: templates include each other more than 200 deep",
+			"demo/templates/a.yaml:2:3: templates are nested more than 200 levels deep",
 		},
 		"recursion by template": {
 			map[string]string{"templates/a.yaml": `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`},
 			generator.Limits{Depth: 9},
-			"demo/templates/a.yaml:1:57: templates include each other more than 9 deep",
+			"demo/templates/a.yaml:1:57: templates are nested more than 9 levels deep",
 		},
 		"output": {many, generator.Limits{OutputBytes: 200}, "the templates write more than 200 bytes"},
 		"memory": {

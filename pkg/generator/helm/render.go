@@ -21,8 +21,8 @@ import (
 // notesFile is the text that Helm prints after an installation.
 const notesFile = "NOTES.txt"
 
-// render returns the dependents: first those of the folders crds, then those of the templates in the order of their
-// paths.
+// render returns the dependents: first the objects in the folders crds, then the objects of the templates in the order
+// of their paths.
 func (p *parsedChart) render(
 	ctx context.Context,
 	req generator.Request,
@@ -66,7 +66,8 @@ func (p *parsedChart) render(
 	return set.arrange(append(definitions, objects...), hooks)
 }
 
-// notes returns the rendered notes of the chart. It executes all templates, because they can share state.
+// notes returns the rendered notes of the chart. It executes all templates of the chart, because a template can change
+// values that the notes read.
 func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits generator.Limits) (string, error) {
 	working := copyChart(p.chart)
 	values, err := p.renderValues(working, req)
@@ -85,7 +86,8 @@ func (p *parsedChart) notes(ctx context.Context, req generator.Request, limits g
 	return "", nil
 }
 
-// decodeRendered separates objects and hooks, both in the order of their files. In raw mode hooks are objects.
+// decodeRendered decodes the output of templates, and returns ordinary objects and hooks separately, both in the order
+// of their files. With Options.Raw, hooks are returned as ordinary objects.
 func decodeRendered(
 	rendered []rendering.File, decoder *manifests.Decoder, req generator.Request, raw bool,
 ) (objects []*unstructured.Unstructured, hooks []hook, err error) {
@@ -111,7 +113,7 @@ func decodeRendered(
 	return objects, hooks, errors.Join(errs...)
 }
 
-// decodeDefinitions returns the objects in the folders crds, which are no templates.
+// decodeDefinitions returns the objects in the folders crds. Files in these folders are not templates.
 func decodeDefinitions(
 	c *chart.Chart,
 	decoder *manifests.Decoder,
@@ -128,18 +130,18 @@ func decodeDefinitions(
 	return objects, errors.Join(errs...)
 }
 
-// renderValues computes the values of templates, as helm install does, and removes disabled sub-charts from the working
-// copy.
+// renderValues computes the values for the templates, as helm install does. It also removes disabled sub-charts from
+// working, which is a copy of the chart.
 func (p *parsedChart) renderValues(working *chart.Chart, req generator.Request) (chartutil.Values, error) {
 	capabilities := capabilitiesOf(req.Capabilities)
 	if required := working.Metadata.KubeVersion; required != "" &&
 		!chartutil.IsCompatibleRange(required, capabilities.KubeVersion.Version) {
 		return nil, &InputError{
-			Err: fmt.Errorf("requires Kubernetes %s, and the target is %s", required, capabilities.KubeVersion.Version),
+			Err: fmt.Errorf("requires Kubernetes %s, but the target cluster has %s", required, capabilities.KubeVersion.Version),
 		}
 	}
 	parameters := valuesOf(req.Parameters)
-	// Installations use the merging variant: a null in the parameters removes a default of a sub-chart.
+	// Merging, as helm install does it: a null in the parameters removes a default of a sub-chart.
 	if err := chartutil.ProcessDependenciesWithMerge(working, parameters); err != nil {
 		return nil, fmt.Errorf("dependencies: %w", err)
 	}

@@ -15,8 +15,8 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// schemaName is the name of a schema in errors. The compiler would prepend the working directory of the process to a
-// name that is no URL, and conditions must not depend on the process.
+// schemaName is the name of a schema in errors. It is a URL, because the compiler prepends the working directory of the
+// process to other names, and messages of conditions must not depend on the process.
 const schemaName = "chart:///values.schema.json"
 
 // compileSchemas compiles the schemas of a chart and its sub-charts. Helm's own validation would fetch references over
@@ -47,16 +47,17 @@ func compileSchemas(c *chart.Chart, schemas map[string]*jsonschema.Schema) error
 	return nil
 }
 
-// noLoader refuses to load schemas. Those of the JSON schema drafts are built in.
+// noLoader refuses to load schemas from other places. The schemas of the JSON schema drafts are built into the library.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("the schema refers to %s: nothing is fetched, move the definition into the schema", url)
+	return nil, fmt.Errorf(
+		"the schema refers to %s: other files and URLs are not read; move the definition into the schema", url)
 }
 
-// validate validates the values of a chart and of its sub-charts. Each error has the full path of the value, and quotes
-// no string, because it may be secret.
+// validate validates the values of a chart and of its sub-charts. Each error contains the full path of the value.
+// Errors do not quote strings from the values, because these may be secret.
 func (p *parsedChart) validate(c *chart.Chart, values map[string]any, at string) []error {
 	var errs []error
 	if schema := p.schemas[string(c.Schema)]; schema != nil {

@@ -20,11 +20,11 @@ import (
 // keptSets is the maximum number of cached template sets of a chart. Values select sub-charts and their names.
 const keptSets = 4
 
-// Templates of a chart are not executed by Helm's engine: it parses them for each rendering, cannot be interrupted,
-// limits neither output nor memory, and crashes on a text that calls tpl with itself. TestRendersAsHelmDoes compares
-// the results.
+// Templates of a chart are not executed by Helm's engine. Helm's engine parses them for each rendering, cannot be
+// interrupted, limits neither output nor memory, and crashes on a text that calls tpl with itself.
+// TestRendersAsHelmDoes compares the results of both engines.
 
-// source is a template of a chart or sub-chart, with the data that its templates share.
+// source is a template of a chart or sub-chart, with the data that all templates of that chart share.
 type source struct {
 	name string
 	file *chart.File
@@ -32,8 +32,8 @@ type source struct {
 	base string
 }
 
-// sourcesOf returns the templates in Helm's order: deeper folders first, so that the definition at the top takes
-// precedence.
+// sourcesOf returns the templates in Helm's order: deeper folders first. Because later definitions replace earlier
+// ones, a definition of the chart takes precedence over a definition of a sub-chart.
 func sourcesOf(c *chart.Chart, values chartutil.Values) []source {
 	var sources []source
 	collect(c, values, &sources)
@@ -91,7 +91,7 @@ type parsedSets struct {
 	kept *lru.Cache
 }
 
-// of returns the parsed templates. Renderings with the same sub-charts share them.
+// of returns the parsed templates of a rendering. Renderings with the same enabled sub-charts share them.
 func (p *parsedSets) of(sources []source) (*templating.Set, error) {
 	var key strings.Builder
 	for _, s := range sources {

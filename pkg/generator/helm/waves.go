@@ -15,9 +15,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Waves of a chart's hooks and definitions; other objects are between them. Each hook has a wave of its own, because
-// Helm runs them one after the other. Hooks that are deleted after success have another wave for that, in reverse
-// order.
+// Waves of the hooks and the CustomResourceDefinitions of a chart. All other objects are in wave 0, or in the wave that
+// the chart sets. Each hook has its own wave, because Helm runs hooks one after the other. A hook that is deleted after
+// success is purged in another wave; these waves are in reverse order.
 const (
 	definitionsOrder = -30_000
 	preHooksOrder    = -20_000
@@ -26,16 +26,17 @@ const (
 	maxHooks         = 3_000
 )
 
-// The annotation with which Helm never deletes an object.
+// The annotation and the value with which Helm never deletes an object.
 const (
 	resourcePolicyAnnotation = "helm.sh/resource-policy"
 	keepPolicy               = "keep"
 )
 
-// revisionAnnotation changes a hook at each revision, so that it runs again.
+// revisionAnnotation is an annotation with the revision. It changes the manifest of a hook at each revision, so that
+// the hook runs again.
 const revisionAnnotation = "helm.fairlead.io/revision"
 
-// waves converts the sequence of a Helm release to settings.
+// waves converts the order in which Helm installs a chart to settings of the reconciler.
 type waves struct {
 	prefix    string
 	revision  int64
@@ -74,7 +75,7 @@ func (w waves) arrange(objects []*unstructured.Unstructured, hooks []hook) ([]*u
 	return objects, nil
 }
 
-// check returns errors for objects that need settings if there is no prefix.
+// check returns errors for objects that need settings if Options.AnnotationPrefix is not set.
 func (w waves) check(objects []*unstructured.Unstructured, hooks []hook) error {
 	if w.prefix != "" {
 		return nil
@@ -118,7 +119,8 @@ const (
 	kept moment = "kept"
 )
 
-// momentOf returns when a hook runs in the apply of this revision, or never.
+// momentOf returns the moment at which a hook runs in the apply of this revision. It returns never if the hook does not
+// run.
 func (w waves) momentOf(h hook) moment {
 	first, then := release.HookPreInstall, release.HookPostInstall
 	if w.revision > 1 {
@@ -135,13 +137,14 @@ func (w waves) momentOf(h hook) moment {
 	return ""
 }
 
-// installs reports whether the hook runs on installation only.
+// installs reports whether the hook runs on installations and not on upgrades.
 func installs(h hook) bool {
 	return h.at(release.HookPreInstall, release.HookPostInstall) &&
 		!h.at(release.HookPreUpgrade, release.HookPostUpgrade)
 }
 
-// runsNow reports whether an upgrade hook has the same name: a chart may have one for each event.
+// runsNow reports whether a hook with the same kind, namespace and name runs at this revision. A chart may have several
+// hooks of the same name, one for each event.
 func (w waves) runsNow(object *unstructured.Unstructured, hooks []hook) bool {
 	return slices.ContainsFunc(hooks, func(h hook) bool {
 		return h.object.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() &&
@@ -204,7 +207,7 @@ func (w waves) placeInDeletion(h hook, m moment, rank int) {
 	w.set(h.object, manifests.AnnotationPhaseOrder, strconv.Itoa(deleteHooksOrder+rank))
 }
 
-// keep orphans an object that Helm would keep.
+// keep sets the delete policy orphan on an object that Helm would keep.
 func (w waves) keep(object *unstructured.Unstructured) {
 	if isKept(object) {
 		w.set(object, manifests.AnnotationDeletePolicy, string(metav1alpha1.DeleteOrphan))
@@ -233,7 +236,7 @@ func (w waves) isNeeded(object *unstructured.Unstructured, hooks []*unstructured
 	return false
 }
 
-// orderOf returns the order that the chart sets, if any.
+// orderOf returns the apply order that the chart sets with an annotation, or an empty string.
 func (w waves) orderOf(object *unstructured.Unstructured) string {
 	annotations := object.GetAnnotations()
 	return cmp.Or(
@@ -242,7 +245,7 @@ func (w waves) orderOf(object *unstructured.Unstructured) string {
 	)
 }
 
-// set writes a setting, unless the chart sets it.
+// set adds a setting to an object, unless the chart has set it.
 func (w waves) set(object *unstructured.Unstructured, setting, value string) {
 	_, written := object.GetAnnotations()[w.prefix+"/"+setting]
 	if written || setting == manifests.AnnotationOrder && w.orderOf(object) != "" {

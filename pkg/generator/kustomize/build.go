@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// building is locked during a build, because kustomize keeps the OpenAPI schema in global variables.
+// building is a lock that allows one build at a time, because kustomize keeps the OpenAPI schema in global variables.
 var building = make(chan struct{}, 1)
 
 // build returns the objects of a source.
@@ -45,7 +45,7 @@ func build(ctx context.Context, t *tree, found checked, req generator.Request) (
 	}
 	if resources.Size() > t.limits.Objects {
 		return nil, fmt.Errorf(
-			"the kustomization gives %d objects, and the limit is %d",
+			"the kustomization renders %d objects, and the limit is %d",
 			resources.Size(),
 			t.limits.Objects,
 		)
@@ -70,7 +70,8 @@ func run(files filesys.FileSystem, source checked) (resources resmap.ResMap, err
 	return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filesys.Separator+source.entry)
 }
 
-// decodeResources decodes through YAML, because kubectl apply -k interprets scalars that kustomize leaves as written.
+// decodeResources encodes the resources as YAML and decodes them again, like kubectl apply -k. This gives scalars the
+// types that YAML assigns to them, where kustomize keeps the text.
 func decodeResources(
 	ctx context.Context,
 	resources resmap.ResMap,

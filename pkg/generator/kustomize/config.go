@@ -15,19 +15,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ConfigFile is the name of the file that marks the files of its folder as templates.
+// ConfigFile is the name of the configuration file for templates. If a folder contains it, the files of the folder are
+// templates.
 const ConfigFile = ".fairlead-kustomize.yaml"
 
 // configuration is the content of a ConfigFile.
 type configuration struct {
-	// Suffix is the suffix of templates; if it is empty all manifests are templates.
+	// Suffix is the suffix of the names of templates. If it is empty, all manifests are templates.
 	Suffix     string     `yaml:"suffix"`
 	Delimiters delimiters `yaml:"delimiters"`
 	// MissingKeys is Fail or Empty.
 	MissingKeys string `yaml:"missingKeys"`
-	// IgnoreFile is the path of a file with patterns of files that are no templates.
+	// IgnoreFile is the path of a file with patterns, like a .gitignore. Files that match a pattern are not templates.
 	IgnoreFile string `yaml:"ignoreFile"`
-	// Include are other folders of the source whose files are templates of this group too.
+	// Include are other folders of the source whose templates can be used in this folder.
 	Include []string `yaml:"include"`
 	// Values are the defaults of parameters.
 	Values yaml.Node `yaml:"values"`
@@ -67,7 +68,8 @@ func parseConfiguration(file string, text []byte, limitOfAliases int) (*configur
 
 var comment = regexp.MustCompile(`(?m)^\s*(#.*|---)$`)
 
-// withoutComments detects a file without content, for which the decoder returns an error.
+// withoutComments removes comments. It is used to detect a file without content, for which the decoder would return an
+// error.
 func withoutComments(text []byte) string { return comment.ReplaceAllString(string(text), "") }
 
 var (
@@ -138,7 +140,7 @@ func lineOf(root *yaml.Node, field string) int {
 	return 1
 }
 
-// readDefaults decodes the values as those of a component: as YAML of kubectl.
+// readDefaults decodes the default values with the same YAML rules as the values of a component.
 func (c *configuration) readDefaults(file string) error {
 	if c.Values.IsZero() {
 		return nil

@@ -27,7 +27,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"a remote resource": {
 			files: map[string]string{"kustomization.yaml": "resources: ['https://example.com/a.yaml']"},
-			want:  []string{`kustomization.yaml: resources: "https://example.com/a.yaml" is remote`},
+			want:  []string{`kustomization.yaml: resources: "https://example.com/a.yaml" is a remote address`},
 		},
 		"a repository as base, in every way that kustomize knows": {
 			files: map[string]string{
@@ -45,7 +45,7 @@ func TestErrors(t *testing.T) {
 				"kustomization.yaml":                      "resources: ['github.com/acme/base']",
 				"github.com/acme/base/kustomization.yaml": "namePrefix: a-",
 			},
-			want: []string{`"github.com/acme/base" is remote`, "write ./ in front"},
+			want: []string{`"github.com/acme/base" is a remote address`, "write ./ in front"},
 		},
 		"remote entries further down": {
 			files: map[string]string{
@@ -127,18 +127,18 @@ func TestErrors(t *testing.T) {
 				"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n" +
 					"  path: https://example.com/patch.yaml\n",
 			},
-			want: []string{`PatchTransformer a.path: "https://example.com/patch.yaml" is remote`},
+			want: []string{`PatchTransformer a.path: "https://example.com/patch.yaml" is a remote address`},
 		},
 		"a folder of configurations of plugins": {
 			files: map[string]string{
 				"kustomization.yaml":      "transformers: [more]",
 				"more/kustomization.yaml": "resources: []",
 			},
-			want: []string{`"more" is neither the configuration of a plugin nor a file`},
+			want: []string{`"more" is neither a plugin configuration nor a file`},
 		},
 		"two kustomization files": {
 			files: map[string]string{"kustomization.yaml": "namePrefix: a", "Kustomization": "namePrefix: b"},
-			want:  []string{"kustomization.yaml, Kustomization: a folder has one kustomization file"},
+			want:  []string{"kustomization.yaml, Kustomization: a folder must have only one kustomization file"},
 		},
 		"a field that kustomize does not know": {
 			files: map[string]string{"kustomization.yaml": "ressources: []"},

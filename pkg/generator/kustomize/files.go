@@ -10,10 +10,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// buildFiles is the read-only file system of one build. kyaml's own in-memory one refuses names that are common in
-// public kustomizations, such as high-availability-1.21+. What a build does not need is left to an empty file system.
+// buildFiles is the read-only file system of one build. The in-memory file system of kyaml is not used, because it
+// rejects names that are common in public kustomizations, such as high-availability-1.21+. Methods that a build does
+// not need are those of an empty file system.
 //
-// Reading is the only point at which a build can be ended, and kept from what it would not survive.
+// The library cannot be interrupted, so limits and the end of the context are checked whenever a build reads a file.
 type buildFiles struct {
 	filesys.FileSystem
 	ctx  context.Context
@@ -22,7 +23,7 @@ type buildFiles struct {
 	bytes int
 	// traced is the folder whose kustomization adds the origin to each object; empty if origins are not requested.
 	traced string
-	// err is the reason for the end of the build. kustomize hides it among other errors.
+	// err is the error that ended the build. It is kept here because kustomize mixes it with other errors.
 	err error
 }
 
@@ -39,7 +40,7 @@ func clean(name string) string {
 	return relative
 }
 
-// CleanedAbs splits a path into its folder and its file; the file is empty where the path is a folder.
+// CleanedAbs splits a path into folder and file. If the path is a folder, the file is empty.
 func (f *buildFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 	relative := clean(name)
 	if f.tree.folders[relative] {

@@ -29,9 +29,9 @@ type Generator struct {
 
 var _ generator.Generator = (*Generator)(nil)
 
-// New returns a generator for the kustomization, or the plain manifests, at the top of source. It reads and validates
-// the source as far as possible without rendering templates; an error names the file with a refused reference. With a
-// nil source each request has its own.
+// New returns a generator for the kustomization, or the plain manifests, in the root of source. It validates the source
+// as far as this is possible without rendering templates. An error names the file that contains an invalid reference.
+// If source is nil, the generator renders Request.Source.
 func New(source fs.FS, options Options) (*Generator, error) {
 	options.Limits = options.Limits.WithDefaults()
 	sources, err := rendering.NewParsed(
@@ -44,8 +44,8 @@ func New(source fs.FS, options Options) (*Generator, error) {
 	return &Generator{sources: sources, limits: options.Limits}, nil
 }
 
-// Generate builds the kustomization. It returns errors of templates, of kustomize, which name the file, and of
-// manifests.
+// Generate builds the kustomization for a request. Errors in templates, in kustomizations and in manifests name the
+// file.
 func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	return rendering.Within(ctx, g.limits.Duration, func(ctx context.Context) ([]client.Object, error) {
 		parsed, err := g.sources.For(req)

@@ -18,9 +18,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// compile validates a patch and converts it to a form that kustomize accepts: JSON, because it rejects a list in YAML's
-// flow style, and with a name, which it requires even with a target. Its errors give the place, which those of
-// kustomize do not.
+// compile validates a patch and converts it to a form that kustomize accepts. The result is JSON, because kustomize
+// rejects lists in YAML's flow style. It has a name, because kustomize requires a name even if the patch has a target.
+// The errors of compile name the field with the mistake; errors of kustomize do not.
 func (p Patch) compile() (types.Patch, error) {
 	content, err := onlyDocument(p.Patch)
 	if err != nil {
@@ -60,7 +60,7 @@ func onlyDocument(text string) (any, error) {
 		}
 		var next any
 		if err := yaml.UnmarshalStrict(document, &next, useNumber); err != nil {
-			return nil, fmt.Errorf("the patch is no YAML: %w", err)
+			return nil, fmt.Errorf("the patch is not valid YAML: %w", err)
 		}
 		if next == nil {
 			continue
@@ -103,7 +103,7 @@ func checkIdentity(patch map[string]any) error {
 		value any
 	}{{"kind", patch["kind"]}, {"metadata.name", metadata["name"]}} {
 		if text, ok := field.value.(string); !ok || text == "" {
-			return fmt.Errorf("no %s in the patch: write it, or a target, to say which object it changes", field.name)
+			return fmt.Errorf("the patch has no %s: add it, or a target, to select the object to change", field.name)
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ var operations = map[string]string{
 
 func (p Patch) checkOperations(list []any) error {
 	if p.Target == nil {
-		return errors.New("no target: JSON patch operations need one that says which objects they change")
+		return errors.New("no target: JSON patch operations need a target that selects the objects to change")
 	}
 	if len(list) == 0 {
 		return errors.New("no operations")

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 )
 
-// plugin validates an entry of generators, transformers or validators: a configuration, or a file of them. kustomize
-// also accepts a folder, whose configurations only exist after a build; it is refused, because they cannot be validated
-// before.
+// plugin validates an entry of the fields generators, transformers or validators. An entry is a plugin configuration,
+// or a file with configurations. kustomize also accepts a folder, but a folder is an error here: its configurations
+// exist only after a build, so they cannot be validated before.
 func (r *references) plugin(file, field, entry string) {
 	configurations, err := parseConfigurations([]byte(entry))
 	if err == nil {
@@ -28,7 +28,7 @@ func (r *references) plugin(file, field, entry string) {
 		r.errs = append(
 			r.errs,
 			fmt.Errorf(
-				"%s: %s: %q is neither the configuration of a plugin nor a file of them: %s",
+				"%s: %s: %q is neither a plugin configuration nor a file with plugin configurations: %s",
 				file,
 				field,
 				entry,
@@ -95,8 +95,9 @@ func (r *references) configurations(file, field string, configurations []*resour
 	}
 }
 
-// pathsIn validates the fields of a built-in plugin's configuration that kustomize may load files from. Some contain
-// the path of a field instead, so only remote entries are refused; kustomize keeps the others in the source.
+// pathsIn validates the fields of a plugin configuration that may contain paths of files. In some plugins the same
+// fields contain paths of object fields, so only remote entries are errors. kustomize itself prevents local paths from
+// leaving the source.
 func (r *references) pathsIn(file, name string, fields any) {
 	switch fields := fields.(type) {
 	case map[string]any:

@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// references follows the references of a kustomization through its source, and collects invalid ones.
+// references validates all references of a kustomization, and of the kustomizations that it refers to. It collects an
+// error for each invalid reference.
 //
-// kustomize fetches entries that look remote, over HTTP or with git, and has no option against it. So every field with
-// a path is validated before it runs, with its own parser.
+// kustomize fetches entries that look like remote addresses, over HTTP or with git, and has no option to disable that.
+// Therefore every field that may contain a path is validated before kustomize runs.
 type references struct {
 	tree    *tree
 	visited map[string]bool
@@ -93,7 +94,7 @@ func (r *references) kustomization(folder string) (kustomization, string, error)
 	return k, file, nil
 }
 
-// resource validates an entry that is a file or a folder.
+// resource validates an entry that names a file or a folder.
 func (r *references) resource(file, field, entry string) {
 	target, ok := r.resolve(file, field, entry)
 	if !ok {
@@ -109,7 +110,7 @@ func (r *references) resource(file, field, entry string) {
 	}
 }
 
-// render reads a file before kustomize does, so that the errors of all templates are reported.
+// render renders a file before kustomize reads it, so that the errors of all templates are reported together.
 func (r *references) render(name string) {
 	if _, given := r.tree.outputs[name]; !given || r.visited[name] {
 		return
@@ -139,13 +140,14 @@ func (r *references) resolve(file, field, entry string) (string, bool) {
 	return "", false
 }
 
-// local records an error for an entry that kustomize might fetch.
+// local returns false, and records an error, for an entry that kustomize might fetch.
 func (r *references) local(file, field, entry string) bool {
 	if !isRemote(entry) {
 		return true
 	}
 	const advice = "copy it into the source (write ./ in front of a local path that looks remote)"
-	r.errs = append(r.errs, fmt.Errorf("%s: %s: %q is remote, and nothing is fetched: %s", file, field, entry, advice))
+	r.errs = append(r.errs, fmt.Errorf("%s: %s: %q is a remote address, and remote files are not fetched: %s",
+		file, field, entry, advice))
 	return false
 }
 

@@ -15,11 +15,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// At returns a source whose kustomization is in a folder of it, and may refer to everything else in the source: an
-// overlay usually builds on adjacent folders. New and requests accept it like any source.
+// At returns a source whose kustomization is in the given folder instead of the root. The kustomization may refer to
+// all files of the source, because an overlay usually builds on adjacent folders. The result can be passed to New, or
+// set as Request.Source.
 func At(source fs.FS, folder string) fs.FS { return placed{FS: source, folder: path.Clean(folder)} }
 
-// placed is a source with another entry folder than its top.
+// placed is a source whose entry folder is not the root.
 type placed struct {
 	fs.FS
 	folder string
@@ -37,20 +38,20 @@ func entryOf(source fs.FS) string {
 type parsedSource struct {
 	// entry is the folder that is rendered.
 	entry string
-	// contents are the files of a source without templates, and checked says what was found in it.
+	// contents are the files of a source without templates, and checked is the result of its validation.
 	contents map[string][]byte
 	checked  checked
-	// templated are the templates of a source; nil where it has none.
+	// templated are the templates of the source; nil if it has no templates.
 	templated *templatedSource
 }
 
-// checked is what is known of a source that refers to nothing outside itself.
+// checked is the result of validating a source: the source has no references to the outside, and these properties.
 type checked struct {
-	// ownSchema says that a kustomization names an OpenAPI schema.
+	// ownSchema is set if a kustomization names an OpenAPI schema.
 	ownSchema bool
 	// entry is the folder that is rendered.
 	entry string
-	// isPlain says that there is no kustomization in it, and plain are its manifests then.
+	// isPlain is set if the entry folder has no kustomization. Then plain are its manifests.
 	isPlain bool
 	plain   []rendering.File
 }
@@ -121,7 +122,8 @@ func (r *references) kustomizationFile(folder string) (string, error) {
 		}
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("%s: a folder has one kustomization file: remove all but one", strings.Join(found, ", "))
+		return "", fmt.Errorf("%s: a folder must have only one kustomization file: remove the others",
+			strings.Join(found, ", "))
 	}
 	return strings.Join(found, ""), nil
 }

@@ -15,11 +15,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/templating"
 )
 
-// templatedFolder is a folder with a ConfigFile: one group of templates, with those of the folders that it includes.
+// templatedFolder is a folder with a ConfigFile. Its templates, and the templates of the folders that it includes, can
+// use each other.
 type templatedFolder struct {
 	path string
 	*configuration
-	// err says why its templates cannot be rendered. It matters only where a kustomization comes by.
+	// err is the reason why the templates of the folder cannot be rendered. It is returned only if a kustomization refers
+	// to a file of the folder.
 	err error
 	set *templating.Set
 }
@@ -36,15 +38,16 @@ type templatedSource struct {
 	files   []rendering.File
 	read    templating.Files
 	folders map[string]*templatedFolder
-	// ordered are the same, in the order of their paths.
+	// ordered are the folders in the order of their paths.
 	ordered []*templatedFolder
-	// templates are all files that are templates, and outputs what those give that do not only define something, by
-	// path.
+	// templates contains the paths of all templates. outputs maps the paths of output files to their templates. Templates
+	// that only contain definitions have no output.
 	templates map[string]bool
 	outputs   map[string]output
 }
 
-// newTemplatedSource finds the folders with a ConfigFile; nil where there are none.
+// newTemplatedSource returns the folders with a ConfigFile and their templates. It returns nil if there is no such
+// folder.
 func newTemplatedSource(files []rendering.File, options Options) *templatedSource {
 	s := &templatedSource{
 		options:   options,
@@ -113,7 +116,8 @@ func (s *templatedSource) addOutput(folder *templatedFolder, template string) er
 		taken = taken || slices.ContainsFunc(s.files, func(file rendering.File) bool { return file.Name == name })
 	}
 	if taken {
-		return fmt.Errorf("%s: the template gives %s, which exists: remove or rename one of them", template, name)
+		return fmt.Errorf("%s: the output file of the template is %s, which already exists: remove or rename one of them",
+			template, name)
 	}
 	s.outputs[name] = output{owner: folder, template: template}
 	return nil
@@ -142,7 +146,8 @@ func (s *templatedSource) checkIncluded(folder *templatedFolder) error {
 // within reports whether a path is in a folder, or below it.
 func within(folder, name string) bool { return folder == "." || strings.HasPrefix(name, folder+"/") }
 
-// folderOf returns the templated folder of a file: the closest one above with a ConfigFile, else one that includes it.
+// folderOf returns the templated folder of a file: the closest folder above it with a ConfigFile, or else a folder that
+// includes it.
 func (s *templatedSource) folderOf(name string) *templatedFolder {
 	for folder := path.Dir(name); ; folder = path.Dir(folder) {
 		if found := s.folders[folder]; found != nil {
@@ -164,7 +169,8 @@ func (s *templatedSource) folderOf(name string) *templatedFolder {
 	return nil
 }
 
-// ignoredIn returns what says of a file whether it is no template.
+// ignoredIn returns a function that reports whether a file is ignored, by the ignore file of the folder. Ignored files
+// are not templates.
 func (s *templatedSource) ignoredIn(folder *templatedFolder) (func(name string) bool, error) {
 	if folder.IgnoreFile == "" {
 		return func(string) bool { return false }, nil
@@ -193,7 +199,7 @@ func (s *templatedSource) ignoredIn(folder *templatedFolder) (func(name string) 
 	}, nil
 }
 
-// isTemplate reports whether a file is a template, or defines some.
+// isTemplate reports whether a file is a template, or contains definitions of templates.
 func (c *configuration) isTemplate(name string) bool {
 	base := path.Base(name)
 	isHelper := strings.HasPrefix(base, "_") && strings.HasSuffix(base, ".tpl")
@@ -207,8 +213,8 @@ func (c *configuration) isTemplate(name string) bool {
 	}
 }
 
-// outputOf returns the path of what a template gives: its own, without the suffix, unless kustomize would not take it
-// for a manifest then.
+// outputOf returns the path of the output file of a template: its own path without the suffix. The suffix is kept if
+// kustomize would not recognise the file as a manifest without it.
 func (c *configuration) outputOf(name string) string {
 	if c.Suffix == "" || isYAML(c.Suffix) {
 		return name
@@ -220,8 +226,8 @@ func isYAML(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// rendition gives a build the files of its source, templates rendered. A template is rendered when its file is read,
-// so those that nothing refers to need no values.
+// rendition renders the templates of a source for one build. A template is rendered when its output file is read.
+// Therefore templates that no kustomization refers to need no values.
 type rendition struct {
 	source   *templatedSource
 	request  generator.Request

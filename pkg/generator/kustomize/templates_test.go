@@ -100,7 +100,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 				"a.yaml":             configMap,
 				"a.yaml.tmpl":        configMap,
 			},
-			want: []string{"a.yaml.tmpl: the template gives a.yaml, which exists"},
+			want: []string{"a.yaml.tmpl: the output file of the template is a.yaml, which already exists"},
 		},
 		"a base whose configuration is wrong": {
 			files: map[string]string{
@@ -113,7 +113,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 				config:               "",
 				"kustomization.yaml": "resources: ['https://{{ name }}example.com/a']",
 			},
-			want: []string{`kustomization.yaml: resources: "https://example.com/a" is remote`},
+			want: []string{`kustomization.yaml: resources: "https://example.com/a" is a remote address`},
 		},
 		"helm charts that a template gives to a patch": {
 			files: map[string]string{
@@ -189,7 +189,7 @@ func TestBuildsHaveBounds(t *testing.T) {
 		"bases that multiply":        {doubling, "reads more than 10000 bytes"},
 		"objects": {
 			map[string]string{"kustomization.yaml": "configMapGenerator: [{name: a}, {name: b}, {name: c}, {name: d}]"},
-			"gives 4 objects, and the limit is 3",
+			"renders 4 objects, and the limit is 3",
 		},
 		"objects of plain manifests": {
 			map[string]string{"a.yaml": strings.Repeat(configMap+"---\n", 4)},
@@ -208,7 +208,7 @@ func TestBuildsHaveBounds(t *testing.T) {
 				".fairlead-kustomize.yaml": "",
 				"a.yaml":                   "{{ define `x` }}{{ template `x` }}{{ end }}{{ template `x` }}",
 			},
-			"more than 200 deep",
+			"more than 200 levels deep",
 		},
 	}
 	for name, c := range cases {

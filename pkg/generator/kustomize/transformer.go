@@ -35,8 +35,8 @@ type Patch struct {
 	Target *Target
 }
 
-// Target selects objects. All fields that are set must match. Those but for the selectors are regular expressions
-// that match the whole.
+// Target selects objects. All fields that are set must match. All fields except the selectors are regular expressions
+// that must match the whole value.
 type Target struct {
 	Group, Version, Kind, Namespace, Name, LabelSelector, AnnotationSelector string
 }
@@ -45,12 +45,12 @@ type Target struct {
 type Image struct {
 	// Name of the image, without tag and digest.
 	Name string
-	// NewName, NewTag and Digest replace what they name; a digest replaces the tag.
+	// NewName, NewTag and Digest replace the name, the tag and the digest of the image. A digest replaces a tag too.
 	NewName, NewTag, Digest string
 }
 
-// NewTransformer returns a transformer that applies the changes. An error names the field, such as patches[1]. Other
-// objects are unchanged, and the order of the objects is kept.
+// NewTransformer returns a transformer that applies the changes. Objects that no change selects stay the same, and the
+// order of the objects is kept. Errors name the field, such as patches[1].
 func NewTransformer(changes Changes) (generator.Transformer, error) {
 	version, err := json.Marshal(changes)
 	if err != nil {
@@ -73,7 +73,7 @@ func NewTransformer(changes Changes) (generator.Transformer, error) {
 		if image.Name == "" {
 			errs = append(
 				errs,
-				fmt.Errorf("images[%d]: no name: want that of the image to replace, without its tag", i),
+				fmt.Errorf("images[%d]: no name: want the name of the image to replace, without its tag", i),
 			)
 		}
 		t.kustomization.Images = append(t.kustomization.Images, types.Image{

@@ -185,12 +185,12 @@ func TestMistakesInChangesNameTheEntry(t *testing.T) {
 		return kustomize.Changes{Patches: []kustomize.Patch{{Patch: patch, Target: target}}}
 	}
 	for want, changes := range map[string]kustomize.Changes{
-		`patches[0]: the patch is no YAML: error converting YAML to JSON: yaml: line 1: did not find expected node content`: one("a: [", nil),
-		`patches[0]: line 1: the aliases up to here expand to more than 8388608 bytes: use fewer`:                           one("[&a "+strings.Repeat("x", 1<<20)+strings.Repeat(", *a", 9)+"]", nil),
-		`patches[0]: want a strategic merge patch, which is a map, or a list of JSON patch operations`:                      one("", target),
-		`patches[0]: no kind in the patch: write it, or a target, to say which object it changes`:                           one("metadata: {name: a}", nil),
-		`patches[0]: no metadata.name in the patch: write it, or a target, to say which object it changes`:                  one("kind: Pod", nil),
-		`patches[0]: no target: JSON patch operations need one that says which objects they change`:                         one("[{op: remove, path: /a}]", nil),
+		`patches[0]: the patch is not valid YAML: error converting YAML to JSON: yaml: line 1: did not find expected node content`: one("a: [", nil),
+		`patches[0]: line 1: the aliases up to here expand to more than 8388608 bytes: use fewer`:                                  one("[&a "+strings.Repeat("x", 1<<20)+strings.Repeat(", *a", 9)+"]", nil),
+		`patches[0]: want a strategic merge patch, which is a map, or a list of JSON patch operations`:                             one("", target),
+		`patches[0]: the patch has no kind: add it, or a target, to select the object to change`:                                   one("metadata: {name: a}", nil),
+		`patches[0]: the patch has no metadata.name: add it, or a target, to select the object to change`:                          one("kind: Pod", nil),
+		`patches[0]: no target: JSON patch operations need a target that selects the objects to change`:                            one("[{op: remove, path: /a}]", nil),
 		`patches[0]: no operations`:                                                          one("[]", target),
 		`patches[0]: operation 1: want a map with op and path`:                               one("[a]", target),
 		`patches[0]: operation 2: op "": want one of add, copy, move, remove, replace, test`: one("[{op: remove, path: /a}, {path: /a}]", target),
@@ -198,7 +198,7 @@ func TestMistakesInChangesNameTheEntry(t *testing.T) {
 		`patches[0]: operation 1: add needs value`:                                           one("[{op: add, path: /a}]", target),
 		"patches[0]: target: error parsing regexp: missing closing ): `^(?:()$`":             one("a: b", &kustomize.Target{Name: "("}),
 		`patches[0]: target: found ',', expected: !, identifier, or 'end of string'`:         one("a: b", &kustomize.Target{LabelSelector: ","}),
-		"images[1]: no name: want that of the image to replace, without its tag":             {Images: []kustomize.Image{{Name: "a"}, {NewTag: "1"}}},
+		"images[1]: no name: want the name of the image to replace, without its tag":         {Images: []kustomize.Image{{Name: "a"}, {NewTag: "1"}}},
 	} {
 		_, err := kustomize.NewTransformer(changes)
 		if err == nil || err.Error() != want {

@@ -14,14 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// tree is the source as kustomize reads it: with the output of templates instead of the templates. It serves one
-// rendering.
+// tree is the source as kustomize reads it: with the output of templates instead of the templates. Each rendering has
+// its own tree.
 type tree struct {
 	limits generator.Limits
-	// contents are the files that are no templates; folders are all that there are.
+	// contents are the files that are not templates. folders are all folders.
 	contents map[string][]byte
 	folders  map[string]bool
-	// outputs are the files that templates give; rendition renders them.
+	// outputs are the output files of templates; rendition renders them.
 	outputs   map[string]output
 	rendition *rendition
 	// sound holds files that were read before and are safe to parse.

@@ -2,6 +2,6 @@
 // and another service account. kustomize.NewTransformer applies patches, replaces images and sets the namespace;
 // cel.NewFilter removes objects.
 //
-// All of them have a version, so that a chain renders again when their configuration changes, and not with every new
-// build. The package imports pkg/generator only.
+// All of these transformers have a version. Therefore a chain renders again when their configuration changes, and not
+// with every new build of the program. The package imports pkg/generator only.
 package transform

@@ -9,14 +9,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// defaultAccount is the service account of pods that name none.
+// defaultAccount is the service account of pods whose manifests set no service account.
 const defaultAccount = "default"
 
 // ServiceAccount replaces the service account from by to: in pods, pod templates and the subjects of bindings. If from
 // is "default", pods that name no service account are changed too.
 //
-// It applies to the component's namespace: pods and subjects in other namespaces are not changed. Objects of kind
-// ServiceAccount are not changed either; remove an unused one from the source.
+// Only pods and subjects in the component's namespace are changed. Objects of kind ServiceAccount are not changed; if
+// the old account is no longer used, remove it from the source.
 func ServiceAccount(from, to string) generator.Transformer {
 	return serviceAccount{from: from, to: to}
 }

@@ -36,7 +36,7 @@ type Applier struct {
 // New returns an Applier.
 func New(o Options) *Applier { return &Applier{options: o} }
 
-// DefaultDeletePolicy returns the delete policy of dependents that name none.
+// DefaultDeletePolicy returns the delete policy of dependents whose manifests set none.
 func (a *Applier) DefaultDeletePolicy() metav1alpha1.DeletePolicy { return a.options.Policies.Delete }
 
 // Apply brings the dependents closer to the apply set, as far as possible without waiting.
@@ -76,7 +76,7 @@ func (a *Applier) Protector(client *target.Client) *protect.Protector {
 	return protect.New(client, a.options.Incidental)
 }
 
-// Forget drops what is remembered of an owner.
+// Forget drops the state that the applier keeps for an owner.
 func (a *Applier) Forget(owner manifests.Owner) { a.memory.forget(owner.ID()) }
 
 // run plans and executes in turns, until a plan has no actions left.

@@ -73,8 +73,9 @@ func newest(watched plan.Observed, r plan.Result) plan.Observed {
 	return *r.Observed
 }
 
-// withCoverage adds to a later version of an object what an answer said about the manifest, if no other client has
-// taken a field since. Without it, the status that a controller writes right after an apply would cost a read.
+// withCoverage copies the facts about the manifest from the response to a write to a later version of the object, if no
+// other client has taken over a field since. Without it, the status that a controller writes right after an apply would
+// cost a read.
 func withCoverage(later, answered plan.Observed) plan.Observed {
 	same := later.UID == answered.UID && later.Digest == answered.Digest &&
 		later.Applied == answered.Applied && later.Updated == answered.Updated

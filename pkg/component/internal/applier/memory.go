@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// memory is what an applier remembers of owners between passes. It is lost with the process, and learned again. It is
-// bounded by the dependents of the owners.
+// memory is the state that an applier keeps for owners between passes. It is lost with the process, and learned again.
+// It is bounded by the dependents of the owners.
 type memory struct {
 	mu     sync.Mutex
 	owners map[string]remembered

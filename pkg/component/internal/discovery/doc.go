@@ -1,5 +1,5 @@
-// Package discovery is the only reader of what an API server serves. A connection has one Reader, which all its
-// identities share. It reads as the identity of the connection.
+// Package discovery reads the types that an API server serves. No other package uses the discovery API. A connection
+// has one Reader, which all its identities share. It reads as the identity of the connection.
 //
 // Answers are as old as their purpose allows:
 //

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Reader reads what one API server serves. It is safe for concurrent use.
+// Reader reads the types that one API server serves. It is safe for concurrent use.
 type Reader struct {
 	client *discovery.DiscoveryClient
 	// lifetime bounds the reads that have no context of their own.

@@ -36,7 +36,7 @@ type Declaration struct {
 	ManagedTypes []metav1alpha1.TypePattern
 }
 
-// Inputs are what a rendering is made from.
+// Inputs are the inputs of a rendering.
 type Inputs struct {
 	Declaration
 	References []Reference

@@ -108,8 +108,8 @@ func Operation(policy metav1alpha1.UpdatePolicy) metav1.ManagedFieldsOperationTy
 }
 
 // Entry returns the fields, in the form of FieldsV1, that a manager owns by an operation, without its subresources; nil
-// if it owns none. An Update entry under the name of a server-side applier belongs to another client, and so does an
-// Apply entry under the name of a client that updates.
+// if it owns no fields. An Update entry under the name of a server-side applier belongs to another client, and so does
+// an Apply entry under the name of a client that updates.
 func Entry(
 	managed []metav1.ManagedFieldsEntry, manager string, operation metav1.ManagedFieldsOperationType,
 ) map[string]any {

@@ -1,4 +1,4 @@
-// Package inventory records the dependents of a component, and what a deletion and a later rendering need.
+// Package inventory records the dependents of a component, and the data that a deletion and a later rendering need.
 //
 // A Store reads and writes inventories. Small inventories are lines in the status. Larger ones are records in Secrets
 // that the status names; their lines are cached. In a namespace that is being deleted, an inventory that can be written

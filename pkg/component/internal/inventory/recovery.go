@@ -23,9 +23,9 @@ import (
 // Recovery describes how to recover the inventory of a component.
 type Recovery struct {
 	Searcher Searcher
-	// DeletePolicy is the delete policy of objects that name none.
+	// DeletePolicy is the delete policy of objects whose manifests set none.
 	DeletePolicy metav1alpha1.DeletePolicy
-	// Namespace is the namespace of dependents whose manifest names none. Namespaces are further namespaces to search.
+	// Namespace is the namespace of dependents whose manifests set none. Namespaces are further namespaces to search.
 	Namespace  string
 	Namespaces []string
 	// ManagedTypes are the managed types that the component declares, as the status has them.

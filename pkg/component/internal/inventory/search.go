@@ -19,8 +19,8 @@ import (
 // Searcher finds the dependents of an owner without a record of them.
 type Searcher interface {
 	// Search returns the dependents of an owner, and where it looked. Types that cannot be listed in all namespaces at
-	// once are listed in each of the given namespaces. fallback is the delete policy of objects that name none. The
-	// error means that dependents may be missing.
+	// once are listed in each of the given namespaces. fallback is the delete policy of objects whose manifests set none.
+	// The error means that dependents may be missing.
 	Search(
 		ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, namespaces []string,
 	) (Report, error)

@@ -1,4 +1,4 @@
-// Package lookup records, identifies and follows what a rendering looked up in clusters.
+// Package lookup records, identifies and watches the objects that a rendering looked up in clusters.
 //
 // A Recorder stands between a generator and the clusters: it reads each object once, as the identity of the
 // component. Its answers are reduced to digests (Lookups), which the status records. After a restart the recorded

@@ -51,7 +51,7 @@ type Waiting struct {
 // Blocked is a managed type with foreign instances.
 type Blocked struct {
 	Type string
-	// Count is the number of instances, and Names the first ten. Error says why they could not be listed.
+	// Count is the number of instances, and Names the first ten. Error is the reason why they could not be listed.
 	Count int
 	Names []string
 	Error string

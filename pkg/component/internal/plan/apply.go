@@ -139,7 +139,7 @@ type gate struct {
 	wave    int
 	stage   manifests.Stage
 	started bool
-	// earlier says that an earlier wave is not ready.
+	// earlier is set if an earlier wave is not ready.
 	earlier bool
 	// unapplied and unready are the stages of this wave with objects that are not applied, or not ready.
 	unapplied, unready [manifests.StageInstances + 1]bool

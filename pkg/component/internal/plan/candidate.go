@@ -77,16 +77,16 @@ func (c candidate) isSameInputs() bool {
 // in sync and ready, and that the entry of a removal is dropped.
 type decision struct {
 	action *Action
-	// repair says that the action restores an applied manifest. A repair does not wait for its wave.
+	// repair is set if the action restores an applied manifest. A repair does not wait for its wave.
 	repair  bool
 	waiting *Waiting
-	// applied says that the API server has the manifest of a waiting object.
+	// applied is set if the API server has the manifest of a waiting object.
 	applied bool
 	// repairs are the new Repairs of the object. They are set if a repair is deferred.
 	repairs *Repairs
 	// entry replaces the entry in the inventory.
 	entry *metav1alpha1.InventoryEntry
-	// guard says that the definition to be removed needs a guard first.
+	// guard is set if the definition to be removed needs a guard first.
 	guard bool
 }
 

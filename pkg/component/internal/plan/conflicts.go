@@ -13,7 +13,7 @@ type ConflictingManager struct {
 	// Manager, Operation and Subresource are those of the managed fields entry. They are empty if the field was
 	// removed, because no entry names who removed a field.
 	Manager, Operation, Subresource string
-	// Mark says that the field is a label or an annotation that identifies a dependent. It cannot be left out of the
+	// Mark is set if the field is a label or an annotation that identifies a dependent. It cannot be left out of the
 	// manifest.
 	Mark bool
 }

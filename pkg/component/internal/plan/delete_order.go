@@ -54,7 +54,7 @@ func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 
 // deleteOrder is the position of an object in a deletion.
 type deleteOrder struct {
-	// afterInstances says that the object is no instance of a managed type.
+	// afterInstances is set if the object is no instance of a managed type.
 	afterInstances bool
 	wave           int
 	step           deleteStep

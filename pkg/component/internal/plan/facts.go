@@ -127,7 +127,7 @@ const (
 // Observed is the state of a live object.
 type Observed struct {
 	Presence Presence
-	// Confirmed says that the absence of an object was confirmed by a read, or by the response to our delete. A watch
+	// Confirmed is set if the absence of an object was confirmed by a read, or by the response to our delete. A watch
 	// alone does not confirm it: a client may have removed the label that the watch selects by.
 	Confirmed bool
 	// Reason and Message say why the object is Unknown.
@@ -155,9 +155,9 @@ type Observed struct {
 	// the manifest's fields.
 	Coverage Coverage
 	Values   string
-	// Terminating says that the object has a deletion timestamp.
+	// Terminating is set if the object has a deletion timestamp.
 	Terminating bool
-	// Finished says that the object completed its work, and is one that Kubernetes removes after that. An Absent object
+	// Finished is set if the object completed its work, and is one that Kubernetes removes after that. An Absent object
 	// may be Finished.
 	Finished  bool
 	Readiness ready.Result

@@ -23,7 +23,7 @@ type Guard struct {
 	// Probed is the time of the last probe. EffectiveSince is the time of the first probe since which all probes found
 	// the guard in effect; zero if the last one did not.
 	Probed, EffectiveSince time.Time
-	// Unavailable says that the guard cannot be set up or probed. Definitions are then deleted without a guard.
+	// Unavailable is set if the guard cannot be set up or probed. Definitions are then deleted without a guard.
 	Unavailable bool
 }
 

@@ -12,7 +12,7 @@ import (
 // the only source: namespaces that are no dependents are not watched.
 type missingNamespace struct {
 	key manifests.Key
-	// implicit says that the policy is to create the namespace, and it is no dependent.
+	// implicit is set if the policy is to create the namespace, and it is no dependent.
 	implicit bool
 	// result is the result of its creation in this pass.
 	result Result

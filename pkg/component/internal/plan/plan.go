@@ -26,7 +26,7 @@ type Plan struct {
 	Phase manifests.Phase
 	// Skipped are the objects of a phase that could not be applied because their namespace is being deleted.
 	Skipped []manifests.Key
-	// Applied says that the whole apply set is applied, whether it is ready or not.
+	// Applied is set if the whole apply set is applied, whether it is ready or not.
 	Applied bool
 	// Ready and Desired count dependents. A dependent with a repair conflict is not counted as ready.
 	Ready, Desired int
@@ -101,9 +101,9 @@ type Action struct {
 	Version string
 	// Object is the manifest. It is nil for deletions, and for reads of recorded objects.
 	Object *manifests.Object
-	// Migrate says that the managed fields are rewritten before a server-side apply, because fields of ours may be
+	// Migrate is set if the managed fields are rewritten before a server-side apply, because fields of ours may be
 	// listed under regular updates, which an earlier update policy made, or under PreviousManagers; see TransferOf.
-	// TakeAllFields says that all fields of the previous managers become ours.
+	// TakeAllFields is set if all fields of the previous managers become ours.
 	Migrate, TakeAllFields bool
 	PreviousManagers       []string
 	// Advice is what to do if the manifest changes a field that cannot change.
@@ -114,9 +114,9 @@ type Action struct {
 	Owner string
 	// Preconditions bind the action to the object that the plan was made with.
 	Preconditions Preconditions
-	// Forced says that the object is written even if it does not differ from the manifest.
+	// Forced is set if the object is written even if it does not differ from the manifest.
 	Forced bool
-	// FindConflictingManagers says that a read sets Observed.ConflictingManagers. Such a read is optional: its failure
+	// FindConflictingManagers is set if a read must set Observed.ConflictingManagers. Such a read is optional: its failure
 	// is ignored.
 	FindConflictingManagers bool
 	// Repairs are the repairs of the object if the action succeeds; see Remembered.
@@ -138,7 +138,7 @@ type Preconditions struct {
 	UID types.UID
 	// ResourceVersion is the resource version of the object when it was observed.
 	ResourceVersion string
-	// Exact says that the object must still have that ResourceVersion. Deletions are exact, and so are server-side
+	// Exact is set if the object must still have this ResourceVersion. Deletions are exact, and so are server-side
 	// applies to an object without an owner, because another component may adopt it at the same time. Other applies are
 	// not: each change of the status would be a conflict. VerbReplace and VerbOrphan read the object first and are
 	// bound to the version that they read.

@@ -20,7 +20,7 @@ type removal struct {
 	result Result
 	// contents are the contents of a namespace.
 	contents Contents
-	// protected says that a guard prevents new instances of a definition from being lost with it.
+	// protected is set if a guard prevents new instances of a definition from being lost with it.
 	protected bool
 }
 

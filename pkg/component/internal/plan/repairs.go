@@ -32,7 +32,7 @@ type Repairs struct {
 	Last   time.Time
 	// Undone counts the losses of something that had been restored before.
 	Undone int
-	// Deferred says that something is lost, and its repair waits for the back-off.
+	// Deferred is set if something is lost, and its repair waits for the back-off.
 	Deferred bool
 	// ConflictingManagers own what was lost in the loss ManagersOf. ManagersRead says that they were read since Last.
 	ConflictingManagers []ConflictingManager

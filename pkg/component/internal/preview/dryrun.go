@@ -11,13 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// asked is what the API server said of an action, or why it was not asked.
+// asked is the result of the dry run of an action, or the reason why no dry run was made.
 type asked struct {
 	execute.DryRunResult
 	unchecked string
 }
 
-// ask asks the API server what it knows of an action.
+// ask makes a dry run of an action.
 func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 	switch a.Verb {
 	case plan.VerbCreate, plan.VerbApply, plan.VerbReplace:
@@ -42,7 +42,7 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 	return asked{}
 }
 
-// unasked says why the API server cannot tell what would come of a write; empty where it can.
+// unasked returns the reason why a dry run cannot show the result of a write; empty where it can.
 func (r *simulation) unasked(a plan.Action) string {
 	switch {
 	case r.away[a.Key]:
@@ -57,13 +57,13 @@ func (r *simulation) unasked(a plan.Action) string {
 	return ""
 }
 
-// serves says that the API server serves the type of an object.
+// serves reports whether the API server serves the type of an object.
 func serves(client *target.Client, key manifests.Key, version string) bool {
 	scope, err := client.Discovery.Scope(key.GroupKind().WithVersion(version))
 	return err == nil && scope != manifests.ScopeUnknown
 }
 
-// undecided says of a failure that it tells nothing of what would happen to the reconciler, and why.
+// undecided reports whether a failed dry run does not predict the result of the reconciler's write, and the reason.
 func undecided(f *plan.Failure) string {
 	switch {
 	case f == nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Forecast is what passes over a component would do until nothing is left to do, provided that everything happens
-// that they wait for.
+// Forecast lists the writes that passes over a component would make until nothing is left to do, if every dependent
+// that they wait for becomes ready or disappears.
 type Forecast struct {
 	// Steps are the writes, in order.
 	Steps []Step
@@ -21,7 +21,7 @@ type Forecast struct {
 	Unread []manifests.Key
 	// Blocked are the managed types whose foreign instances forbid a deletion.
 	Blocked []outcome.Blocked
-	// Finalizers are those of others on a component that is to be deleted.
+	// Finalizers are the finalizers of other controllers on a component that is to be deleted.
 	Finalizers []string
 	// Revision is the one that would be applied; NewRevision is set if it is not the last one.
 	Revision    int64
@@ -42,7 +42,7 @@ type Step struct {
 	Held bool
 	// Unchecked is the reason why no dry run was made; empty if one was made and accepted.
 	Unchecked string
-	// Manifest is what is applied; nil for what is deleted or orphaned.
+	// Manifest is the applied manifest; nil for what is deleted or orphaned.
 	Manifest *manifests.Object
 	// Before is the object as it is, and After as it would be.
 	Before, After *unstructured.Unstructured

@@ -37,8 +37,9 @@ func (p *Protector) Types(
 	return append(p.definedBy(ctx, removals), p.additional(ctx, additional)...)
 }
 
-// Check lists what the objects hold that a plan deletes, unless they are checked already, and enters it into the facts.
-// It reports whether there was anything to list. checked holds the keys that were listed since the last action.
+// Check lists the contents of the objects that a plan deletes, unless they have been checked already, and enters them
+// into the facts. It reports whether there was anything to list. checked holds the keys that were listed since the last
+// action.
 func (p *Protector) Check(ctx context.Context, f plan.Facts, decided plan.Plan, checked map[manifests.Key]bool) bool {
 	fresh := unchecked(decided, checked)
 	for _, m := range p.definedBy(ctx, fresh) {

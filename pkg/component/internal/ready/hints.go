@@ -9,9 +9,9 @@ import (
 
 // Hints describe how the status of an object shows its readiness, for types that do not follow the conventions.
 type Hints struct {
-	// HasObservedGeneration says that an object without status.observedGeneration is not ready.
+	// HasObservedGeneration is set if an object without status.observedGeneration is not ready.
 	HasObservedGeneration bool
-	// HasReadyCondition says that an object is not ready until its condition Ready is True.
+	// HasReadyCondition is set if an object is not ready until its condition Ready is True.
 	HasReadyCondition bool
 	// Conditions must be True as well. Empty names are ignored.
 	Conditions []string

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Ports are what a Pass works with. A preview replaces those that write, wait or impersonate.
+// Ports are the collaborators of a Pass. A preview replaces those that write, wait or impersonate.
 type Ports struct {
 	Owners    Owners
 	Targets   Targets

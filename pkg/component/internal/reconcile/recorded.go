@@ -25,7 +25,7 @@ type ComponentRecord struct {
 	Components  *components.Store
 	Owners      *components.Owners
 	Memories    *Memories
-	// DeletePolicy is that of dependents that name none, in components that name none.
+	// DeletePolicy is the delete policy of dependents if neither their manifests nor their component set one.
 	DeletePolicy metav1alpha1.DeletePolicy
 }
 

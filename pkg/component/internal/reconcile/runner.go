@@ -37,9 +37,9 @@ const (
 type Runner struct {
 	Pass
 	Records Records
-	// Memories are what the process remembers of components.
+	// Memories hold the state that the process keeps for each component.
 	Memories *Memories
-	// Kind is that of the components, for traces.
+	// Kind is the kind of the components, for traces.
 	Kind string
 	// MinInterval is the rate limit of each component; zero is none.
 	MinInterval time.Duration
@@ -57,15 +57,15 @@ type Records interface {
 	End(ctx context.Context, c *Component, owner manifests.Owner) error
 	// RememberOwned remembers at the end of a pass which Secrets a component owns.
 	RememberOwned(c *Component)
-	// ReleaseLeft releases the Secrets that a deleted component of the same name left. uid is that of the existing one,
-	// empty without one.
+	// ReleaseLeft releases the Secrets that a deleted component of the same name left. uid is the UID of the existing
+	// component, and empty if there is no such component.
 	ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error
 	// ReleaseVanished releases the Secrets of a component that is not in the cache.
 	ReleaseVanished(ctx context.Context, name types.NamespacedName) error
 }
 
-// Reconcile is one pass over one component. It never waits: a watch event or the returned delay starts the next one.
-// A delay of zero is none.
+// Reconcile is one pass over one component. It never waits: a watch event or the returned delay starts the next one. A
+// delay of zero means that no pass is due.
 func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time.Duration, error) {
 	memory := r.Memories.Of(name)
 	if wait := memory.Schedule.Begin(r.MinInterval, r.Clock.Now()); wait > 0 {
@@ -110,7 +110,8 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	return memory.Schedule.End(after, r.MinInterval, r.Clock.Now()), err
 }
 
-// run does what can be done now. Its errors are reported in the status, except for those that interrupt the pass.
+// run makes all changes that need no waiting. Its errors are reported in the status, except for those that interrupt
+// the pass.
 func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	if err := r.Records.ReleaseLeft(ctx, c.Name(), c.GetUID()); err != nil {
 		return outcome.Outcome{}, err

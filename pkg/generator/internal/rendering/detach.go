@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Detached runs render and returns its result, or ctx's error as soon as ctx is done. The engines' libraries cannot be
-// interrupted, so render then continues in the background, and its result is dropped. A panic of render is returned as
-// an error, because the libraries panic on some inputs.
+// Detached runs render and returns its result. If ctx ends before, Detached returns the error of ctx at once; render
+// continues in the background, because the libraries of the engines cannot be interrupted, and its result is dropped. A
+// panic of render is returned as an error, because the libraries panic on some inputs.
 func Detached(ctx context.Context, render func() ([]client.Object, error)) ([]client.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -25,8 +25,8 @@ func Detached(ctx context.Context, render func() ([]client.Object, error)) ([]cl
 		var r result
 		defer func() {
 			if cause := recover(); cause != nil {
-				// The stack has other addresses each time, so it is logged and not part of the message, which becomes a
-				// condition.
+				// The message becomes a condition, which must not change each time. A stack trace contains other addresses each
+				// time, so it is only logged.
 				log.FromContext(ctx).
 					Error(fmt.Errorf("panic: %v", cause), "the engine panicked", "stack", string(debug.Stack()))
 				r = result{err: fmt.Errorf("the engine panicked: %v", cause)}

@@ -1,3 +1,3 @@
-// Package rendering holds what the engines share: reading a source with bounds, parsing it once, and rendering under
-// a context.
+// Package rendering contains code that the engines share. It reads a source within limits, caches the parsed source,
+// and ends a rendering when its context ends.
 package rendering

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// Limits of a source. They are those of Helm for a chart.
+// Limits of a source. They are the limits of Helm for a chart.
 const (
 	MaxFileSize   = 5 << 20
 	MaxSourceSize = 100 << 20
@@ -23,8 +23,8 @@ type File struct {
 // ReadFiles reads the files of a source in the order of their paths. skip, which may be nil, reports whether a file or
 // folder is omitted.
 //
-// A link to a file is followed as far as the source allows it. Other special files are an error, and so is a source
-// beyond the limits.
+// Symbolic links to files are followed if the source allows it. Other special files, and a source that exceeds the
+// limits, are errors.
 func ReadFiles(source fs.FS, skip func(name string, info fs.FileInfo) bool) ([]File, error) {
 	var files []File
 	remaining := int64(MaxSourceSize)
@@ -42,7 +42,7 @@ func ReadFiles(source fs.FS, skip func(name string, info fs.FileInfo) bool) ([]F
 		case skip != nil && skip(name, info), entry.IsDir():
 			return nil
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is not a regular file: replace it by what it stands for", name)
+			return fmt.Errorf("%s is not a regular file: replace it with a regular file", name)
 		case len(files) == MaxFiles:
 			return fmt.Errorf("the source has more than %d files", MaxFiles)
 		}
@@ -57,7 +57,8 @@ func ReadFiles(source fs.FS, skip func(name string, info fs.FileInfo) bool) ([]F
 	return files, nil
 }
 
-// readFile limits the bytes that it reads, because the reported size may be wrong.
+// readFile reads a file of at most limit bytes. It counts the bytes that it reads, because the size in the file's
+// metadata may be wrong.
 func readFile(source fs.FS, name string, limit int64) ([]byte, error) {
 	file, err := source.Open(name)
 	if err != nil {
@@ -70,7 +71,7 @@ func readFile(source fs.FS, name string, limit int64) ([]byte, error) {
 	}
 	if int64(len(data)) > limit {
 		return nil, fmt.Errorf(
-			"%s is too large: a file may have %d MiB, and a source %d MiB",
+			"%s is too large: the limit is %d MiB for a file, and %d MiB for a source",
 			name,
 			MaxFileSize>>20,
 			MaxSourceSize>>20,

@@ -5,7 +5,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Objects returns decoded manifests as a generator returns them.
+// Objects converts decoded manifests to the result type of a generator.
 func Objects(decoded []*unstructured.Unstructured) []client.Object {
 	objects := make([]client.Object, len(decoded))
 	for i, object := range decoded {

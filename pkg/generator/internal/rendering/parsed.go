@@ -10,12 +10,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// keptSources is the maximum number of parsed sources in the cache of a generator without a source of its own. Few are
-// used at the same time, because components render only when inputs change.
+// keptSources is the maximum number of cached parsed sources, for a generator that renders the sources in requests. Few
+// sources are used at the same time, because components render only when their inputs change.
 const keptSources = 16
 
-// Parsed holds the parsed form of a generator's source. A T is shared by concurrent renderings, which must not change
-// it.
+// Parsed returns the parsed source of a generator: either the generator's own source, or the source in each request.
+// Concurrent renderings share the parsed source, so they must not change it.
 type Parsed[T any] struct {
 	parse func(fs.FS) (T, error)
 	fixed *T
@@ -24,7 +24,7 @@ type Parsed[T any] struct {
 	kept *lru.Cache
 }
 
-// NewParsed parses source for all requests. With a nil source each request has its own.
+// NewParsed parses source once for all requests. If source is nil, the source in each request is parsed instead.
 func NewParsed[T any](source fs.FS, parse func(fs.FS) (T, error)) (*Parsed[T], error) {
 	if source == nil {
 		return &Parsed[T]{parse: parse, kept: lru.New(keptSources)}, nil
@@ -36,15 +36,15 @@ func NewParsed[T any](source fs.FS, parse func(fs.FS) (T, error)) (*Parsed[T], e
 	return &Parsed[T]{fixed: &fixed}, nil
 }
 
-// For returns the parsed source for a request. It parses a source once per digest, or each time if the request has no
-// digest.
+// For returns the parsed source for a request. A source in a request is parsed once per digest, or each time if the
+// request has no digest.
 func (p *Parsed[T]) For(req generator.Request) (T, error) {
 	if p.fixed != nil {
 		return *p.fixed, nil
 	}
 	if req.Source == nil {
 		var none T
-		return none, errors.New("no source: neither the generator nor the component names the manifests to render")
+		return none, errors.New("no source: neither the generator nor the component has manifests to render")
 	}
 	if req.SourceDigest == "" {
 		return p.parse(req.Source)
@@ -57,7 +57,7 @@ func (p *Parsed[T]) For(req generator.Request) (T, error) {
 	return parsed, err
 }
 
-// keep returns what parses a source once, for all who ask for its digest.
+// keep returns a function that parses a source once. All callers with the same digest get the same function.
 func (p *Parsed[T]) keep(digest string, source fs.FS) func() (T, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

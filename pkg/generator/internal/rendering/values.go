@@ -1,6 +1,7 @@
 package rendering
 
-// CopyValues copies plain data, because templates can change their input. number, which may be nil, converts integers.
+// CopyValues returns a deep copy of plain data, because templates can change their input. Integers are converted with
+// number, unless number is nil.
 func CopyValues(values map[string]any, number func(int64) any) map[string]any {
 	copied := make(map[string]any, len(values))
 	for key, value := range values {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Within is Detached with a time limit: the ctx of render is done when it expires.
+// Within is like Detached, but with a time limit. The context of render ends when the limit is reached.
 func Within(
 	ctx context.Context,
 	limit time.Duration,

@@ -8,8 +8,8 @@ import (
 	"text/template"
 )
 
-// addressFunctions calculate with IP addresses, of both families. As in sprig, the last argument is what a pipeline
-// passes on.
+// addressFunctions returns the template functions that calculate with IPv4 and IPv6 addresses. As in sprig, the last
+// parameter is the value that a pipeline passes.
 func addressFunctions() template.FuncMap {
 	return template.FuncMap{
 		"isIp":         func(text string) bool { _, err := netip.ParseAddr(text); return err == nil },
@@ -27,7 +27,7 @@ func addressFunctions() template.FuncMap {
 	}
 }
 
-// ipFamily returns 4 or 6.
+// ipFamily returns 4 for an IPv4 address and 6 for an IPv6 address.
 func ipFamily(text string) (int, error) {
 	address, err := netip.ParseAddr(text)
 	switch {
@@ -40,7 +40,7 @@ func ipFamily(text string) (int, error) {
 	}
 }
 
-// ipAdd returns the address that is so many after another, or before it.
+// ipAdd adds count, which may be negative, to an address.
 func ipAdd(count any, text string) (string, error) {
 	address, err := netip.ParseAddr(text)
 	if err != nil {
@@ -57,7 +57,8 @@ func ipAdd(count any, text string) (string, error) {
 	return sum.String(), nil
 }
 
-// ipToInt returns an IPv4 address as a number; those of IPv6 are larger than the numbers of templates.
+// ipToInt converts an IPv4 address to a number. IPv6 addresses are not supported, because they do not fit into an
+// int64.
 func ipToInt(text string) (int64, error) {
 	address, err := netip.ParseAddr(text)
 	if err != nil {
@@ -69,7 +70,7 @@ func ipToInt(text string) (int64, error) {
 	return numberOf(address).Int64(), nil
 }
 
-// ipFromInt returns the IPv4 address with a number.
+// ipFromInt converts a number to an IPv4 address.
 func ipFromInt(number any) (string, error) {
 	whole, err := wholeNumber(number)
 	if err != nil {
@@ -82,7 +83,7 @@ func ipFromInt(number any) (string, error) {
 	return address.String(), nil
 }
 
-// parseCIDR describes a prefix.
+// parseCIDR returns the properties of a CIDR prefix: address, cidr, bits, family, first, last and size.
 func parseCIDR(text string) (map[string]any, error) {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -103,7 +104,7 @@ func parseCIDR(text string) (map[string]any, error) {
 	}, nil
 }
 
-// cidrContains says whether a prefix contains an address or another prefix.
+// cidrContains reports whether the prefix outer contains inner, which is an address or a prefix.
 func cidrContains(inner, outer string) (bool, error) {
 	prefix, err := netip.ParsePrefix(outer)
 	if err != nil {
@@ -119,7 +120,8 @@ func cidrContains(inner, outer string) (bool, error) {
 	return other.Bits() >= prefix.Bits() && prefix.Contains(other.Addr()), nil
 }
 
-// cidrHost returns an address of a prefix by its number, from 0; negative ones count from the end.
+// cidrHost returns the address with the given number in a prefix. The first address has the number 0. Negative numbers
+// count from the end.
 func cidrHost(number any, text string) (string, error) {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -136,7 +138,8 @@ func cidrHost(number any, text string) (string, error) {
 	return address.String(), nil
 }
 
-// cidrSubnet returns the prefix with a number among those that are so many bits longer.
+// cidrSubnet splits a prefix into subnets whose prefix length is longer by bits, and returns the subnet with the given
+// number, counted from 0.
 func cidrSubnet(bits int, number any, text string) (string, error) {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -161,7 +164,7 @@ func cidrSubnet(bits int, number any, text string) (string, error) {
 	return netip.PrefixFrom(address, length).String(), nil
 }
 
-// hostOf returns an address of a masked prefix.
+// hostOf returns the address with the given number in a masked prefix. Negative numbers count from the end.
 func hostOf(prefix netip.Prefix, number *big.Int) (netip.Addr, error) {
 	size := sizeOf(prefix)
 	offset := new(big.Int).Set(number)
@@ -169,7 +172,7 @@ func hostOf(prefix netip.Prefix, number *big.Int) (netip.Addr, error) {
 		offset.Add(offset, size)
 	}
 	if offset.Sign() < 0 || offset.Cmp(size) >= 0 {
-		return netip.Addr{}, fmt.Errorf("%s has no address %d: it has %d", prefix, number, size)
+		return netip.Addr{}, fmt.Errorf("%s has no address number %d: it has %d addresses", prefix, number, size)
 	}
 	return addressOf(offset.Add(offset, numberOf(prefix.Addr())), prefix.Addr())
 }
@@ -181,19 +184,19 @@ func sizeOf(prefix netip.Prefix) *big.Int {
 
 func numberOf(address netip.Addr) *big.Int { return new(big.Int).SetBytes(address.AsSlice()) }
 
-// addressOf returns the address with a number in the family of another.
+// addressOf converts a number to an address of the same family as the address family.
 func addressOf(number *big.Int, family netip.Addr) (netip.Addr, error) {
 	if number.Sign() < 0 || number.BitLen() > family.BitLen() {
-		return netip.Addr{}, fmt.Errorf("there is no such address")
+		return netip.Addr{}, fmt.Errorf("the address is out of range")
 	}
 	address, ok := netip.AddrFromSlice(number.FillBytes(make([]byte, family.BitLen()/8)))
 	if !ok {
-		return netip.Addr{}, fmt.Errorf("%d is no address", number)
+		return netip.Addr{}, fmt.Errorf("%d is not an address", number)
 	}
 	return address.WithZone(family.Zone()), nil
 }
 
-// wholeNumber reads a number as templates have them; large ones are strings, such as the size of a prefix.
+// wholeNumber converts a template value to an integer. Large numbers, such as the size of an IPv6 prefix, are strings.
 func wholeNumber(value any) (*big.Int, error) {
 	switch value := value.(type) {
 	case int:
@@ -209,5 +212,5 @@ func wholeNumber(value any) (*big.Int, error) {
 			return number, nil
 		}
 	}
-	return nil, fmt.Errorf("%v is no whole number", value)
+	return nil, fmt.Errorf("%v is not a whole number", value)
 }

@@ -8,16 +8,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Costs in bytes: of a function call or a loop iteration, and of an element of a list or a map.
+// callCost is the cost, in bytes, of a function call or a loop iteration. elementCost is the cost of an element of a
+// list or a map.
 const (
 	callCost    = 64
 	elementCost = 4
 )
 
-// maxNesting is the maximum nesting of maps and lists in output. Deeper ones contain themselves.
+// maxNesting is the maximum nesting of maps and lists in output. It detects maps and lists that contain themselves.
 const maxNesting = 1000
 
-// Budget is the remainder of the limits of a rendering. It serves one goroutine.
+// Budget counts the resources that a rendering uses, and returns an error when a limit is exceeded. It is not safe for
+// concurrent use.
 type Budget struct {
 	ctx    context.Context
 	limits generator.Limits
@@ -45,7 +47,7 @@ func (b *Budget) spend(bytes int) error {
 		b.spent = b.limits.OutputBytes
 		return &limitError{
 			fmt.Sprintf(
-				"the templates write more than %d bytes, what they include and what functions make counted, too",
+				"the templates write more than %d bytes, where included templates and results of functions count too",
 				b.limits.OutputBytes,
 			),
 		}
@@ -54,7 +56,7 @@ func (b *Budget) spend(bytes int) error {
 	return nil
 }
 
-// spendProduct charges a number of bytes several times.
+// spendProduct charges times*bytes to the budget. It is safe against integer overflow.
 func (b *Budget) spendProduct(times, bytes int) error {
 	if times > 0 && bytes > b.limits.OutputBytes/times {
 		return b.spend(b.limits.OutputBytes + 1)
@@ -62,8 +64,9 @@ func (b *Budget) spendProduct(times, bytes int) error {
 	return b.spend(max(times, 0) * bytes)
 }
 
-// spendWritten spends what values take that are about to be written out. Other than their memory, that has no bound:
-// templates can put a map into itself, or a list into the next one twice, and so on.
+// spendWritten charges the size of the text form of values, before they are written. The text form can be much larger
+// than the memory of the values: a template can put a map into itself, or put the same list twice into another list
+// repeatedly.
 func (b *Budget) spendWritten(values ...any) error {
 	total := callCost
 	for _, value := range values {
@@ -83,7 +86,7 @@ func (b *Budget) spendWritten(values ...any) error {
 	return b.spend(total)
 }
 
-// written returns the size of a value that is written out, or something above limit.
+// written returns the size of the text form of a value. If the size exceeds limit, the result is a number above limit.
 func written(value reflect.Value, limit, depth int) (int, error) {
 	if depth > maxNesting {
 		return 0, &limitError{
@@ -106,7 +109,8 @@ func written(value reflect.Value, limit, depth int) (int, error) {
 	return elementCost, nil
 }
 
-// writtenElements ends early above the limit: there may be more elements than anybody could count.
+// writtenElements returns the size of the text form of all keys and elements. It stops when the size exceeds limit,
+// because counting all elements could take too long.
 func writtenElements(elements func(yield func(key, element reflect.Value) bool), limit, depth int) (int, error) {
 	total := elementCost
 	for key, element := range elements {
@@ -124,7 +128,8 @@ func writtenElements(elements func(yield func(key, element reflect.Value) bool),
 	return total, nil
 }
 
-// counted takes the result of a function from the budget, and returns it. Templates call it.
+// counted charges the size of a function's result to the budget, and returns the result. Instrumented templates call it
+// after each function.
 func (b *Budget) counted(result reflect.Value) (reflect.Value, error) {
 	value := result
 	for value.Kind() == reflect.Interface {
@@ -139,7 +144,8 @@ func (b *Budget) counted(result reflect.Value) (reflect.Value, error) {
 	return result, b.spend(cost)
 }
 
-// printable takes what an action is about to write from the budget, and returns it. Templates call it.
+// printable charges the text form of a map or list to the budget, and returns the value. Instrumented templates call it
+// before an action writes the value.
 func (b *Budget) printable(value reflect.Value) (reflect.Value, error) {
 	inner := value
 	for inner.Kind() == reflect.Interface || inner.Kind() == reflect.Pointer {

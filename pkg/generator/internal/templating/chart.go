@@ -57,7 +57,8 @@ func (s *Set) RenderItems(in Input, items []Item) ([]rendering.File, error) {
 	return files, errors.Join(errs...)
 }
 
-// chartHas reports whether Helm has a function: those of sprig except two, and its own.
+// chartHas reports whether Helm has a function with this name: a function of sprig, except two, or one of Helm's own
+// functions.
 func chartHas(name string) bool {
 	_, fromSprig := sprigFunctions[name]
 	own := []string{
@@ -68,8 +69,8 @@ func chartHas(name string) bool {
 	return fromSprig && name != "env" && name != "expandenv" || slices.Contains(own, name)
 }
 
-// chartFunctions are those that Helm has, or that are others in Helm: its conversions tell no errors, because charts
-// were written so.
+// chartFunctions returns the functions that only Helm has, or that behave differently in Helm. For example, Helm's
+// conversions return no errors, and charts rely on that.
 func (s *session) chartFunctions() template.FuncMap {
 	silent := func(encode func(any) (string, error)) any {
 		return s.encoder(func(value any) (string, error) {
@@ -106,7 +107,7 @@ func toPrettyYAML(value any) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
-// toChartTOML writes the error in place of the document.
+// toChartTOML encodes a value as TOML. Like Helm, it returns the text of an error instead of the document.
 func toChartTOML(value any) (string, error) {
 	var text strings.Builder
 	if err := toml.NewEncoder(&text).Encode(value); err != nil {
@@ -117,7 +118,8 @@ func toChartTOML(value any) (string, error) {
 
 func unmarshalYAML(text []byte, into any) error { return yaml.Unmarshal(text, into) }
 
-// decoder returns a function that reads a text, and puts an error where a template may look for it.
+// decoder returns a function that decodes a text. Like Helm, the function puts the text of an error into its result,
+// with failed, instead of returning an error.
 func decoder[T any](s *session, decode func([]byte, any) error, failed func(T, error) T) func(string) (T, error) {
 	return func(text string) (T, error) {
 		var value T

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// clockFunctions are those that ask the clock, or the machine for its time zone. The time is that of the request, the
-// same in all of a rendering, and the zone is UTC: a rendering is to depend on its inputs only.
+// clockFunctions returns the functions that use the current time or the local time zone. The current time is the time
+// in the request, and the time zone is UTC, because a rendering must depend only on its inputs.
 func (s *session) clockFunctions() template.FuncMap {
 	inZone := func(f func(string, any, string) string) any {
 		return func(format string, date any, zone string) string { return f(format, s.timeOf(date), zone) }
@@ -50,7 +50,8 @@ func (s *session) now() time.Time {
 	return s.Request.Now.UTC()
 }
 
-// timeOf returns the time of a date: a time, or seconds since 1970; the current time for any other value.
+// timeOf converts a date of a template to a time. The date is a time or a number of seconds since 1970; any other value
+// gives the current time.
 func (s *session) timeOf(date any) time.Time {
 	switch date := date.(type) {
 	case time.Time:

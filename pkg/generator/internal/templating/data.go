@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// dataOf returns the dot of the files.
+// dataOf returns the data that templates are executed with.
 func dataOf(req generator.Request, values map[string]any) map[string]any {
 	return map[string]any{
 		"Values":    values,
@@ -24,8 +24,8 @@ func dataOf(req generator.Request, values map[string]any) map[string]any {
 	}
 }
 
-// ValuesOf returns a copy of parameters over defaults: maps are merged, anything else is replaced, and a null removes
-// the default.
+// ValuesOf returns a copy of defaults with parameters merged into it: maps are merged, all other values are replaced,
+// and a null in parameters removes the default.
 func ValuesOf(parameters, defaults map[string]any) map[string]any {
 	return overlaid(rendering.CopyValues(defaults, nil), rendering.CopyValues(parameters, nil))
 }
@@ -47,10 +47,10 @@ func overlaid(base, over map[string]any) map[string]any {
 	return base
 }
 
-// kubeVersion is the version of the target for templates.
+// kubeVersion is the Kubernetes version of the target cluster, as templates see it.
 type kubeVersion struct{ Version, Major, Minor string }
 
-// String returns the whole version.
+// String returns the full version.
 func (v kubeVersion) String() string { return v.Version }
 
 func kubeVersionOf(target generator.Capabilities) kubeVersion {
@@ -70,7 +70,7 @@ func apiResources(target generator.Capabilities) []any {
 		parts := strings.Split(served, "/")
 		kind := parts[len(parts)-1]
 		if len(parts) == 1 || kind == "" || strings.ToUpper(kind[:1]) != kind[:1] {
-			// A version without a kind.
+			// This entry is a group and version without a kind.
 			continue
 		}
 		version, group := parts[len(parts)-2], ""
@@ -84,7 +84,7 @@ func apiResources(target generator.Capabilities) []any {
 	return resources
 }
 
-// sortedKeys and sortedValues replace those of sprig, whose order is another one each time.
+// sortedKeys and sortedValues replace the functions keys and values of sprig, whose order is random.
 func sortedKeys(dicts ...map[string]any) []string {
 	var keys []string
 	for _, dict := range dicts {

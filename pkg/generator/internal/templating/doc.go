@@ -1,8 +1,9 @@
-// Package templating renders Go templates within bounds, with one table of functions for all engines that take
-// templates.
+// Package templating renders Go templates within limits. It defines the template functions for all engines that render
+// Go templates.
 //
-// Who writes templates is often not who runs the operator, and text/template bounds nothing: a loop without output
-// runs for ever, a few lines double a string until the memory is full, and a recursion of {{ template }} exhausts the
-// stack, which ends the process. So templates are rewritten after they are parsed: each turn of a loop and each
-// result of a function goes by the Budget, and {{ template }} becomes {{ include }}.
+// Authors of templates are often not the administrators of the operator, and text/template has no limits: a loop
+// without output can run forever, a few lines can double a string until the memory is exhausted, and a recursion of {{
+// template }} overflows the stack, which ends the process. Therefore parsed templates are rewritten: each iteration of
+// a loop and each result of a function is charged to a Budget, and {{ template }} becomes {{ include }}, whose depth is
+// limited.
 package templating

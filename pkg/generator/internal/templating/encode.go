@@ -15,11 +15,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parsedCost is what a byte of a text pays that is parsed: maps and lists take more memory than their text.
+// parsedCost is the cost of parsing one byte of text. It is larger than one, because maps and lists take more memory
+// than their text form.
 const parsedCost = 4
 
-// encodings are the functions from and to YAML, JSON and TOML. What cannot be converted is an error; those that begin
-// with must are the same, for templates from elsewhere.
+// encodings returns the template functions that convert values to and from YAML, JSON and TOML. They return an error if
+// a value cannot be converted. The functions whose names begin with must are the same functions; they exist because
+// templates for sprig use these names.
 func (s *session) encodings() template.FuncMap {
 	functions := template.FuncMap{
 		"fromYamlArray": s.array(s.fromYAML),
@@ -39,7 +41,7 @@ func (s *session) encodings() template.FuncMap {
 	return functions
 }
 
-// encoder returns encode with its price.
+// encoder returns a function that charges the size of a value to the budget and then encodes it.
 func (s *session) encoder(encode func(any) (string, error)) any {
 	return func(value any) (string, error) {
 		if err := s.Budget.spendWritten(value); err != nil {
@@ -49,7 +51,7 @@ func (s *session) encoder(encode func(any) (string, error)) any {
 	}
 }
 
-// toYAML has no line break at the end, so that the template decides.
+// toYAML encodes a value as YAML, without a line break at the end.
 func toYAML(value any) (string, error) {
 	text, err := yaml.Marshal(value)
 	return strings.TrimSuffix(string(text), "\n"), err
@@ -65,7 +67,7 @@ func toPrettyJSON(value any) (string, error) {
 	return string(text), err
 }
 
-// toRawJSON leaves <, > and & as they are.
+// toRawJSON encodes a value as JSON, without escaping <, > and &.
 func toRawJSON(value any) (string, error) {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -76,7 +78,7 @@ func toRawJSON(value any) (string, error) {
 
 func toTOML(value any) (string, error) {
 	if _, ok := value.(map[string]any); !ok {
-		return "", fmt.Errorf("a document of TOML is a map, and this is a %T", value)
+		return "", fmt.Errorf("a TOML document must be a map, not a %T", value)
 	}
 	var text bytes.Buffer
 	err := toml.NewEncoder(&text).Encode(value)
@@ -97,7 +99,7 @@ func (s *session) fromYAML(text string) (any, error) {
 	return s.fromJSON(string(asJSON))
 }
 
-// fromJSON keeps whole numbers whole, as the parameters have them.
+// fromJSON decodes whole numbers as int64, like the parameters of a component.
 func (s *session) fromJSON(text string) (any, error) {
 	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (s *session) fromTOML(text string) (map[string]any, error) {
 	return value, err
 }
 
-// array returns decode for a text that must be a list.
+// array returns a function that decodes a text and returns an error if the result is not a list.
 func (s *session) array(decode func(string) (any, error)) func(string) ([]any, error) {
 	return func(text string) ([]any, error) {
 		value, err := decode(text)
@@ -124,7 +126,7 @@ func (s *session) array(decode func(string) (any, error)) func(string) ([]any, e
 		}
 		list, ok := value.([]any)
 		if !ok {
-			return nil, fmt.Errorf("want a list, and this is a %T", value)
+			return nil, fmt.Errorf("want a list, not a %T", value)
 		}
 		return list, nil
 	}

@@ -13,15 +13,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// Files are the files that templates can read: the files of a source before templates are rendered. The zero value is
-// empty.
+// Files are the files of a source that templates can read, with their original content. The zero value has no files.
 type Files struct {
 	contents map[string][]byte
 	// folder is the base of relative paths.
 	folder string
 }
 
-// NewFiles returns the files of a source; paths count from its top.
+// NewFiles returns the files of a source. Relative paths refer to the root of the source.
 func NewFiles(files []rendering.File) Files {
 	contents := make(map[string][]byte, len(files))
 	for _, file := range files {
@@ -30,13 +29,13 @@ func NewFiles(files []rendering.File) Files {
 	return Files{contents: contents, folder: "."}
 }
 
-// In returns the same files; paths count from folder.
+// In returns the same files, but relative paths refer to folder.
 func (f Files) In(folder string) Files {
 	f.folder = folder
 	return f
 }
 
-// resolve returns the path in the source that a path in a template means.
+// resolve converts a path in a template to a path from the root of the source.
 func (f Files) resolve(name string) (string, error) {
 	target := path.Join(f.folder, name)
 	switch {
@@ -55,7 +54,7 @@ func (f Files) read(name string) (string, error) {
 	}
 	content, found := f.contents[target]
 	if !found {
-		return "", fmt.Errorf("%q is no file of the source", name)
+		return "", fmt.Errorf("the source has no file %q", name)
 	}
 	return string(content), nil
 }
@@ -69,8 +68,8 @@ func (f Files) exists(name string) (bool, error) {
 	return found, nil
 }
 
-// list returns the paths that match a pattern, in order: * and ? match within a folder's name or a file's, ** across
-// folders.
+// list returns the sorted paths of all files that match a pattern. * and ? match characters in one part of the path; **
+// matches any number of folders.
 func (f Files) list(pattern string) ([]string, error) {
 	target, err := f.resolve(pattern)
 	if err != nil {
@@ -78,7 +77,7 @@ func (f Files) list(pattern string) ([]string, error) {
 	}
 	matcher, err := glob.Compile(target, '/')
 	if err != nil {
-		return nil, fmt.Errorf("%q is no pattern: %w", pattern, err)
+		return nil, fmt.Errorf("%q is not a valid pattern: %w", pattern, err)
 	}
 	names := []string{}
 	for _, name := range slices.Sorted(maps.Keys(f.contents)) {

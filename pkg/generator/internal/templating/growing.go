@@ -9,7 +9,8 @@ import (
 	"text/template"
 )
 
-// growing are the functions whose result can be arbitrarily larger than what they get.
+// growing returns the template functions whose result can be much larger than their arguments. Each charges its result
+// to the budget before it is computed.
 func (s *session) growing() template.FuncMap {
 	functions := template.FuncMap{
 		"repeat":    s.repeat,
@@ -59,7 +60,7 @@ func (s *session) growing() template.FuncMap {
 
 func (s *session) repeat(count int, text string) (string, error) {
 	if count < 0 {
-		return "", fmt.Errorf("%d is no number of times", count)
+		return "", fmt.Errorf("repeat: the count %d is negative", count)
 	}
 	if err := s.Budget.spendProduct(count, len(text)); err != nil {
 		return "", err
@@ -79,7 +80,7 @@ func (s *session) replace(old, replacement, text string) (string, error) {
 
 func (s *session) indent(spaces int, text string) (string, error) {
 	if spaces < 0 {
-		return "", fmt.Errorf("%d is no number of spaces", spaces)
+		return "", fmt.Errorf("indent: the number of spaces %d is negative", spaces)
 	}
 	if err := s.Budget.spendWritten(text); err != nil {
 		return "", err
@@ -98,7 +99,8 @@ func (s *session) until(count int) ([]int, error) {
 	return s.untilStep(0, count, 1)
 }
 
-// untilStep counts, upwards or downwards; in steps that lead away from stop it counts nothing.
+// untilStep returns the numbers from start to stop, without stop, in steps of step. It returns an empty list if step
+// has the wrong sign.
 func (s *session) untilStep(start, stop, step int) ([]int, error) {
 	if step == 0 || (stop < start) != (step < 0) {
 		return []int{}, nil
@@ -106,7 +108,7 @@ func (s *session) untilStep(start, stop, step int) ([]int, error) {
 	const largest = 1 << 40
 	for _, number := range []int{start, stop, step} {
 		if number > largest || number < -largest {
-			return nil, fmt.Errorf("%d is out of bounds", number)
+			return nil, fmt.Errorf("%d is out of range", number)
 		}
 	}
 	count := (stop - start) / step
@@ -123,7 +125,8 @@ func (s *session) untilStep(start, stop, step int) ([]int, error) {
 	return numbers, nil
 }
 
-// seq is that of a shell: END, START END, or START STEP END, all inclusive.
+// seq returns a sequence of numbers, like the shell command seq. Its parameters are END, START END, or START STEP END.
+// The result includes END.
 func (s *session) seq(parameters ...int) (string, error) {
 	start, step, end := 1, 1, 0
 	switch len(parameters) {
@@ -154,7 +157,7 @@ func (s *session) seq(parameters ...int) (string, error) {
 	return strings.Join(texts, " "), nil
 }
 
-// splitn returns the parts of a text as _0, _1 and so on.
+// splitn splits a text into at most n parts, and returns them in a map with the keys _0, _1 and so on.
 func (s *session) splitn(separator string, n int, text string) (map[string]string, error) {
 	if err := s.Budget.spendProduct(strings.Count(text, separator)+1, callCost); err != nil {
 		return nil, err
@@ -166,8 +169,8 @@ func (s *session) splitn(separator string, n int, text string) (map[string]strin
 	return parts, nil
 }
 
-// regexReplacements are bounded by what each match is replaced with: the replacement, and for each $ in it up to the
-// match.
+// regexReplacements returns the template functions that replace matches of regular expressions. They charge the largest
+// possible result: the replacement for each match, and the whole text for each $ in the replacement.
 func (s *session) regexReplacements() template.FuncMap {
 	spend := func(pattern, text, replacement string) error {
 		compiled, err := regexp.Compile(pattern)

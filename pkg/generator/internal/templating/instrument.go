@@ -7,13 +7,13 @@ import (
 	"text/template/parse"
 )
 
-// The functions that only instrumented templates call. A call by hand does no harm.
+// The names of functions that instrument adds to templates. A template that calls them itself does no harm.
 const (
 	countedFunction   = "_counted"
 	printableFunction = "_printable"
 )
 
-// parse parses a text and instruments what it defines.
+// parse parses a text, and instruments all templates that the text defines.
 func (i instrument) parse(name, text string, d Delimiters) (map[string]*parse.Tree, error) {
 	trees, err := parse.Parse(name, text, d.Left, d.Right, i.functions, builtins)
 	if err != nil {
@@ -25,17 +25,18 @@ func (i instrument) parse(name, text string, d Delimiters) (map[string]*parse.Tr
 	return trees, nil
 }
 
-// builtins are the functions of text/template that the table does not replace. Only their names matter, to the parser.
+// builtins are the predefined functions of text/template that tableOf does not replace. The parser needs only their
+// names.
 var builtins = map[string]any{
 	"and": true, "or": true, "not": true, "call": true, "index": true, "slice": true, "len": true,
 	"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
 }
 
-// instrument parses templates and rewrites their nodes.
+// instrument parses templates and adds nodes that charge the budget.
 type instrument struct {
-	// functions are all that templates can call; only names and types matter.
+	// functions are all functions that templates can call. Only their names and types are used.
 	functions template.FuncMap
-	// paying are the names of those that pay themselves.
+	// paying contains the names of functions that charge the budget themselves.
 	paying map[string]bool
 }
 
@@ -72,7 +73,7 @@ func (i instrument) node(node parse.Node) {
 		i.branch(&node.BranchNode)
 	case *parse.RangeNode:
 		i.branch(&node.BranchNode)
-		// Writing nothing is how a turn goes by the output, and thereby by the budget.
+		// An empty text node: each iteration of the loop writes an empty text, and each write is charged to the budget.
 		turn := &parse.TextNode{NodeType: parse.NodeText, Pos: node.Pos}
 		node.List.Nodes = append([]parse.Node{turn}, node.List.Nodes...)
 	}
@@ -84,7 +85,7 @@ func (i instrument) branch(branch *parse.BranchNode) {
 	i.list(branch.ElseList)
 }
 
-// includeOf returns {{ include NAME DATA }} for {{ template NAME DATA }}.
+// includeOf converts {{ template NAME DATA }} to {{ include NAME DATA }}.
 func includeOf(call *parse.TemplateNode) *parse.ActionNode {
 	name := &parse.StringNode{NodeType: parse.NodeString, Pos: call.Pos, Quoted: `"` + call.Name + `"`, Text: call.Name}
 	command := &parse.CommandNode{
@@ -110,7 +111,7 @@ func identifier(pos parse.Pos, name string) *parse.IdentifierNode {
 	return &parse.IdentifierNode{NodeType: parse.NodeIdentifier, Pos: pos, Ident: name}
 }
 
-// pipe lets the result of each function in a pipeline be counted.
+// pipe adds a call of counted after each function in a pipeline, so that its result is charged to the budget.
 func (i instrument) pipe(pipe *parse.PipeNode) {
 	if pipe == nil {
 		return
@@ -141,7 +142,8 @@ func (i instrument) argument(argument parse.Node) {
 	}
 }
 
-// makesSomething says whether a command calls a function whose result may need memory.
+// makesSomething reports whether a command calls a function whose result must be charged to the budget. Functions that
+// charge it themselves, and functions that return numbers or booleans, are excluded.
 func (i instrument) makesSomething(command *parse.CommandNode) bool {
 	function, ok := command.Args[0].(*parse.IdentifierNode)
 	if !ok || i.paying[function.Ident] {
@@ -151,7 +153,7 @@ func (i instrument) makesSomething(command *parse.CommandNode) bool {
 	return !slices.Contains(small, i.resultOf(function.Ident))
 }
 
-// resultOf returns the kind of what a function returns; Interface where that is not known.
+// resultOf returns the kind of a function's result, or reflect.Interface if it is not known.
 func (i instrument) resultOf(function string) reflect.Kind {
 	if implementation, known := i.functions[function]; known {
 		return reflect.TypeOf(implementation).Out(0).Kind()
@@ -166,8 +168,8 @@ func (i instrument) resultOf(function string) reflect.Kind {
 	}
 }
 
-// print lets the budget see what an action writes, unless that is known to be a string, which was counted when it was
-// made.
+// print adds a call of printable to an action that writes a value, so that the value is charged to the budget. Strings
+// are excluded, because they were charged when they were created.
 func (i instrument) print(pipe *parse.PipeNode) {
 	if len(pipe.Decl) > 0 {
 		return

@@ -18,14 +18,15 @@ import (
 // errNoCluster is returned for look-ups in an offline rendering.
 var errNoCluster = errors.New("there is no cluster to read from")
 
-// cluster reads from the target, or from where the component lives, for one session.
+// cluster reads objects for one session, from the target cluster or from the cluster of the component.
 type cluster struct {
 	session *session
 	of      func(generator.Request) generator.Lookup
 }
 
-// lookup returns an object, or the list of all if name is empty, as Helm does. For a missing object it returns an empty
-// map. A kind that is not served has no objects, because its definition may be a dependent of this rendering.
+// lookup returns an object, or a list of all objects if name is empty, like Helm. For a missing object it returns an
+// empty map. If the kind is not served, lookup returns an empty map too, because this rendering may contain the
+// definition of the kind.
 func (c cluster) lookup(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	content, err := c.read(apiVersion, kind, namespace, name)
 	if isMissing(err) {
@@ -34,7 +35,7 @@ func (c cluster) lookup(apiVersion, kind, namespace, name string) (map[string]an
 	return content, err
 }
 
-// mustLookup returns an object that must exist.
+// mustLookup returns an object, or an error if the object does not exist.
 func (c cluster) mustLookup(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s: no name: use lookupList for lists", kind)
@@ -42,7 +43,7 @@ func (c cluster) mustLookup(apiVersion, kind, namespace, name string) (map[strin
 	return c.read(apiVersion, kind, namespace, name)
 }
 
-// lookupList returns the objects whose labels match, in the order of namespace and name.
+// lookupList returns the objects whose labels match a selector, sorted by namespace and name.
 func (c cluster) lookupList(apiVersion, kind, namespace, labelSelector string) ([]any, error) {
 	selector, err := labels.Parse(labelSelector)
 	if err != nil {
@@ -75,7 +76,7 @@ func isMissing(err error) bool {
 	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || errors.Is(err, errNoCluster)
 }
 
-// read returns a copy, because templates can change it.
+// read returns a copy of an object or a list, because templates can change it.
 func (c cluster) read(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	budget := c.session.Budget
 	if err := budget.ctx.Err(); err != nil {

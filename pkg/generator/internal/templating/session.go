@@ -18,21 +18,22 @@ const noValue = "<no value>"
 // Input is the input of a rendering, except the templates.
 type Input struct {
 	Request generator.Request
-	// Values is the value of .Values in templates, which may change it.
+	// Values is the value of .Values in templates. Templates may change it.
 	Values map[string]any
-	// Files are the files for readFile and similar functions.
+	// Files are the files that readFile and similar functions read.
 	Files Files
-	// Budget limits the rendering. Several sets can share one.
+	// Budget limits the rendering. Renderings of several sets can share a budget.
 	Budget *Budget
 }
 
-// Render executes the templates of files, given by their paths, and returns their output in the same order. The
-// returned error joins the errors of all files. Each names the file and the line, and those of the included templates.
+// Render executes the templates with the given names, which are paths of files, and returns their output in the same
+// order. The errors of all files are joined. Each error names the file and line, and the file and line of each included
+// template that leads to it.
 func (s *Set) Render(in Input, names []string) ([]rendering.File, error) {
 	session := s.session()
 	session.Input = in
 	files, err := session.render(names)
-	// The input of a component must neither stay in memory nor be visible to the next rendering.
+	// The session is reused. The input of this component must not stay in memory, or be visible to the next rendering.
 	session.Input, session.group = Input{}, nil
 	select {
 	case s.idle <- session:
@@ -50,13 +51,14 @@ func (s *Set) session() *session {
 	}
 }
 
-// session is a copy of the templates whose functions are bound to the one rendering that it serves at a time.
+// session is a copy of the templates of a set, whose functions read the input of the current rendering. It serves one
+// rendering at a time.
 type session struct {
 	Input
 	set       *Set
 	functions template.FuncMap
 	groups    map[*template.Template]*template.Template
-	// group is that of the file which is being rendered.
+	// group contains the templates that the currently rendered file can include.
 	group *template.Template
 }
 
@@ -89,7 +91,7 @@ func (s *session) render(names []string) ([]rendering.File, error) {
 	return files, errors.Join(errs...)
 }
 
-// bound returns the copy of a group that belongs to this session.
+// bound returns this session's copy of a group.
 func (s *session) bound(group *template.Template) (*template.Template, error) {
 	if known := s.groups[group]; known != nil {
 		return known, nil
@@ -104,7 +106,7 @@ func (s *session) bound(group *template.Template) (*template.Template, error) {
 	return clone, err
 }
 
-// clone copies a group. A copy loses its options.
+// clone copies a group, and sets the functions and options of the copy. Clone of text/template does not copy options.
 func (s *session) clone(group *template.Template) (*template.Template, error) {
 	clone, err := group.Clone()
 	if err != nil {
@@ -120,8 +122,8 @@ func (s *session) clone(group *template.Template) (*template.Template, error) {
 // firstPlace finds the file and line of the outermost template in an error of text/template.
 var firstPlace = regexp.MustCompile(`^template: (\S+:\d+):`)
 
-// renderError wraps the error of a file's template. text/template names the file and line of each template on the
-// way; at a bound the way is too long to read.
+// renderError returns the error of a template with the file and line of each nested template. If a limit was exceeded,
+// only the outermost file and line are named, because the nesting may be too deep to read.
 func renderError(file string, err error) error {
 	if limit, ok := errors.AsType[*limitError](err); ok {
 		if place := firstPlace.FindStringSubmatch(err.Error()); place != nil {
@@ -140,7 +142,7 @@ func (s *session) include(name string, data any) (string, error) {
 	return s.execute(included, data)
 }
 
-// tpl executes a text as a template. Its definitions are only visible in it.
+// tpl executes a text as a template. Templates that the text defines are visible only inside the text.
 func (s *session) tpl(text string, data any) (string, error) {
 	trees, err := s.set.parser.parse("tpl", text, s.set.options.Delimiters)
 	if err != nil {
@@ -166,14 +168,14 @@ func (s *session) tpl(text string, data any) (string, error) {
 	return s.execute(unnamed, data)
 }
 
-// execute returns the output of a template, within the budget.
+// execute executes a template within the budget, and returns its output.
 func (s *session) execute(t *template.Template, data any) (string, error) {
 	if t == nil {
 		return "", errors.New("the template does not exist")
 	}
 	if s.Budget.depth == s.Budget.limits.Depth {
 		return "", &limitError{
-			fmt.Sprintf("templates include each other more than %d deep: end the recursion", s.Budget.limits.Depth),
+			fmt.Sprintf("templates are nested more than %d levels deep: check for an endless recursion", s.Budget.limits.Depth),
 		}
 	}
 	s.Budget.depth++

@@ -11,45 +11,46 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// Delimiters enclose the actions of templates; {{ and }} where they are empty.
+// Delimiters enclose the actions of templates. If they are empty, {{ and }} are used.
 type Delimiters struct{ Left, Right string }
 
 // Options configures parsing and execution of templates.
 type Options struct {
 	Delimiters Delimiters
-	// EmptyMissingKeys renders nothing for a missing key; otherwise it is an error.
+	// EmptyMissingKeys renders an empty string for a missing key. Without this option a missing key is an error.
 	EmptyMissingKeys bool
-	// Functions are additional functions, which take precedence over those of the table.
+	// Functions are additional functions. They replace functions of the same name.
 	Functions template.FuncMap
-	// Chart makes of the templates what Helm makes of them: all of them see the same definitions, of which the last
-	// counts, a missing key is empty in the end, and there are Helm's functions and no others.
+	// Chart selects the behaviour of Helm: all templates share their definitions, the last definition of a name is used, a
+	// missing key renders an empty string, and only Helm's functions are available.
 	Chart bool
 }
 
-// keptSessions is the maximum number of idle sessions of a set; further concurrent renderings create their own.
+// keptSessions is the maximum number of idle sessions that a set keeps for reuse.
 const keptSessions = 2
 
-// Set is a group of templates that see each other. It is safe for concurrent use.
+// Set is a set of parsed templates that can include each other. It is safe for concurrent use.
 type Set struct {
 	options Options
 	parser  instrument
-	// groups holds the templates as the files of a folder see them. Folders without definitions of their own that
-	// others have, too, share one.
+	// groups maps each folder to the templates that its files can include. Folders share a group unless they define a
+	// template that another folder defines too.
 	groups map[string]*template.Template
-	// idle are bound copies of the groups. Renderings are rare, so what the garbage collector empties would always be
-	// empty.
+	// idle contains idle sessions. It is not a sync.Pool: renderings are rare, so the garbage collector would always have
+	// emptied the pool.
 	idle chan *session
 }
 
-// parsedFile is what a file defines: itself, under its path, and the templates in it.
+// parsedFile contains the templates of a file: the file itself, whose name is its path, and the templates that it
+// defines.
 type parsedFile struct {
 	name  string
 	trees map[string]*parse.Tree
 }
 
-// Parse parses files, each of which is a template named by its path. A file sees the templates of all others. Where
-// several define one of the same name it gets that of its own folder, else of the closest folder above, else of the
-// last path.
+// Parse parses files. Each file is a template whose name is the path of the file, and can include the templates of all
+// other files. If several files define a template with the same name, a file uses the definition in its own folder, or
+// else in the closest folder above, or else in the file whose path sorts last.
 func Parse(files []rendering.File, options Options) (*Set, error) {
 	s := &Set{options: options, parser: newInstrument(options), idle: make(chan *session, keptSessions)}
 	var parsed []parsedFile
@@ -97,7 +98,9 @@ func groupsOf(files []parsedFile) (map[string]*template.Template, error) {
 	return groups, nil
 }
 
-// groupOf adds the contested definitions that are nearest to a folder to those of all files.
+// groupOf returns the templates that the files of a folder can include. Contested folders are those with a definition
+// that another folder has too. The definitions in contested folders from the root down to folder replace the
+// definitions of other folders.
 func groupOf(
 	folder string,
 	all *template.Template,
@@ -126,7 +129,7 @@ func groupOf(
 	return group, nil
 }
 
-// contestedFolders returns the folders that define something which another folder defines, too.
+// contestedFolders returns the folders that define a template with the same name as a template in another folder.
 func contestedFolders(files []parsedFile) map[string]bool {
 	first := map[string]string{}
 	contested := map[string]bool{}
@@ -145,7 +148,7 @@ func contestedFolders(files []parsedFile) map[string]bool {
 	return contested
 }
 
-// foldersTo returns the folders from the top to the one given.
+// foldersTo returns the folders on the path from the root to folder, including both.
 func foldersTo(folder string) []string {
 	folders := []string{"."}
 	if folder == "." {
@@ -158,7 +161,7 @@ func foldersTo(folder string) []string {
 	return folders
 }
 
-// extended adds what files define to a group.
+// extended adds the templates of files to a group, and returns the group.
 func extended(group *template.Template, files []parsedFile) (*template.Template, error) {
 	for _, file := range files {
 		for name, tree := range file.trees {

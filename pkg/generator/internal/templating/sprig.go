@@ -7,10 +7,10 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// sprigFunctions are those that functions here do their work with.
+// sprigFunctions are the functions of sprig. Functions of this package call some of them.
 var sprigFunctions = sprig.TxtFuncMap()
 
-// around puts wrap around functions of sprig, all of type F.
+// around returns the named functions of sprig, each wrapped by wrap. All of them must have the type F.
 func around[F any](wrap func(F) any, names ...string) template.FuncMap {
 	wrapped := template.FuncMap{}
 	for _, name := range names {

@@ -11,11 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// tableOf returns the functions of a session; docs/generators/functions.md describes them. The table of a nil session
-// is there for the parser, which needs names and types. The caller's own functions win.
+// tableOf returns the template functions of a session; docs/generators/functions.md describes them. The functions in
+// the options replace functions of the same name. With a nil session the functions cannot be called; the parser needs
+// only their names and types.
 func tableOf(options Options, s *session) template.FuncMap {
 	functions := sprig.TxtFuncMap()
-	// They read from the machine and the network of the operator.
+	// These functions read from the machine and the network of the operator.
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
 		delete(functions, name)
 	}
@@ -33,8 +34,8 @@ func tableOf(options Options, s *session) template.FuncMap {
 	return functions
 }
 
-// payingFunctions are those that take from the budget what their result costs, before they make it. Those of others
-// are counted afterwards.
+// payingFunctions returns the functions that charge the size of their result to the budget before they compute it. The
+// results of all other functions are charged afterwards.
 func (s *session) payingFunctions() template.FuncMap {
 	functions := template.FuncMap{"include": s.include, "tpl": s.tpl}
 	maps.Copy(functions, s.encodings())
@@ -44,7 +45,7 @@ func (s *session) payingFunctions() template.FuncMap {
 	return functions
 }
 
-// requestFunctions are those that tell about the request, and read what it gives access to.
+// requestFunctions returns the functions that read the request, look up objects, and read files of the source.
 func (s *session) requestFunctions() template.FuncMap {
 	target := cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Target }}
 	local := cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Local }}

@@ -92,7 +92,7 @@ func TestFilesAreThoseOfTheSource(t *testing.T) {
 		"a file above the folder": {template: `{{ readFile "../../top.txt" }}`, want: "1"},
 		"a file that is not there": {
 			template:  `{{ readFile "top.txt" }}`,
-			wantError: `"top.txt" is no file of the source`,
+			wantError: `the source has no file "top.txt"`,
 		},
 		"a file outside": {
 			template:  `{{ readFile "../../../etc/passwd" }}`,
@@ -109,7 +109,7 @@ func TestFilesAreThoseOfTheSource(t *testing.T) {
 		"files outside":          {template: `{{ listFiles "../../../*" }}`, wantError: "leaves the source"},
 		"no files":               {template: `{{ listFiles "*.json" | len }}`, want: "0"},
 		"files above the folder": {template: `{{ listFiles "../**" | join " " }}`, want: "in.txt ../c.yaml"},
-		"a pattern that is none": {template: `{{ listFiles "[" }}`, wantError: `"[" is no pattern`},
+		"a pattern that is none": {template: `{{ listFiles "[" }}`, wantError: `"[" is not a valid pattern`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) { expect(t, in, c.template, c.want, c.wantError) })

@@ -7,7 +7,7 @@ import (
 	"text/template"
 )
 
-// writing are the functions that write out whatever they get, maps and lists, too.
+// writing returns the template functions that convert their arguments, including maps and lists, to text.
 func (s *session) writing() template.FuncMap {
 	many := func(f func(...any) string) any {
 		return func(values ...any) (string, error) {
@@ -58,17 +58,17 @@ func (s *session) writing() template.FuncMap {
 	return functions
 }
 
-// spendJoined pays for the elements of a list with separators between them.
+// spendJoined charges the elements of a list, and the separators between them, to the budget.
 func (s *session) spendJoined(separator string, list any) error {
 	before := s.Budget.spent
 	if err := s.Budget.spendWritten(list); err != nil {
 		return err
 	}
-	// Each element costs elementCost at least.
+	// Each element costs at least elementCost, so the quotient is at least the number of elements.
 	return s.Budget.spendProduct((s.Budget.spent-before)/elementCost, len(separator))
 }
 
-// copying are the functions that go through maps and lists to copy them.
+// copying returns the template functions that copy maps and lists.
 func (s *session) copying() template.FuncMap {
 	functions := around(func(f func(any) any) any {
 		return func(value any) (any, error) {
