@@ -13,6 +13,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 )
 
+// reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
+const reasonRepaired = "Repaired"
+
 // maxNote is the limit of the events API for a note, in bytes.
 const maxNote = 1024
 
@@ -47,8 +50,14 @@ func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Ver
 	if news {
 		notes = append(notes, v.Message)
 	}
-	return Event{kind, v.Reason, condition.Truncate(strings.Join(notes, "; "), maxNote)}
+	reason := v.Reason
+	if !news && v.State == metav1alpha1.StateReady && sameRendition(before, after) {
+		reason = reasonRepaired
+	}
+	return Event{kind, reason, condition.Truncate(strings.Join(notes, "; "), maxNote)}
 }
+
+func sameRendition(a, b *metav1alpha1.Status) bool { return a.Revision == b.Revision && a.Rendition == b.Rendition }
 
 // ChangesEvent returns the event of a pass that changed dependents and could not write its status.
 func ChangesEvent(status *metav1alpha1.Status, changes []outcome.Change) Event {

@@ -56,3 +56,29 @@ func TestLogLine(t *testing.T) {
 		})
 	}
 }
+
+func TestEventsOfRepairsSayThatTheComponentWasRepaired(t *testing.T) {
+	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
+	changes := []outcome.Change{{Verb: "Apply", Reason: "its labels were edited"}}
+	at := func(state metav1alpha1.State, revision, rendition int64) *metav1alpha1.Status {
+		return &metav1alpha1.Status{State: state, Revision: revision, Rendition: rendition}
+	}
+	for _, c := range []struct {
+		name    string
+		before  *metav1alpha1.Status
+		changes []outcome.Change
+		want    string
+	}{
+		{"a repair", at(metav1alpha1.StateReady, 2, 1), changes, "Repaired"},
+		{"a new revision", at(metav1alpha1.StateReady, 1, 0), changes, "Ready"},
+		{"a new rendition", at(metav1alpha1.StateReady, 2, 0), changes, "Ready"},
+		{"a component that becomes ready", at(metav1alpha1.StateProgressing, 2, 1), changes, "Ready"},
+		{"no change", at(metav1alpha1.StateReady, 2, 1), nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := EventOf(c.before, at(metav1alpha1.StateReady, 2, 1), c.changes, ready).Reason; got != c.want {
+				t.Errorf("the reason is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
