@@ -198,7 +198,7 @@ var _ = Describe("suspend and resume", onCluster(func() {
 				"but continues to reconcile it\n")))
 		report(ctx, shopIn(ctx, namespace), metav1alpha1.Status{State: metav1alpha1.StateSuspended})
 		p = start(ctx, namespace, "resume", "shop", "--wait")
-		Eventually(ctx, p.out).Should(gbytes.Say("has not observed generation 3"))
+		Eventually(ctx, p.out).Should(gbytes.Say("waiting for the operator"))
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 	})

@@ -52,7 +52,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 	applying := func(ctx context.Context, args ...string) (*process, *v1alpha1.Component) {
 		GinkgoHelper()
 		p := start(ctx, namespace, append([]string{"apply", "shop", folder("web.yaml", ""), "--wait"}, args...)...)
-		Eventually(ctx, p.out).Should(gbytes.Say("the operator has not observed generation 1 yet\n"))
+		Eventually(ctx, p.out).Should(gbytes.Say("waiting for the operator\n"))
 		return p, shopIn(ctx, namespace)
 	}
 
@@ -75,7 +75,7 @@ var _ = Describe("apply --wait", onCluster(func() {
 		report(ctx, c, allReady())
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		second := start(ctx, namespace, "apply", "shop", folder("web.yaml", "changed"), "--wait")
-		Eventually(ctx, second.out).Should(gbytes.Say("the operator has not observed generation 2 yet\n"))
+		Eventually(ctx, second.out).Should(gbytes.Say("waiting for the operator\n"))
 		Consistently(second.code, 300*time.Millisecond).ShouldNot(Receive())
 		report(ctx, shopIn(ctx, namespace), allReady())
 		Eventually(ctx, second.code).Should(Receive(Equal(0)))

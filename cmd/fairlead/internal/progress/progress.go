@@ -59,8 +59,10 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	ready := conditionOf(s, metav1alpha1.ConditionReady)
 	switch {
 	case s.ObservedGeneration < generation:
-		text := fmt.Sprintf("the operator has not observed generation %d yet", generation)
-		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
+		return Report{
+			Verdict: Waiting, Lines: []string{"waiting for the operator"},
+			Summary: fmt.Sprintf("the operator has not observed generation %d yet; is it running?", generation),
+		}
 	case ready.Status == metav1.ConditionTrue:
 		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s),
 			s.Revision)}}

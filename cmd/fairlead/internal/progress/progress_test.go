@@ -85,7 +85,7 @@ var _ = Describe("OfApply", func() {
 			reports, verdicts = append(reports, r), append(verdicts, r.Verdict)
 		}
 		Expect(printed(reports...)).To(Equal([]string{
-			"the operator has not observed generation 2 yet",
+			"waiting for the operator",
 			"applying dependents",
 			"wave 1: 2/6 ready",
 			"wave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2",
