@@ -115,7 +115,7 @@ var _ = Describe("A definition that is about to be deleted", func() {
 		broken.on.Store(true)
 		start(ctx, operatorOptions{transport: broken.wrap})
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("widgets."+group), ContainSubstring("whether new instances are refused: not today")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("widgets."+group), ContainSubstring("admission policy against new instances could not be set up or tested: not today")))
 		// The API server learns of a guard a moment later; an instance that it let through until then would call the
 		// deletion off.
 		Eventually(ctx, func() error { return newWidget(ctx, client.DryRunAll) }).

@@ -195,7 +195,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		for _, elsewhere := range []func(*gadget.Gadget){inCluster("near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
 			change(ctx, g, elsewhere)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: 1 dependents exist in cluster "),
-				ContainSubstring("the target is the component's own cluster now"), ContainSubstring("point it back")))
+				ContainSubstring("the target is the component's own cluster now"), ContainSubstring("point the component back")))
 		}
 		By("not taking its dependents for gone when it is deleted")
 		remove(ctx, g)

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Reconciler is the name of the reconciler.
 	Reconciler string
-	// Policies of dependents that name none, in requests that name none; complete.
+	// Policies are the defaults for dependents whose manifests and Request set no policies. All fields must be set.
 	Policies metav1alpha1.Policies
 	// PreviousManagers are the field managers whose fields dependents take over.
 	PreviousManagers []string
@@ -36,7 +36,7 @@ type Applier struct {
 // New returns an Applier.
 func New(o Options) *Applier { return &Applier{options: o} }
 
-// DefaultDeletePolicy returns the delete policy of dependents whose manifests set none.
+// DefaultDeletePolicy returns the delete policy of dependents whose manifests set no delete policy.
 func (a *Applier) DefaultDeletePolicy() metav1alpha1.DeletePolicy { return a.options.Policies.Delete }
 
 // Apply brings the dependents closer to the apply set, as far as possible without waiting.
@@ -49,7 +49,7 @@ func (a *Applier) Delete(ctx context.Context, client *target.Client, r Request) 
 	return a.run(ctx, client, r.ForDelete(), plan.ForDelete)
 }
 
-// ForDelete returns the request of a deletion.
+// ForDelete returns the request for the deletion of all dependents: the apply set is empty.
 func (r Request) ForDelete() Request {
 	r.Desired, r.deleting = nil, true
 	return r
@@ -126,8 +126,8 @@ func (a *Applier) run(
 	}
 }
 
-// end ends a pass that came to its end: watches that nobody needs any more stop, and others start for what is waited
-// for.
+// end completes a pass whose last plan has no actions. It stops the component's watches that are no longer needed,
+// starts watches on the namespaces and objects that the component waits for, and returns the outcome.
 func (a *Applier) end(
 	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []outcome.Change, guard createGuard,
 ) outcome.Outcome {
@@ -140,7 +140,7 @@ func (a *Applier) end(
 	return o
 }
 
-// cut is the outcome of a pass that ends in the middle: only its changes are known.
+// cut returns the outcome of a pass that ends before its last plan: only the changes and the creates so far are known.
 func cut(guard createGuard, facts plan.Facts, changes []outcome.Change) outcome.Outcome {
 	return outcome.Outcome{Changes: changes, Created: guard.entries(facts.Inventory)}
 }

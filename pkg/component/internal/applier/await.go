@@ -13,7 +13,7 @@ import (
 )
 
 // awaitNamespaces watches the namespaces that dependents wait for, because they do not exist or are being deleted, and
-// wakes the owner at their events. It ends those watches if there are none.
+// wakes the owner at their events. If dependents wait for no namespace, it ends these watches.
 func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiting, wake func()) {
 	names := map[string]bool{}
 	for _, w := range waiting {
@@ -35,8 +35,9 @@ func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiti
 	client.Namespaces.Watch(ownerID, observe.Reader{}, refs, wake)
 }
 
-// awaitOwners wakes the owner when objects that it waits for are released by their owners, and reports which objects
-// the owner itself has or wants, so that it can release others.
+// awaitOwners makes the Observer wake the component when another owner gives up an object that the component waits for.
+// It also reports to the Observer which objects the component records or renders: all other objects count as given up
+// by the component, and others may take them over.
 func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided plan.Plan) {
 	client.Observer.ReportOwned(f.Owner, func(key manifests.Key) bool {
 		_, recorded := decided.Inventory[key]
@@ -55,8 +56,8 @@ func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided
 	client.Observer.AwaitHandover(f.Owner, holders)
 }
 
-// ownerOf returns the owner id of an object that another component of the reconciler owns; it is empty for other
-// objects.
+// ownerOf returns the owner id of an object that another component of the reconciler owns; the result is empty for
+// other objects.
 func ownerOf(live plan.Observed, reconciler string) string {
 	if owner, ok := manifests.ParseOwner(live.OwnerName); !ok || owner.Reconciler != reconciler {
 		return ""

@@ -13,11 +13,12 @@ import (
 // must not be created again by the other, from an older state. Only a create can bring an object back, because every
 // other write is bound to the UID.
 //
-// Before the first create of a pass, the component is written (the record) or read, so that it still needs the
-// object. A change between that and the create is found later: the next status write is bound to the resource
-// version, and until one has succeeded the created objects are unconfirmed, and the next pass deletes those that the
-// component does not need. A deletion that begins after the create finds the object, because it reads before it
-// forgets.
+// Before the first create of a pass, the component is written (to record the inventory) or read. If the component has
+// changed since the pass began, the pass ends without the create. A change between that check and the create is found
+// later: the next write of the status fails, because it is bound to the resource version of the component. Created
+// objects are unconfirmed until such a write has succeeded, and the next pass deletes the unconfirmed objects that the
+// component does not need. If a deletion of the component begins after the create, it finds the object, because it
+// reads all recorded objects before it drops their entries.
 type createGuard struct {
 	// record is set if the inventory has to be persisted before the next action.
 	record bool
@@ -46,7 +47,8 @@ func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) er
 		}
 		g.passed = true
 	}
-	// The keys are added last: an object whose create is not sent does not exist, and is recorded by the next pass.
+	// The keys are added last: if an error above ended the pass, no create was sent, so the objects do not exist because
+	// of this pass.
 	g.add(decided.Actions)
 	return nil
 }

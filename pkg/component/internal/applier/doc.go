@@ -3,9 +3,9 @@
 // share it.
 //
 // Nothing is written to a dependent before the inventory that names it is recorded, and no object is created after
-// another operator may have deleted it: see the create guard. Waiting is no part of the loop. A pass ends with what it
-// waits for, and a watch event or a deadline starts the next one.
+// another operator may have deleted it: see the create guard. The loop does not wait: a pass ends with a list of the
+// objects that it waits for, and a watch event or a deadline starts the next pass.
 //
-// It imports packages target, protect, observe, execute, plan, outcome and telemetry, and no package above. It decides
-// nothing that package plan can decide.
+// It imports packages target, protect, observe, execute, plan, outcome and telemetry, and no package above them. It
+// decides nothing that package plan can decide.
 package applier

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Watch starts the watches that a pass needs, and returns the facts for its first plan. ok is false while a first
-// list is under way; Request.Wake is called when it has ended.
+// Watch starts the watches that a pass needs, and returns the facts for its first plan. ok is false while a first list
+// is under way; Request.Wake is called when that list has ended.
 func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (facts plan.Facts, ok bool) {
 	defer a.options.Monitor.Time(metrics.StepObserve)()
 	ownerID, inventory := r.Owner.ID(), plan.NewInventory(r.Inventory)
@@ -43,8 +43,8 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	return facts, true
 }
 
-// Snapshot returns the state of the objects that a plan looks at: what the watches have, or what the pass was answered,
-// whichever is newer.
+// Snapshot returns the state of the objects that a plan looks at: as the watches show it, or as the API server answered
+// it to a request of this pass, whichever is newer.
 func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 	snapshot := client.Observer.Snapshot(client.Reader, f.Keys())
 	for key, r := range f.Results {
@@ -55,9 +55,9 @@ func Snapshot(client *target.Client, f plan.Facts) plan.Snapshot {
 	return snapshot
 }
 
-// newest returns the newer of the watched state of an object and the answer to a request of this pass. Both may be
-// late: the watch always is, and another client may write after an answer. The version of an absent object is its
-// last one.
+// newest returns the newer of the watched state of an object and the answer to a request of this pass. Either may be
+// out of date: a watch is always a little late, and another client may have written the object after the answer. The
+// resource version of an absent object is the last that the object had.
 func newest(watched plan.Observed, r plan.Result) plan.Observed {
 	switch {
 	case r.Observed == nil:
@@ -74,12 +74,13 @@ func newest(watched plan.Observed, r plan.Result) plan.Observed {
 }
 
 // withCoverage copies the facts about the manifest from the response to a write to a later version of the object, if no
-// other client has taken over a field since. Without it, the status that a controller writes right after an apply would
-// cost a read.
+// other client has taken over a field since. Without the copy, the coverage of the later version would be unknown, so
+// that each status which a controller writes right after an apply would cost a read.
 func withCoverage(later, answered plan.Observed) plan.Observed {
 	same := later.UID == answered.UID && later.Digest == answered.Digest &&
 		later.Applied == answered.Applied && later.Updated == answered.Updated
-	// Others may have changed the values of fields that our entries do not cover.
+	// Partial coverage is not copied: other clients may have changed the values of fields that are not listed in our
+	// entries.
 	if same && later.Coverage == plan.CoverageUnknown && answered.Coverage == plan.CoverageFull {
 		later.Coverage = plan.CoverageFull
 	}

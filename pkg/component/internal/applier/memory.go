@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// memory is the state that an applier keeps for owners between passes. It is lost with the process, and learned again.
-// It is bounded by the dependents of the owners.
+// memory is the state that an applier keeps for owners between passes. The memory is lost with the process, and the
+// next passes build it up again. Its size is bounded by the number of dependents.
 type memory struct {
 	mu     sync.Mutex
 	owners map[string]remembered
@@ -17,9 +17,10 @@ type memory struct {
 
 // remembered is the memory of an owner.
 type remembered struct {
-	// guard is the admission policy that protects definitions under deletion; nil if none was set up.
+	// guard is the admission policy that protects definitions under deletion; nil if no guard was set up.
 	guard *plan.Guard
-	// repairs are the repairs that did not last, by dependent, since nonce was the repair nonce.
+	// repairs are the repairs that other clients reverted, by dependent. They count only while nonce is the component's
+	// current repair nonce.
 	nonce   string
 	repairs map[manifests.Key]plan.Repairs
 }
@@ -37,7 +38,7 @@ func (m *memory) guardOf(ownerID, reconciler string) plan.Guard {
 // guardName returns the name of the guard of an owner.
 func guardName(reconciler, ownerID string) string { return "guard-" + ownerID + "." + reconciler }
 
-// repairsOf returns the repairs of an owner; none if the repair nonce has changed.
+// repairsOf returns the repairs of an owner, or nil if the repair nonce has changed.
 func (m *memory) repairsOf(ownerID, nonce string) map[manifests.Key]plan.Repairs {
 	m.mu.Lock()
 	defer m.mu.Unlock()

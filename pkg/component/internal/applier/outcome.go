@@ -7,14 +7,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ChangeOf returns the change that an action makes. An adoption is named as such, whatever its verb.
+// ChangeOf returns the change that an action makes. An adoption has the verb Adopt, whatever the verb of the action.
 func ChangeOf(a plan.Action) outcome.Change {
 	verb := string(a.Verb)
 	switch {
 	case a.Verb == plan.VerbCreateNamespace:
 		verb = string(plan.VerbCreate)
 	case a.Reason.Adopts():
-		// However it is written: adoption is never silent.
+		// Users must see every adoption in the changes, whichever verb writes the object.
 		verb = "Adopt"
 	}
 	return outcome.Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason)}
@@ -54,7 +54,8 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	return o
 }
 
-// Fold enters the result of an action, and returns the changes with its write.
+// Fold stores the result of an action in results. If the action wrote its object, Fold returns changes with that write
+// appended, otherwise unchanged.
 func Fold(
 	results map[manifests.Key]plan.Result,
 	a plan.Action,

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ReadDependent returns a live object: from the watch if that keeps whole objects, or from the API server as the
-// identity of the client.
+// ReadDependent returns a live object: from the watch if the watch stores whole objects of this type, or from the API
+// server as the identity of the client.
 func ReadDependent(
 	ctx context.Context,
 	client *target.Client,

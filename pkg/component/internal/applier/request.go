@@ -16,8 +16,8 @@ type Request struct {
 	Owner manifests.Owner
 	// Desired is the apply set, normalised; a deletion ignores it.
 	Desired []manifests.Object
-	// PreDelete are applied by a deletion before it deletes anything, and PostDelete after everything else is gone.
-	// Both are deleted with the rest.
+	// PreDelete are applied by a deletion before it deletes anything, and PostDelete after everything else is gone. The
+	// deletion removes these objects, too.
 	PreDelete, PostDelete []manifests.Object
 	// Revision counts the inputs that Desired was rendered from, and Rendition the renderings of the revision. While
 	// both stay the same, a rendering that differs never replaces the applied objects.
@@ -27,11 +27,12 @@ type Request struct {
 	Trigger string
 	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
 	RepairNonce string
-	// Policies of dependents that name none; empty fields are those of the applier.
+	// Policies are the defaults for dependents whose manifests set no policies. For an empty field, the default of the
+	// Applier counts.
 	Policies metav1alpha1.Policies
 	// Managed are the additional managed types.
 	Managed []manifests.ManagedType
-	// Inventory is the recorded one.
+	// Inventory is the inventory as it is recorded.
 	Inventory []metav1alpha1.InventoryEntry
 	// Record persists an inventory, and fails if another client persisted one in between. It is called before the first
 	// write to a dependent that the recorded inventory lacks.
@@ -39,7 +40,7 @@ type Request struct {
 	// Before is called once, before the first write of a pass that writes; its error ends the pass. It may be nil.
 	Before func(ctx context.Context) error
 	// Confirm returns an error if the component has changed since the pass began. It is called once, before the first
-	// create of a pass that recorded nothing. It may be nil if no other client has the owner.
+	// create of a pass that recorded nothing. It may be nil if no other process works for the same owner.
 	Confirm func(ctx context.Context) error
 	// Wake starts a pass over the component. It must not block.
 	Wake func()

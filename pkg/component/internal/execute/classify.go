@@ -22,8 +22,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// isConflict reports whether an object is not as it was observed. The API server answers a server-side apply with
-// another UID as the change of an immutable field.
+// isConflict reports whether an object is not as it was observed. A server-side apply with a UID that the live object
+// does not have is answered as the change of an immutable field, which counts as a conflict, too.
 func isConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || isOtherUID(err)
 }
@@ -38,7 +38,8 @@ func isOtherUID(err error) bool {
 		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Field != "metadata.uid" })
 }
 
-// isNotFound reports whether an object does not exist. A type that is not served is also a 404, but another case.
+// isNotFound reports whether an object does not exist. The API server also answers 404 if it does not serve the type.
+// That does not count, because it does not show whether the object exists.
 func isNotFound(err error) bool {
 	return apierrors.IsNotFound(err) && !isNotServed(err)
 }
@@ -90,7 +91,8 @@ func causeOf(err error) plan.FailureCause {
 	return plan.CauseNone
 }
 
-// redacted replaces the message of a failure that may quote a Secret. It keeps the names of the fields.
+// redacted replaces the message of a failure, because it may quote a Secret. The new message only names the refused
+// fields.
 func redacted(f *plan.Failure, err error) *plan.Failure {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -109,8 +111,9 @@ func redacted(f *plan.Failure, err error) *plan.Failure {
 	return f
 }
 
-// refused reports, by the status code, whether a retry of the request is refused too. Conflicts, request quotas,
-// time-outs, webhooks that do not serve yet and internal errors can end. A webhook may refuse with any reason.
+// refused reports, by the status code, whether a retry of the same request would be refused, too. Conflicts, request
+// quotas, time-outs, webhooks that do not serve yet and internal errors can end by themselves. The reason in the status
+// does not decide, because a webhook may refuse with any reason.
 func refused(s metav1.Status) bool {
 	switch s.Code {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly,
@@ -127,7 +130,7 @@ func invalid(s metav1.Status) string {
 	}
 	var causes []string
 	for _, c := range s.Details.Causes {
-		// The API server quotes a refused pod template completely.
+		// The message can be very long: the API server quotes a refused pod template completely.
 		text := shorten(c.Message)
 		if c.Field != "" {
 			text = c.Field + ": " + text
@@ -139,8 +142,10 @@ func invalid(s metav1.Status) string {
 	return strings.Join(causes, "; ")
 }
 
-// failureOf classifies the error of an action of a user, which is empty for the operator. A missing right is named by
-// the API server, with the user who lacks it. A message about a Secret may quote its manifest and is redacted.
+// failureOf returns the failure for the error of an action. The argument user is the impersonated user that sent the
+// request, or empty if the operator sent it as itself. If a right is missing, advice on how to grant the right follows
+// the message of the API server. If the API server refused a Secret for another reason than a missing right, its
+// message is withheld, because it may quote the manifest.
 func failureOf(err error, a plan.Action, user string) *plan.Failure {
 	f := Classify(err)
 	if f.Cause == plan.CauseMissingRight {
@@ -181,7 +186,8 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:head], "") + " … " + strings.ToValidUTF8(text[len(text)-tail:], "")
 }
 
-// missing returns the failure for a 404 to a write. The missing object is not the written one.
+// missing returns the failure for a write that the API server answered with 404. Not the written object is missing, but
+// another one that the write needs, such as its namespace.
 func missing(s metav1.Status) *plan.Failure {
 	if s.Details != nil && s.Details.Kind == "namespaces" {
 		return &plan.Failure{

@@ -28,11 +28,13 @@ type clients struct {
 	operator dynamic.Interface
 	// reader is used first to find out whether an object is gone.
 	reader dynamic.Interface
-	// componentNamespace is the namespace of the component. It is empty if there is none or if it is not known.
+	// componentNamespace is the namespace of the component. It is empty if the component is in another cluster, or if the
+	// namespace is not known.
 	componentNamespace string
 }
 
-// mapping returns the resource of an action. Without a manifest to write, any served version is good.
+// mapping returns the resource of an action. If the action has no manifest to write, and its version is not served, any
+// served version of the type is used.
 func (c *clients) mapping(a plan.Action) (*meta.RESTMapping, error) {
 	gk := schema.GroupKind{Group: a.Key.Group, Kind: a.Key.Kind}
 	mapping, err := c.mapper.RESTMapping(gk, a.Version)
@@ -67,9 +69,9 @@ func (c *clients) list(ctx context.Context, gk schema.GroupKind) (*unstructured.
 	return c.own.Resource(mapping.Resource).List(ctx, metav1.ListOptions{})
 }
 
-// get reads the object of an action. If no identity may read an object that is to be deleted, or an object of a
-// deletion phase, and its namespace shows that it counts as gone, get returns a not-found error: a component whose
-// identity lost its rights, as when its namespace is deleted, need not wait for it.
+// get reads the object of an action. If no identity may read the object, get may return a not-found error, so that a
+// deletion ends although the component's identity has lost its rights, for example with its namespace. It does so only
+// for an object that is to be deleted, or that belongs to a deletion phase, and only if countsAsGone allows it.
 func (c *clients) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
 	obj, err := c.getAsAllowed(ctx, a)
 	awaitsEnd := a.Object == nil || inDeletionPhase(a)
@@ -132,7 +134,8 @@ func (c *clients) delete(
 		Resource(mapping.Resource.Resource).Name(a.Key.Name).
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").
 		Body(body).Do(ctx)
-	// Raw returns an error that has the status code only, so that a 404 could have any cause. Error has the details.
+	// Raw returns an error that has the status code only, which does not show why the API server answered 404. Error has
+	// the details.
 	if err := result.Error(); err != nil {
 		return nil, err
 	}

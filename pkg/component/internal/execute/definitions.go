@@ -21,8 +21,10 @@ var (
 	}
 )
 
-// confirmUndefined answers for an object whose type is not served. The object is absent only if nothing defines the
-// type: the objects of a definition that is not established are still stored. For other causes it returns the cause.
+// confirmUndefined finds out whether an object is gone after a read failed because the API server does not serve its
+// type. The object is absent only if no CustomResourceDefinition or APIService defines the type: while a definition is
+// not established, for example, its objects are still stored. The argument cause is the error of the read. If it has
+// another reason than an unserved type, it is returned unchanged.
 func (c *clients) confirmUndefined(ctx context.Context, a plan.Action, cause error) (*plan.Observed, error) {
 	if !isNotServed(cause) {
 		return nil, cause
@@ -44,8 +46,9 @@ func (c *clients) confirmUndefined(ctx context.Context, a plan.Action, cause err
 	return &plan.Observed{Presence: plan.Absent, Confirmed: true, UID: a.Preconditions.UID}, nil
 }
 
-// definesCustomResource reports whether a CustomResourceDefinition defines the type of an action. A type that was
-// defined again has no objects of its former scope: they were deleted with the former definition.
+// definesCustomResource reports whether a CustomResourceDefinition defines the type of an action. A definition whose
+// scope does not fit the object does not count: the type was defined again, and the object was deleted with the former
+// definition.
 func definesCustomResource(a plan.Action, crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
@@ -54,7 +57,7 @@ func definesCustomResource(a plan.Action, crd *unstructured.Unstructured) bool {
 	return group == a.Key.Group && kind == a.Key.Kind && !otherScope
 }
 
-// definesAggregated reports whether an APIService serves the group of an action by another API server.
+// definesAggregated reports whether an APIService makes another API server serve the group of an action.
 func definesAggregated(a plan.Action, service *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(service.Object, "spec", "group")
 	_, aggregated, _ := unstructured.NestedMap(service.Object, "spec", "service")
@@ -62,7 +65,8 @@ func definesAggregated(a plan.Action, service *unstructured.Unstructured) bool {
 }
 
 // instances lists all objects of a type. The list has the objects of all versions, because they are stored once. A type
-// that is not served may have instances: its definition may serve no version any more, and discovery may have gaps.
+// that is not served may have instances all the same: its definition may serve no version any more, and discovery may
+// have gaps. So the list counts as empty only if the definition was never served.
 func (c *clients) instances(ctx context.Context, gk schema.GroupKind, definition string) ([]inspect.Instance, error) {
 	list, err := c.list(ctx, gk)
 	if isNotServed(err) && definition != "" {
@@ -78,8 +82,8 @@ func (c *clients) instances(ctx context.Context, gk schema.GroupKind, definition
 	return found, nil
 }
 
-// confirmNeverServed returns an error unless a definition does not exist or was never established. That condition is
-// set before the first version is served, and never unset.
+// confirmNeverServed returns an error unless a definition does not exist or was never established. The condition
+// Established is set before the first version is served, and is never unset.
 func (c *clients) confirmNeverServed(ctx context.Context, definition string, cause error) error {
 	crd, err := c.operator.Resource(customResourceDefinitions).Get(ctx, definition, metav1.GetOptions{})
 	switch {

@@ -5,7 +5,8 @@
 // identities of the requests, the writer builds them, the admission guard protects types that are about to be deleted,
 // and DryRun sends the same requests through clients that only make dry runs.
 //
-// The rule: nothing is decided here. A conflict is read and returned, and the next plan decides. Preconditions of an
-// action are sent with its request, or checked against a read whose resource version the request carries. It imports
-// plan's data types, inspect and rights. It may not import observe, the generators, or a room above it.
+// The rule: nothing is decided here. After a conflict, the object is read and returned, and the next plan decides.
+// Preconditions of an action are sent with its request, or checked against a read whose resource version the request
+// carries. The package imports plan's data types, inspect and rights. It may not import observe, the generators, or a
+// package above it.
 package execute

@@ -22,8 +22,8 @@ type DryRunResult struct {
 	Before, After *unstructured.Unstructured
 }
 
-// DryRun carries out a create, an update or a read as Run does, and returns the object in the answer. It sends the
-// requests of Run: the clients of the Executor must make dry runs of them.
+// DryRun carries out a create, an update or a read as Run does, and returns the object in the answer. It sends the same
+// requests as Run, so the clients of the Executor must turn all writes into dry runs.
 func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 	var r DryRunResult
 	if a.Preconditions.UID != "" && a.Verb != plan.VerbRead {
@@ -64,8 +64,8 @@ func (w *writer) dryRunMigration(ctx context.Context, a plan.Action) plan.Result
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }
 
-// dryRunMigrated updates an object with the manifest, without those of our fields that the manifest does not have. The
-// fields that previous managers hand over count as ours.
+// dryRunMigrated sends one update that has the result of both writes: it sets the fields of the manifest, and removes
+// our other fields. The fields that previous managers hand over count as ours.
 func (w *writer) dryRunMigrated(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {

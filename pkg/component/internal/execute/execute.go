@@ -63,8 +63,8 @@ func New(o Options) *Executor {
 	}
 }
 
-// As returns an Executor that reads and writes dependents as another user, with the clients of that user. It shares the
-// limit of actions in flight.
+// As returns an Executor that reads and writes dependents as another user, with the clients of that user. Both
+// Executors share the limit of actions in flight.
 func (e *Executor) As(user string, objects dynamic.Interface, raw rest.Interface) *Executor {
 	other := *e
 	other.writer.clients.user, other.writer.clients.own, other.writer.clients.rest = user, objects, raw
@@ -78,22 +78,24 @@ func (e *Executor) WithReader(objects dynamic.Interface) *Executor {
 	return &other
 }
 
-// ForNamespace returns an Executor that works for a component in a namespace.
+// ForNamespace returns an Executor for a component that is in the given namespace of the target cluster. The namespace
+// is empty if the component is in another cluster.
 func (e *Executor) ForNamespace(namespace string) *Executor {
 	other := *e
 	other.writer.clients.componentNamespace = namespace
 	return &other
 }
 
-// Instances lists all objects of a managed type in all namespaces, consistently. The definition is the name of its
-// CustomResourceDefinition, or empty. If the type is not served, the result is empty only if the definition does not
-// exist or was never established; otherwise an error is returned.
+// Instances lists all objects of a managed type in all namespaces, by a consistent read. The definition is the name of
+// its CustomResourceDefinition, or empty. If the type is not served, the result is empty only if the definition does
+// not exist or was never established; otherwise an error is returned.
 func (e *Executor) Instances(ctx context.Context, gk schema.GroupKind, definition string) ([]inspect.Instance, error) {
 	return e.writer.clients.instances(ctx, gk, definition)
 }
 
-// NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. Roles in it may be gone
-// before the other objects, so an identity may be unable to see the end of those.
+// NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. The roles in such a
+// namespace may be gone before its other objects, so an identity may no longer be allowed to see whether these objects
+// are gone.
 func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 	gone, terminating := e.writer.clients.namespaceState(ctx, namespace)
 	return gone || terminating
@@ -146,7 +148,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	done := e.writes.BeginWrite(a.Key)
 	observed, err := e.perform(ctx, a)
 	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {
-		// Another client created it first, which is as good.
+		// Another client created the namespace first, which serves the purpose as well.
 		done(nil)
 		return plan.Result{Verb: plan.VerbRead}
 	}
@@ -176,8 +178,8 @@ func unreadable(err error, a plan.Action) plan.Result {
 	return plan.Result{Verb: a.Verb, Failure: f}
 }
 
-// perform carries out an action. If the API server serves nothing at its path, because a version is served no more or
-// the type was defined again, perform resets the mapper and tries once more.
+// perform carries out an action. If the API server serves nothing at the path of the request, because it no longer
+// serves the version or because the type was defined again, perform resets the mapper and tries once more.
 func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	observed, err := e.writer.perform(ctx, a)
 	m, ok := e.writer.clients.mapper.(meta.ResettableRESTMapper)
@@ -189,7 +191,7 @@ func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, 
 }
 
 // withLastVersion sets the last known version of an absent object, so that a later event can be recognised as older or
-// newer than its end.
+// newer than the end of the object.
 func withLastVersion(observed *plan.Observed, a plan.Action) *plan.Observed {
 	if observed != nil && observed.Presence == plan.Absent && observed.UID == a.Preconditions.UID {
 		observed.ResourceVersion = a.Preconditions.ResourceVersion
@@ -197,9 +199,9 @@ func withLastVersion(observed *plan.Observed, a plan.Action) *plan.Observed {
 	return observed
 }
 
-// trackedAnswer returns the part of an answer that the watch on our label may store. An object without our label is not
-// in that watch. Nor does a read add an object to it: the answer may be late, and no event would remove the object
-// again.
+// trackedAnswer returns the state that the stores of the watches on our label may take over from an answer, or nil if
+// they may not. An object without our label is not in such a watch. A read never adds an object to a store: if the
+// object was deleted before the answer arrived, no event would remove it again.
 func trackedAnswer(observed *plan.Observed, a plan.Action) *plan.Observed {
 	switch {
 	case observed == nil || observed.Presence != plan.Present:
@@ -209,7 +211,8 @@ func trackedAnswer(observed *plan.Observed, a plan.Action) *plan.Observed {
 	case observed.Owner == a.Owner:
 		return observed
 	case a.Verb == plan.VerbOrphan:
-		// The object leaves the watch, which is no news.
+		// Without our label, the object disappears from the watch. It is stored as absent now, so that this does not look
+		// like a change by another client.
 		return &plan.Observed{Presence: plan.Absent, UID: observed.UID, ResourceVersion: observed.ResourceVersion}
 	}
 	return nil

@@ -27,7 +27,7 @@ var (
 
 // admissionGuard refuses the creation of instances while the definitions of their types are about to be deleted: those
 // instances would be deleted with the definition. It is a ValidatingAdmissionPolicy with a binding. The operator writes
-// it with its own client, because it protects objects of others.
+// both with its own client, not as the component's identity, because the guard protects objects of others.
 type admissionGuard struct {
 	reconciler string
 	client     dynamic.Interface
@@ -129,9 +129,10 @@ func probeName(a plan.Action) string {
 	return "probes." + hex.EncodeToString(sum[:8]) + "." + a.Key.Name
 }
 
-// probe creates a definition as a dry run, and returns the guard as present if the policy refuses that. The same API
-// server decides on instances, with the same policies. An instance cannot be the probe: the API server validates its
-// schema, which is not known here, before it evaluates policies.
+// probe creates a definition as a dry run, and returns the guard as present if the policy refuses the create. The
+// refusal shows that instances are refused as well, because the same API server admits them by the same policies. An
+// instance cannot be the probe: the API server validates an instance against its schema, which the operator does not
+// know, before it evaluates policies.
 func (g *admissionGuard) probe(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	name := probeName(a)
 	_, group, _ := strings.Cut(name, ".")
@@ -159,7 +160,8 @@ func (g *admissionGuard) probe(ctx context.Context, a plan.Action) (*plan.Observ
 	return nil, err
 }
 
-// remove deletes the guard. A missing right is no failure: without it the guard was not installed either.
+// remove deletes the guard. A missing right is no failure: an operator without rights on admission policies did not
+// install the guard either.
 func (g *admissionGuard) remove(ctx context.Context, a plan.Action) error {
 	for _, resource := range []schema.GroupVersionResource{bindings, policies} {
 		err := g.client.Resource(resource).Delete(ctx, a.Key.Name, metav1.DeleteOptions{})

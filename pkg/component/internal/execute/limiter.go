@@ -8,12 +8,14 @@ import (
 )
 
 // limiter limits the actions in flight in a target, and shares the slots fairly among runs. A free slot goes to the
-// waiting run that holds the fewest, and among those to the one that has waited longest. So each of k runs has about a
-// k-th of the slots, whatever the number of its actions; a single run has all slots, and a new run is served first.
+// waiting run that holds the fewest slots. If several runs hold equally few, it goes to the run that has waited
+// longest. So each of k runs has about a k-th of the slots, whatever the number of its actions; a single run has all
+// slots, and a new run is served first.
 type limiter struct {
 	mu   sync.Mutex
 	free int
-	// waiting are the waiting runs in the order of their arrival. There are at most as many as workers.
+	// waiting are the waiting runs in the order of their arrival. Each worker of the reconciler makes one run at a time,
+	// so the list is short.
 	waiting []*share
 }
 

@@ -23,7 +23,7 @@ import (
 type rewrite func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error)
 
 // rewriteManagedFields replaces the managed fields of the object that was observed, and nothing else. It returns the
-// resource version after that.
+// resource version of the object after the write.
 func (w *writer) rewriteManagedFields(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, by rewrite,
 ) (resourceVersion string, err error) {
@@ -45,7 +45,8 @@ func (w *writer) rewriteManagedFields(
 		// The API server ignores an empty list. A list with an empty entry removes all managed fields.
 		entries = []metav1.ManagedFieldsEntry{{}}
 	}
-	// Replacing the resource version yields a conflict if it is another; a test would yield an invalid request.
+	// If the object has changed, the API server answers the replaced resource version with a conflict. It would answer a
+	// failed test operation as an invalid request.
 	data, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
@@ -62,12 +63,12 @@ func (w *writer) rewriteManagedFields(
 }
 
 // recordUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
-// every field of the manifest. The API server adds only fields that change, and leaves equal values to their first
-// manager; a later change by others would then not show in our entry. Previous managers lose the fields of the
-// manifest.
+// every field of the manifest. By itself, the API server would add to our entry only fields whose values change, and
+// leave fields with equal values to their first manager. A later change of such a field by another client would not
+// show in our entry. Previous managers lose the fields of the manifest.
 //
-// Which lists have items with an identity shows in the entries of all managers together: each value that is set has a
-// manager.
+// The entries of all managers together show which lists have items with an identity, because each value that is set has
+// a manager.
 func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler string) error {
 	entries := updated.GetManagedFields()
 	fields, err := fieldsOf(a, entries)
@@ -90,8 +91,8 @@ func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler 
 }
 
 // handOverFields returns a rewrite that lists under one Apply entry of ours the fields of our regular updates, and
-// those that previous managers hand over. A field under another entry could not be removed by a later manifest that
-// drops it.
+// those that previous managers hand over. If a field stayed under another entry, a server-side apply of a later
+// manifest without the field would not remove it.
 func handOverFields(a plan.Action, reconciler string) rewrite {
 	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 		ours, rest, err := splitEntries(entries, reconciler, a)
@@ -111,7 +112,8 @@ func handOverFields(a plan.Action, reconciler string) rewrite {
 	}
 }
 
-// splitEntries returns the fields that are ours or are handed over completely, and the entries that remain.
+// splitEntries returns in ours the fields of our entries and of the previous managers that hand over all their fields,
+// and in rest the entries of other managers. Entries that are to be removed are in neither.
 func splitEntries(
 	entries []metav1.ManagedFieldsEntry, reconciler string, a plan.Action,
 ) (ours *fieldpath.Set, rest []metav1.ManagedFieldsEntry, err error) {
@@ -134,8 +136,8 @@ func splitEntries(
 	return ours, rest, nil
 }
 
-// removeFields removes fields from the entries of previous managers that hand over our fields. Empty entries are
-// dropped.
+// removeFields removes fields from the entries of the previous managers that hand over only the fields of our manifest
+// (plan.TransferShared). An entry that has no fields left is dropped.
 func removeFields(
 	entries []metav1.ManagedFieldsEntry, a plan.Action, fields *fieldpath.Set,
 ) ([]metav1.ManagedFieldsEntry, error) {
@@ -196,9 +198,9 @@ func newEntry(
 	}, nil
 }
 
-// convertVersions returns a rewrite that sets the version of all entries of the same group. The API server checks an
-// object against the version of each entry, and refuses a server-side apply if a version lacks a field or is not served
-// any more.
+// convertVersions returns a rewrite that sets the apiVersion of all entries of the same API group. The API server
+// checks an object against the version of each entry, and refuses a server-side apply if a version lacks a field or is
+// not served any more.
 func convertVersions(apiVersion string) rewrite {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {

@@ -36,7 +36,7 @@ func (n node) child(name string) node {
 	return node{owned: fieldsBelow(n.owned[name]), shape: fieldsBelow(shape), known: known}
 }
 
-// atomic reports whether a value is one field. It is then replaced as a whole.
+// atomic reports whether the API server treats a value as one field. Such a value is replaced as a whole.
 func (n node) atomic() bool { return n.known && len(n.shape) == 0 }
 
 func fieldsBelow(value any) map[string]any {
@@ -44,8 +44,8 @@ func fieldsBelow(value any) map[string]any {
 	return fields
 }
 
-// shapeOf returns the shape of a live object. Finalizers and owner references have an identity even if no entry has
-// them.
+// shapeOf returns the shape of a live object. The items of finalizers and owner references are merged one by one even
+// if no managed fields entry lists them.
 func shapeOf(live *unstructured.Unstructured) map[string]any {
 	shape := inspect.Shape(live.GetManagedFields())
 	for _, f := range live.GetFinalizers() {
@@ -124,8 +124,8 @@ func mergeValue(live, value any, n node) any {
 	return value
 }
 
-// mergeList merges item by item if the items have an identity, and replaces the list otherwise. The items of others
-// keep their position as far as the order of the manifest allows.
+// mergeList merges item by item if the items have an identity, and replaces the list otherwise. The items of other
+// managers keep their position as far as the order of the manifest allows.
 func mergeList(live, manifest []any, n node) []any {
 	elements := fieldset.Elements(n.shape)
 	if len(elements) == 0 {

@@ -13,8 +13,8 @@ import (
 
 var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-// namespaceState reads, as the operator, whether a namespace is gone or being deleted. If there is no namespace, or if
-// it cannot be read, it is neither.
+// namespaceState reads, as the operator, whether a namespace is gone or being deleted. Both results are false if the
+// name is empty, or if the namespace cannot be read.
 func (c *clients) namespaceState(ctx context.Context, namespace string) (gone, terminating bool) {
 	if namespace == "" {
 		return false, false
@@ -23,11 +23,12 @@ func (c *clients) namespaceState(ctx context.Context, namespace string) (gone, t
 	return apierrors.IsNotFound(err), err == nil && found.GetDeletionTimestamp() != nil
 }
 
-// countsAsGone reports whether an object that no identity may read counts as gone. It does if its namespace is gone.
-// In a terminating namespace, finalizers may still hold the object, and their controllers must not be deleted, so the
-// component waits for the end of the namespace. It cannot wait if its own namespace is terminating: it would wait for
-// itself, because its finalizer holds that namespace, and lost rights do not come back there. The object is then
-// deleted with its namespace, or held by the owner of a finalizer.
+// countsAsGone reports whether an object that no identity may read counts as gone. The object counts as gone if its
+// namespace is gone. While that namespace is terminating, finalizers may still hold the object, and the controllers of
+// these finalizers may be among the dependents, so the component waits for the end of the namespace. If the component's
+// own namespace is terminating, the component does not wait: its own finalizer holds its namespace, and rights that
+// roles there granted do not come back. The object then counts as gone, too; it is deleted with its namespace, as soon
+// as no finalizer holds it.
 func (c *clients) countsAsGone(ctx context.Context, namespace string) bool {
 	gone, terminating := c.namespaceState(ctx, namespace)
 	if !terminating || namespace == c.componentNamespace {
@@ -43,7 +44,7 @@ func inDeletionPhase(a plan.Action) bool {
 }
 
 // explainForbidden replaces the failure of a create in a deletion phase that lacks a right, if the namespace is being
-// deleted: rights that are granted there do not come back. Other failures are returned as they are.
+// deleted: rights that roles in that namespace granted do not come back. Other failures are returned as they are.
 func (c *clients) explainForbidden(ctx context.Context, f *plan.Failure, a plan.Action) *plan.Failure {
 	if a.Verb != plan.VerbCreate || !inDeletionPhase(a) || f.Reason != plan.WaitForbidden {
 		return f

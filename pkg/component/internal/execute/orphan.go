@@ -45,8 +45,9 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 	return w.observe(obj, a), nil
 }
 
-// orphanPatch is a merge patch of the metadata of exactly this object. It removes what a reconciler added to it.
-// Finalizers stay: none of them is ours, unless the object is a component itself, which needs it.
+// orphanPatch is a merge patch of the metadata of exactly this object. It removes the labels, annotations and managed
+// fields of the reconciler. Finalizers stay: we add none to dependents. If the dependent is itself a component, it
+// still needs the finalizer of its reconciler.
 func orphanPatch(live *unstructured.Unstructured, reconciler string) map[string]any {
 	patch := map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(),

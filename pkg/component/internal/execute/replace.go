@@ -16,7 +16,7 @@ import (
 )
 
 // replace reads an object, merges the manifest into it, and sends an update with the resource version of the read. If
-// the object has all values of the manifest already, and our fields are recorded, it sends nothing.
+// the object has all values of the manifest already, and our managed fields entry lists these fields, it sends nothing.
 func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -52,9 +52,9 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 }
 
 // droppableFields returns our fields of a live object that are removed if the manifest does not have them. If the
-// object was written from the same content, only settings can have been dropped. Other fields that the manifest does
-// not have are ours because the API server defaulted them, or admission set them, when we created the object: a
-// repair must not reset them.
+// object was written from the same content, only settings, which are annotations, can have been dropped. Other fields
+// that the manifest does not have are ours because the API server defaulted them, or admission set them, when we
+// created the object: a repair must not reset them.
 func droppableFields(
 	live *unstructured.Unstructured, found *plan.Observed, a plan.Action, reconciler string,
 ) map[string]any {
@@ -76,8 +76,8 @@ func settingsAmong(fields map[string]any, reconciler string) map[string]any {
 	return map[string]any{"f:metadata": map[string]any{"f:annotations": settings}}
 }
 
-// restoredFields returns the managed fields that a server-side apply would leave on an object whose managed fields were
-// removed, by a dry run. It returns nil if they were not removed, or if the dry run fails.
+// restoredFields finds out, by a dry run, which managed fields a server-side apply would leave on an object whose
+// managed fields were removed. It returns nil if no managed fields were removed, or if the dry run fails.
 func (w *writer) restoredFields(
 	ctx context.Context, resource dynamic.ResourceInterface, live *unstructured.Unstructured, a plan.Action,
 ) []metav1.ManagedFieldsEntry {
@@ -91,8 +91,8 @@ func (w *writer) restoredFields(
 	return obj.GetManagedFields()
 }
 
-// fieldsRemoved reports whether another client removed our entry from the managed fields, or all entries. Nothing shows
-// then how the API server divides the object into fields.
+// fieldsRemoved reports whether another client removed our entry from the managed fields, or all entries. The remaining
+// entries do not show how the API server divides the object into fields.
 func fieldsRemoved(live *unstructured.Unstructured, a plan.Action, reconciler string) bool {
 	entries := live.GetManagedFields()
 	if len(entries) == 0 {

@@ -49,8 +49,8 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 }
 
 // takeoverPatch is a merge patch of the metadata of exactly this object. It replaces the labels and annotations of
-// other reconcilers by ours, and removes the controller from the owner references: garbage collection would delete
-// the object with its controller.
+// other reconcilers by ours, and removes the controller from the owner references, because garbage collection would
+// delete the object with that controller.
 func takeoverPatch(live, manifest *unstructured.Unstructured, reconciler string) map[string]any {
 	labels, annotations := map[string]any{}, map[string]any{}
 	for label := range live.GetLabels() {

@@ -78,7 +78,8 @@ func (w *writer) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Ob
 	return &o
 }
 
-// read reads the object of an action. If its type is not served, it reads the definitions of types.
+// read reads the object of an action. If the type of the object is not served, read looks for a definition of the type,
+// to find out whether the object is gone.
 func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.get(ctx, a)
 	switch {
@@ -128,10 +129,10 @@ func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Obse
 	return w.observe(obj, a), nil
 }
 
-// apply updates an object by server-side apply. The UID in the body is a precondition. The resource version is one
-// only if the plan asks for it, for an object without an owner that another client may adopt. In other cases it would
-// cause a conflict for each write of the status; if the object is taken over at that moment, the new owner gets an
-// event about the changed label.
+// apply updates an object by server-side apply. The UID in the body is a precondition. The resource version is a
+// precondition only if the plan asks for that, for an object without an owner that another client may adopt. In other
+// cases the precondition would cause a conflict after each write of the status; if the object is taken over at that
+// moment, the new owner gets an event about the changed label.
 func (w *writer) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -191,8 +192,8 @@ func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 }
 
 // delete deletes the object that was observed, and no other. An object in the answer that has a deletion timestamp is
-// terminating: finalizers or pods hold it. In all other cases the object is gone, even if the answer contains it, as
-// for some types.
+// terminating: finalizers or pods hold it. In all other cases the object is gone, even if the answer contains the
+// object, as the API server answers for some types.
 func (w *writer) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.delete(ctx, a, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{
@@ -228,7 +229,7 @@ func staleConflict(a plan.Action) error {
 	return apierrors.NewConflict(resource, a.Key.Name, errors.New("the object has changed since it was planned"))
 }
 
-// sameOwner reports whether an object has the owner that the plan was made with, or none.
+// sameOwner reports whether an object has no owner, or the owner that the plan was made with.
 func sameOwner(found *plan.Observed, a plan.Action) bool {
 	return found.Owner == "" || found.Owner == a.Preconditions.Owner
 }

@@ -19,8 +19,9 @@ import (
 )
 
 // ConflictingManagers returns the managers of the manifest's fields that we no longer own, ordered by manager and
-// field. Managers with other names come first: our own name is returned only if there are none. If no manager owns the
-// fields, they were removed, and are returned without a manager.
+// field. Our own name is returned only if no other manager owns one of these fields: then another client writes under
+// our name, or admission changed our write. If no manager owns the fields, they were removed, and are returned without
+// a manager.
 func ConflictingManagers(
 	obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string,
 ) []plan.ConflictingManager {
@@ -77,7 +78,7 @@ func fieldSet(fields map[string]any) *fieldpath.Set {
 // pathText returns a field path in the form that people write.
 func pathText(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
 
-// isMark reports whether a field path is that of a label or annotation by which dependents are identified.
+// isMark reports whether a field path leads to a label or an annotation by which dependents are identified.
 func isMark(path fieldpath.Path, reconciler string) bool {
 	return len(path) == 3 && path[0].FieldName != nil && *path[0].FieldName == "metadata" &&
 		path[2].FieldName != nil && manifests.IsMark(reconciler, *path[2].FieldName)

@@ -25,7 +25,8 @@ func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 }
 
 // Hints reads the status hints of the reconciler from the annotation of a live object. Watches have no manifest, so the
-// annotation is their only source. Unreadable hints are ignored: they are drift, which is repaired.
+// annotation is their only source. Unreadable hints are ignored: another client changed the annotation, and this drift
+// is repaired.
 func Hints(obj metav1.Object, reconciler string) ready.Hints {
 	text, ok := obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationStatusHint]
 	if !ok {
@@ -46,7 +47,8 @@ func hasSucceeded(job *unstructured.Unstructured) bool {
 	return false
 }
 
-// Metadata returns the facts about an object that its metadata has. For types without a status these are all facts.
+// Metadata returns the facts about an object that can be read from its metadata. For types without a status these are
+// all facts.
 func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	o := plan.Observed{

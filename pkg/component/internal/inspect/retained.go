@@ -9,7 +9,7 @@ import (
 )
 
 // retained returns our fields whose values the API server retains when an update leaves them out, because they cannot
-// change. The only one is clusterIP of Services, which is copied from the old object.
+// change. The only such field is clusterIP of Services: the API server copies it from the old object.
 func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
@@ -26,7 +26,7 @@ func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	return nil
 }
 
-// addName adds a name to a short list, if it is not in it.
+// addName adds a name to a short list, unless the list has the name already.
 func addName(names []string, name string) []string {
 	if slices.Contains(names, name) {
 		return names

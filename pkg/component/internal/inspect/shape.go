@@ -58,7 +58,7 @@ func fieldsOfMap(value, shape map[string]any) map[string]any {
 		if !ok || isEmpty(child) {
 			continue
 		}
-		// A node without children would stand for all fields below it.
+		// An empty node stands for all fields below it, so it is added only if the shape has an empty node here, too.
 		if below := fieldsOfValue(child, node); len(below) > 0 || len(node) == 0 {
 			fields["f:"+name] = below
 		}

@@ -137,12 +137,12 @@ func (c *componentCollector) Collect(into chan<- prometheus.Metric) {
 type totals struct {
 	// states is the number of components by state.
 	states map[string]int
-	// components are those with series of their own.
+	// components are the components that have series of their own.
 	components map[types.NamespacedName]Component
 }
 
-// totals returns the numbers by reconciler. Two sets of one reconciler, as while a process replaces it, may share
-// components, which count once.
+// totals returns the numbers by reconciler. While a process replaces a reconciler, there are two sets for that
+// reconciler. A component in both sets is counted once.
 func (c *componentCollector) totals() map[string]totals {
 	c.mu.Lock()
 	sets := append([]*ComponentSet(nil), c.sets...)

@@ -6,19 +6,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// component is a user of the Observer, identified by its owner id.
+// component is what the Observer remembers of one component.
 type component struct {
 	reader Reader
-	// resources are where it has dependents, each with the preferred version of the type.
+	// resources are the watched resources that contain the component's dependents, each with the preferred version of the
+	// type.
 	resources map[WatchedResource]string
-	// instances are the managed types whose instances it watches.
+	// instances are the managed types whose instances are watched for the component.
 	instances map[schema.GroupKind]bool
-	// awaits are the objects that it waits for, with their current owners; see AwaitHandover.
+	// awaits are the objects that the component waits for, with the owner ids of their current owners; see AwaitHandover.
 	awaits  map[manifests.Key]string
 	enqueue func()
 }
 
-// components are the users of an Observer by owner id.
+// components are the components for which an Observer watches, by owner id.
 type components map[string]*component
 
 // enqueue makes a pass over a component begin soon. An unknown owner id is ignored.
@@ -43,7 +44,7 @@ func (o *Observer) Watch(ownerID string, reader Reader, resources map[WatchedRes
 	defer o.mu.Unlock()
 	c := o.components[ownerID]
 	if c != nil && c.reader.Name != reader.Name {
-		// Facts that another identity read must not decide, even if they are the same.
+		// The component must not use what its former identity has read. The new identity reads all objects again.
 		o.remove(ownerID, c)
 		c = nil
 	}
@@ -74,8 +75,8 @@ func (o *Observer) StopWatchesExcept(ownerID string, resources map[WatchedResour
 	}
 }
 
-// stopUnused replaces the watched resources of a component, and stops the watches without a user. The caller holds the
-// lock.
+// stopUnused replaces the watched resources of a component, and stops the watches that no component uses any more. The
+// caller holds the lock.
 func (o *Observer) stopUnused(ownerID string, c *component, resources map[WatchedResource]string) {
 	former := c.resources
 	c.resources = resources
@@ -87,8 +88,8 @@ func (o *Observer) stopUnused(ownerID string, c *component, resources map[Watche
 	o.definitions.update()
 }
 
-// Release forgets a component: it stops the watches that only the component used, and lets the components that wait for
-// its objects try.
+// Release forgets a component: it stops the watches that only the component used, and starts the delay after which
+// components that wait for its objects try to take them over.
 func (o *Observer) Release(ownerID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +106,7 @@ func (o *Observer) Release(ownerID string) {
 	o.definitions.update()
 }
 
-// remove forgets a component and stops the watches without a user. The caller holds the lock.
+// remove forgets a component and stops the watches that no component uses any more. The caller holds the lock.
 func (o *Observer) remove(ownerID string, c *component) {
 	delete(o.components, ownerID)
 	for key := range c.awaits {
@@ -119,7 +120,8 @@ func (o *Observer) remove(ownerID string, c *component) {
 	}
 }
 
-// removeDependentUser stops a watch on dependents if no user is left. The caller holds the lock.
+// removeDependentUser notes that a component no longer uses a watch on dependents, and stops the watch if no component
+// uses it. The caller holds the lock.
 func (o *Observer) removeDependentUser(ownerID string, reader Reader, r WatchedResource) {
 	w := o.dependents.watch(reader, r)
 	if delete(w.users, ownerID); len(w.users) == 0 {
@@ -129,7 +131,8 @@ func (o *Observer) removeDependentUser(ownerID string, reader Reader, r WatchedR
 	}
 }
 
-// removeInstanceUser stops a watch on instances if no user is left. The caller holds the lock.
+// removeInstanceUser notes that a component no longer uses a watch on instances, and stops the watch if no component
+// uses it. The caller holds the lock.
 func (o *Observer) removeInstanceUser(ownerID string, key instanceWatchKey) {
 	w := o.instances[key]
 	if delete(w.users, ownerID); len(w.users) == 0 {

@@ -56,11 +56,11 @@ func (s definitionStore) Delete(any) error {
 // Replace reports that definitions may have changed before the watch began.
 func (s definitionStore) Replace([]any, string) error { return s.Update(nil) }
 
-// Resync does nothing: nothing is polled.
+// Resync does nothing, because only events are reported.
 func (definitionStore) Resync() error { return nil }
 
-// definitionWatch runs the watches on definitions while the type of a used watch is not served. The Observer's lock
-// guards it.
+// definitionWatch watches CustomResourceDefinitions and APIServices as long as a watch of the Observer fails because
+// its type is not served. The Observer's lock guards it.
 type definitionWatch struct {
 	lifetime context.Context
 	start    func(context.Context)
@@ -70,8 +70,8 @@ type definitionWatch struct {
 	unserved map[*watchState]bool
 }
 
-// recordReason notes whether the type of a watch is served, by the reason why its objects are not known. A watch
-// without users is ignored: it may report a last failure after it was stopped.
+// recordReason notes whether the type of a watch is served. The argument reason says why the objects of the watch are
+// not known. A watch that no component uses is ignored: it may report a last failure after it was stopped.
 func (d *definitionWatch) recordReason(w *watchState, reason plan.WaitReason) {
 	if reason == plan.WaitNotServed && len(w.users) > 0 {
 		d.unserved[w] = true
@@ -98,7 +98,7 @@ func (d *definitionWatch) update() {
 	}
 }
 
-// retryUnserved ends the pauses of all watches on types that are not served.
+// retryUnserved makes all watches on types that are not served try again soon, before the ends of their pauses.
 func (d *definitionWatch) retryUnserved() {
 	for w := range d.unserved {
 		w.retryNow()

@@ -15,10 +15,10 @@ import (
 // dependentObjects are the objects that a watch shows.
 type dependentObjects struct {
 	observed map[manifests.Key]*plan.Observed
-	// deleted are the objects that our own deletes ended, until the watch shows that. The answer to a delete can
-	// arrive before the events of the object's creation and changes; such an event must not bring it back.
+	// deleted are the UIDs of the objects that we deleted, until the watch shows the deletion. The events of the object's
+	// creation and changes can arrive after the answer to our delete; they must not make the object present again.
 	deleted map[manifests.Key]types.UID
-	// bodies are the last bodies that arrived, of types that are stored with bodies.
+	// bodies are the whole objects, as they arrived last, of the types that are stored with bodies.
 	bodies map[manifests.Key]*unstructured.Unstructured
 }
 
@@ -35,7 +35,8 @@ func (s dependentObjects) present(key manifests.Key) bool {
 	return o != nil && o.Presence == plan.Present
 }
 
-// putBody stores the body of an object, if it has one and its facts are stored in that version.
+// putBody stores the body of an object, if its type is stored with bodies, and if the stored facts are those of the
+// same resource version.
 func (s dependentObjects) putBody(object *observedObject) {
 	observed := s.observed[object.key]
 	if object.body != nil && observed != nil && observed.ResourceVersion == object.ResourceVersion {
@@ -84,8 +85,8 @@ func (r WatchedResource) keyOf(o metav1.Object) manifests.Key {
 	return manifests.Key{Group: gk.Group, Kind: gk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// finishedLifetime is how long the Observer remembers that a deleted object had finished its work. The next pass
-// records it; the time is for passes that fail or are suspended.
+// finishedLifetime is how long the Observer remembers that a deleted object had finished its work. Usually the next
+// pass records that. The time also covers passes that fail or are suspended.
 const finishedLifetime = time.Hour
 
 // rememberFinished stores the facts of a deleted object that had finished its work. The caller holds the lock.

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// dependentWatch is a watch on the dependents of one resource: the objects that carry the owner label. It is the store
-// of its reflector. The Observer's lock guards all of it.
+// dependentWatch is a watch on the dependents of one resource: the objects that carry the owner label. The reflector of
+// the watch stores objects in it. The Observer's lock guards all fields.
 type dependentWatch struct {
 	watchState
 
@@ -23,7 +23,7 @@ type dependentWatch struct {
 	objects    dependentObjects
 }
 
-// startDependentWatch starts a watch as a reader. The caller holds the lock.
+// startDependentWatch starts a watch that lists and watches as the identity of a reader. The caller holds the lock.
 func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version string) *dependentWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
 	w := newDependentWatch(o, r, version, cancel)
@@ -124,7 +124,7 @@ func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
 	return nil
 }
 
-// Resync does nothing: nothing is polled.
+// Resync does nothing, because only events are handled.
 func (w *dependentWatch) Resync() error { return nil }
 
 // put stores an event's object and enqueues the owners. The caller holds the lock.
@@ -150,9 +150,9 @@ func (w *dependentWatch) put(object *observedObject) {
 	}
 }
 
-// handle enqueues the owner of a changed object. While a write to the object is in flight, the event is pending: the
-// answer decides. A component that uses another watch on the object is enqueued by that watch. The caller holds the
-// lock.
+// handle enqueues the owner of a changed object. While a write of ours to the object is in flight, the event is kept:
+// the answer shows whether our own write caused it. An owner that does not use this watch is not enqueued here, because
+// its own watch on the object does that. The caller holds the lock.
 func (w *dependentWatch) handle(key manifests.Key, e event) {
 	inFlight := w.observer.writes[key]
 	if inFlight != nil && e.deletion {
@@ -167,8 +167,8 @@ func (w *dependentWatch) handle(key manifests.Key, e event) {
 	}
 }
 
-// storeAnswer stores the answer to a read or write of the reconciler. Only a component that lost the object is
-// enqueued. The caller holds the lock.
+// storeAnswer stores the answer to a read or write of the reconciler. If the object has another owner now, the former
+// owner is enqueued, and no other component. The caller holds the lock.
 func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
 	old := w.objects.observed[key]
 	switch {
@@ -185,7 +185,8 @@ func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed) {
 	}
 }
 
-// remove forgets an object, and lets the components that wait for it try after a delay. The caller holds the lock.
+// remove forgets an object, and starts the delay after which components that wait for the object try to create it. The
+// caller holds the lock.
 func (w *dependentWatch) remove(key manifests.Key) {
 	h, old := w.observer.handovers[key], w.objects.observed[key]
 	if h != nil && old != nil {

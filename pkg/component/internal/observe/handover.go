@@ -29,10 +29,11 @@ func (h *handover) setOwner(ownerID string) {
 	}
 }
 
-// schedule starts or restarts the delay for the users of a watch, after the object disappeared or its owner gave it up.
-// At the end of the delay nothing happens if the object has an owner. If the former owner exists and has not
-// relinquished the object, it is enqueued, because it may create the object again; the end of its pass decides.
-// Otherwise the waiting components are enqueued. The caller holds the Observer's lock.
+// schedule starts or restarts the delay after which components that use a watch try to take the object over. It is
+// called after the object disappeared or its owner gave it up. At the end of the delay nothing happens if the object
+// has an owner. If the former owner is still a component and has not relinquished the object, only the former owner is
+// enqueued, because it may create the object again; the end of its pass shows that (see ReportOwned). Otherwise the
+// waiting components are enqueued. The caller holds the Observer's lock.
 func (h *handover) schedule(w *dependentWatch, key manifests.Key) {
 	if t := h.timers[w]; t != nil {
 		t.Stop()
@@ -56,18 +57,18 @@ func (h *handover) schedule(w *dependentWatch, key manifests.Key) {
 	})
 }
 
-// scheduleAll starts the delay for the users of all watches that contain an object. The caller holds the lock.
+// scheduleAll calls schedule for each watch that contains an object. The caller holds the lock.
 func (h *handover) scheduleAll(o *Observer, key manifests.Key) {
 	for _, w := range o.dependents.containing(key) {
 		h.schedule(w, key)
 	}
 }
 
-// AwaitHandover sets the objects that a component needs and that others own, with the owner ids of those that are
-// components of this reconciler, and "" for other owners. The component is enqueued when such an object has been
-// without an owner for a short time, as far as its watches show that, and the former owner has given it up or is
-// gone. Until then the former owner comes first, because it may create the object again. The objects of the previous
-// call are replaced.
+// AwaitHandover sets the objects that a component needs although others own them. The values of owners are the owner
+// ids of these objects, or "" if the owner is not a component of this reconciler. The component is enqueued when its
+// watches have shown such an object without an owner for a short time, and the former owner has given the object up or
+// is gone. Before that, only the former owner is enqueued, because it may create the object again. The objects of the
+// previous call are replaced.
 func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,8 +86,8 @@ func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]string
 		}
 		h.waiting[ownerID] = true
 		h.setOwner(owner)
-		// The object may have disappeared since the pass looked. For objects awaited before, the watch has started
-		// the delay.
+		// The object may have disappeared since the pass looked. If the component awaited the object before, the watch has
+		// already started the delay.
 		_, awaited := former[key]
 		w := o.dependents.watch(c.reader, o.dependents.resourceOf(key))
 		if owner != "" && !awaited && w != nil && !w.objects.present(key) {
@@ -108,8 +109,9 @@ func (o *Observer) stopAwaiting(ownerID string, key manifests.Key) {
 	}
 }
 
-// ReportOwned must be called at the end of a pass. The function owned reports whether the component records or
-// renders an object. For objects that it owned before, and that others wait for, the handover begins.
+// ReportOwned must be called at the end of a pass. The function owned reports whether the component records or renders
+// an object. The handover begins for each object that the component owned until now, that it neither records nor
+// renders any more, and that others wait for.
 func (o *Observer) ReportOwned(ownerID string, owned func(manifests.Key) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// instanceWatch is a watch on the names of all objects of a managed type, with any owner or none. It is the store of
-// its reflector. It runs while a deletion needs the instances. The Observer's lock guards all of it.
+// instanceWatch is a watch on the names of all objects of a managed type, with any owner or none. The watch runs while
+// a deletion needs to know the instances. Its reflector stores objects in it. The Observer's lock guards all fields.
 type instanceWatch struct {
 	watchState
 
@@ -30,8 +30,9 @@ type instanceWatchKey struct {
 }
 
 // WatchInstances starts the watches on all instances of managed types, in all namespaces, that are missing, retries
-// those that failed, and stops the component's watches on the instances of other types. The component is enqueued
-// when an instance is created or deleted. Watch must have been called for it; an unknown component is ignored.
+// those that failed, and stops the component's watches on the instances of other types. The component is enqueued when
+// an instance is created or deleted. Watch must have been called for the component before; an unknown component is
+// ignored.
 func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +60,7 @@ func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 	o.definitions.update()
 }
 
-// startInstanceWatch starts a watch as a reader. The caller holds the lock.
+// startInstanceWatch starts a watch that lists and watches as the identity of a reader. The caller holds the lock.
 func (o *Observer) startInstanceWatch(reader Reader, gk schema.GroupKind) *instanceWatch {
 	ctx, cancel := context.WithCancel(o.lifetime)
 	w := newInstanceWatch(o, gk, cancel)
@@ -97,10 +98,10 @@ func (o *Observer) Instances(
 	return found, w.reason, w.message
 }
 
-// Add stores an instance and enqueues the users.
+// Add stores an instance and enqueues the components that use this watch.
 func (w *instanceWatch) Add(obj any) error { return w.Update(obj) }
 
-// Update stores an instance. It enqueues the users only if the instance is new.
+// Update stores an instance. It enqueues the components that use this watch only if the instance is new.
 func (w *instanceWatch) Update(obj any) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -115,7 +116,7 @@ func (w *instanceWatch) Update(obj any) error {
 	return nil
 }
 
-// Delete removes an instance and enqueues the users.
+// Delete removes an instance and enqueues the components that use this watch.
 func (w *instanceWatch) Delete(obj any) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -128,7 +129,8 @@ func (w *instanceWatch) Delete(obj any) error {
 	return nil
 }
 
-// Replace stores a complete list. It enqueues the users if the list differs from the stored instances.
+// Replace stores a complete list. If the list differs from the stored instances, it enqueues the components that use
+// this watch.
 func (w *instanceWatch) Replace(list []any, _ string) error {
 	w.observer.mu.Lock()
 	defer w.observer.mu.Unlock()
@@ -148,5 +150,5 @@ func (w *instanceWatch) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: nothing is polled.
+// Resync does nothing, because only events are handled.
 func (w *instanceWatch) Resync() error { return nil }

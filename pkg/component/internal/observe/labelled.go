@@ -22,7 +22,7 @@ type LabelledHandler interface {
 }
 
 // WatchLabelled starts a watch on the metadata of the objects of a resource that carry a label, in a namespace, or in
-// all namespaces if it is empty. The watch runs until ctx ends or the API server forbids it.
+// all namespaces if namespace is empty. The watch runs until ctx ends or the API server forbids it.
 func WatchLabelled(
 	ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, namespace, label string,
 	handler LabelledHandler,
@@ -80,5 +80,5 @@ func (s labelledStore) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: nothing is polled.
+// Resync does nothing, because only events are passed on.
 func (labelledStore) Resync() error { return nil }

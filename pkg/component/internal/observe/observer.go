@@ -43,7 +43,8 @@ type Options struct {
 	Dynamic    dynamic.Interface
 	Metadata   metadata.Interface
 	Mapper     meta.RESTMapper
-	// Verbs returns the verbs that a type supports, by discovery. If it is nil, no unwatchable type counts as readable.
+	// Verbs returns the verbs that a type supports, by discovery. It shows whether objects of a type without list and
+	// watch can be read one by one. If Verbs is nil, they are not read.
 	Verbs func(schema.GroupVersionResource) ([]string, error)
 	// WithBodies are the types whose objects are stored with their bodies; see Body.
 	WithBodies []schema.GroupKind
@@ -121,8 +122,8 @@ type Unwatched struct {
 	Message string
 }
 
-// Unwatched returns the types that a component watches in vain, sorted by name. If a type cannot be watched in several
-// namespaces, the message is that of the first, with the number of the others.
+// Unwatched returns the types of a component's dependents that cannot be watched, sorted by name. If a type cannot be
+// watched in several namespaces, the message is about the first of them and gives the number of the others.
 func (o *Observer) Unwatched(ownerID string) []Unwatched {
 	o.mu.Lock()
 	defer o.mu.Unlock()

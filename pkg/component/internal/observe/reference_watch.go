@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// referenceWatch is a watch on referenced objects. It is the store of its reflector. The lock of References guards all
-// of it.
+// referenceWatch is a watch on referenced objects. Its reflector stores objects in it. The lock of References guards
+// all fields.
 type referenceWatch struct {
 	references *References
 	key        referenceWatchKey
@@ -24,7 +24,8 @@ type referenceWatch struct {
 	synced   bool
 	failure  Failure
 	objects  map[objectName]referencedObject
-	// sum is the sum of all objects, and sums are those of the dependents of each component, by owner id.
+	// sum is the Sum of all objects. sums has, by owner id, the Sum of those objects that are dependents of that
+	// component.
 	sum  Sum
 	sums map[string]Sum
 }
@@ -60,7 +61,7 @@ func (w *referenceWatch) listFailed(f watchFailure) {
 		return
 	}
 	failure := Failure{Message: f.message, Forbidden: f.reason == plan.WaitUnwatched}
-	// The message of a network failure contains ports and so differs each time. That alone is no news.
+	// The message of a network failure contains ports and so differs each time. A new message alone enqueues no component.
 	news := w.failure == (Failure{}) || w.failure.Forbidden != failure.Forbidden ||
 		failure.Forbidden && w.failure != failure
 	w.failure = failure
@@ -77,8 +78,8 @@ func (w *referenceWatch) watchOpened() {
 	w.updateSynced()
 }
 
-// updateSynced makes the objects known as soon as they were listed and are watched. If that is news, it enqueues the
-// users and returns true. The caller holds the lock.
+// updateSynced makes the objects known as soon as they were listed and are watched. If they were not known before, it
+// enqueues the components that use the watch and returns true. The caller holds the lock.
 func (w *referenceWatch) updateSynced() (news bool) {
 	news = w.progress.synced() && (!w.synced || w.failure != Failure{})
 	if news {
@@ -88,7 +89,7 @@ func (w *referenceWatch) updateSynced() (news bool) {
 	return news
 }
 
-// enqueue enqueues the users of an object that has changed.
+// enqueue enqueues the components that reference an object which has changed.
 func (w *referenceWatch) enqueue(name objectName) {
 	for _, user := range w.users {
 		if w.concerns(user, name) {
@@ -107,8 +108,8 @@ func (w *referenceWatch) concerns(user *referrer, name objectName) bool {
 	return false
 }
 
-// enqueueAll enqueues the users after the objects became known or unknown. A user is skipped if it has read the current
-// versions.
+// enqueueAll enqueues the components that use the watch, after the objects became known or unknown. A component is
+// skipped if it has read the current versions.
 func (w *referenceWatch) enqueueAll() {
 	for _, user := range w.users {
 		if user.read == nil || w.failure != (Failure{}) || w.differsAny(user) {
@@ -117,20 +118,20 @@ func (w *referenceWatch) enqueueAll() {
 	}
 }
 
-// Add stores a new object and enqueues its users.
+// Add stores a new object and enqueues the components that reference it.
 func (w *referenceWatch) Add(obj any) error { return w.Update(obj) }
 
-// Update stores a new version of an object and enqueues its users.
+// Update stores a new version of an object and enqueues the components that reference it.
 func (w *referenceWatch) Update(obj any) error {
 	return w.withLock(obj, func(m metav1.Object) { w.set(nameOf(m), w.reduce(m)) })
 }
 
-// Delete removes an object and enqueues its users.
+// Delete removes an object and enqueues the components that reference it.
 func (w *referenceWatch) Delete(obj any) error {
 	return w.withLock(obj, func(m metav1.Object) { w.set(nameOf(m), referencedObject{}) })
 }
 
-// Replace stores a complete list and enqueues the users of objects that changed.
+// Replace stores a complete list and enqueues the components that reference an object which changed.
 func (w *referenceWatch) Replace(list []any, _ string) error {
 	w.references.mu.Lock()
 	defer w.references.mu.Unlock()
@@ -153,7 +154,7 @@ func (w *referenceWatch) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: nothing is polled.
+// Resync does nothing, because only events are handled.
 func (w *referenceWatch) Resync() error { return nil }
 
 func (w *referenceWatch) withLock(obj any, do func(metav1.Object)) error {

@@ -17,8 +17,8 @@ type Reference struct {
 }
 
 // References watches the metadata of objects that components depend on, and enqueues those components when the objects
-// change. There is one watch per resource, namespace and reader, as long as a component uses it. It stores names,
-// versions and owners, nothing else. It is safe for concurrent use.
+// change. There is one watch per resource, namespace and reader, as long as a component uses it. A watch stores the
+// names, versions and owners of objects, nothing else. References is safe for concurrent use.
 type References struct {
 	lifetime   context.Context
 	metadata   metadata.Interface
@@ -34,9 +34,9 @@ type References struct {
 type referrer struct {
 	reader Reader
 	refs   []Reference
-	// ownerID is the owner id of the component, whose own dependents are ignored, and read are the versions that it has
-	// read. It is enqueued only if they differ from the current versions. Without read versions, it is enqueued at
-	// each change.
+	// ownerID is the owner id of the component, whose own dependents are ignored, and read are the versions that the
+	// component has read. The component is enqueued only if these versions differ from the current versions. If read is
+	// nil, the component is enqueued at each change.
 	ownerID string
 	read    map[Reference]Version
 	enqueue func()
@@ -65,7 +65,7 @@ func NewReferences(ctx context.Context, client metadata.Interface, reconciler st
 // Watch starts the watches on the references of a component that are missing, retries those that failed, and stops the
 // component's other watches. The function enqueue is called at each change, with the lock of References held; it must
 // not block or call References. The reader is the identity of the watches. The name is any string that identifies the
-// component; it replaces what was retained or followed under that name.
+// component; a new call of Watch or WatchVersions with the name replaces the former references.
 func (r *References) Watch(name string, reader Reader, refs []Reference, enqueue func()) {
 	r.replace(name, &referrer{reader: reader, refs: refs, enqueue: enqueue})
 }
@@ -95,8 +95,8 @@ func (r *References) Release(name string) {
 	r.stopUnused(name, former, nil)
 }
 
-// stopUnused stops the watches that a component used and does not use any more, if no user is left. The caller holds
-// the lock.
+// stopUnused stops the watches that a component used and does not use any more, unless another component uses them. The
+// caller holds the lock.
 func (r *References) stopUnused(name string, former, current *referrer) {
 	if former == nil {
 		return

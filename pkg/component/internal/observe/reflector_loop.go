@@ -40,14 +40,15 @@ type loopListener interface {
 }
 
 // progress is the state of a reflectorLoop. Objects are known only if the list was answered and a watch was opened:
-// otherwise a type that may be listed, but not watched, would become known and unknown in turn, and each change would
-// enqueue its users.
+// otherwise a type that may be listed, but not watched, would become known and unknown in turn, and each time the
+// components that use the watch would be enqueued.
 type progress struct{ listed, watching bool }
 
 func (p progress) synced() bool { return p.listed && p.watching }
 
-// recordFailure enters a failure. Listed objects stay known through a network failure. They are also known if no watch
-// can be opened, for another reason than a refusal: the type is then listed again after each pause.
+// recordFailure updates the progress after a failed list or watch. If the API server refused the request, the objects
+// are no longer known. After any other failure, such as a network failure, listed objects stay known, even if no watch
+// is open: they are listed again after the pause.
 func (p *progress) recordFailure(f watchFailure) {
 	if f.definite || !p.listed {
 		*p = progress{}
@@ -64,8 +65,9 @@ type watchFailure struct {
 	definite bool
 }
 
-// minRetryDelay returns how long a retry signal has to wait after the failure. Every pass signals. A type that is not
-// served often comes with a definition of the same pass; a missing right takes longer to come.
+// minRetryDelay returns the time after a failure before which a retry signal has no effect: every pass sends a signal,
+// and must not cause a request each time. The time is short for a type that is not served, because the same pass may
+// create its definition, and longer for a missing right, because a person has to grant it.
 func (f watchFailure) minRetryDelay() time.Duration {
 	if f.reason == plan.WaitUnwatched {
 		return 5 * time.Second
@@ -91,7 +93,8 @@ func (l reflectorLoop) run(ctx context.Context) {
 		}
 		signalled := l.pause(ctx, backoff.Step(), failure.minRetryDelay())
 		if signalled && failure.reason == plan.WaitNotServed {
-			// A definition can be established a moment before discovery shows its type.
+			// The signal may mean that a definition was established. Discovery can show its type a moment later, so the pauses
+			// are short again.
 			backoff = newBackoff()
 		}
 	}

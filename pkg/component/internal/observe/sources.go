@@ -44,8 +44,8 @@ type sources struct {
 	verbs  func(schema.GroupVersionResource) ([]string, error)
 }
 
-// listWatch returns the requests for the objects of a resource, reduced to metadata if metadataOnly is set. The version
-// is preferred; another is used if it is not served.
+// listWatch returns the requests for the objects of a resource, reduced to metadata if metadataOnly is set. If the
+// preferred version is not served, another version is used.
 func (s sources) listWatch(
 	reader Reader, r WatchedResource, version, selector string, metadataOnly bool,
 ) (*cache.ListWatch, error) {
@@ -54,7 +54,8 @@ func (s sources) listWatch(
 		return nil, err
 	}
 	if r.Namespace != "" && mapping.Scope.Name() == meta.RESTScopeNameRoot {
-		// The type was defined again as cluster-scoped. Its namespaced objects were deleted with the former definition.
+		// The type was defined again as cluster-scoped. Its namespaced objects were deleted with the former definition, so
+		// the namespaced type counts as not served.
 		return nil, &meta.NoKindMatchError{
 			GroupKind: r.Type, SearchedVersions: []string{mapping.GroupVersionKind.Version},
 		}

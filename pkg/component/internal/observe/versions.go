@@ -93,7 +93,8 @@ func (r *References) Changed(name string) (changed []Reference, unwatched map[Re
 	return changed, unwatched
 }
 
-// differsAny reports whether any reference of a user that the watch contains differs. The caller holds the lock.
+// differsAny reports whether a component has a reference, among those in this watch, whose current version differs from
+// the version that the component has read. The caller holds the lock.
 func (w *referenceWatch) differsAny(user *referrer) bool {
 	for _, ref := range user.refs {
 		if ref.watchKey(user.reader) == w.key && w.differs(user, ref) {
@@ -103,8 +104,8 @@ func (w *referenceWatch) differsAny(user *referrer) bool {
 	return false
 }
 
-// differs reports whether the current version of a reference differs from the version that a user has read. It returns
-// false before the first list. The caller holds the lock.
+// differs reports whether the current version of a reference differs from the version that a component has read. It
+// returns false before the first list. The caller holds the lock.
 func (w *referenceWatch) differs(user *referrer, ref Reference) bool {
 	if !w.synced {
 		return false

@@ -55,8 +55,8 @@ func (i watchIndex) remove(reader Reader, r WatchedResource) {
 	}
 }
 
-// state returns the state of an object, and absent where the watch does not show it. A stored state is replaced, never
-// changed, so it may be read without the lock. The caller holds the lock.
+// state returns the state of an object. It returns the argument absent if a watch that is in sync does not show the
+// object. A stored state is replaced, never changed, so it may be read without the lock. The caller holds the lock.
 func (i watchIndex) state(reader Reader, key manifests.Key, absent *plan.Observed) *plan.Observed {
 	w := i.watch(reader, i.resourceOf(key))
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// watchState is the part that the watches of an Observer share: users, and whether the objects are known. The
-// Observer's lock guards it.
+// watchState is the part that the watches of an Observer share: the components that use the watch, and whether the
+// objects are known. The Observer's lock guards it.
 type watchState struct {
 	observer *Observer
 	cancel   context.CancelFunc
@@ -39,7 +39,8 @@ func (s *watchState) retryNow() {
 	}
 }
 
-// signal sends without blocking. A signal that was not received yet stands for both.
+// signal sends without blocking. If an earlier signal was not received yet, no second one is sent, because one is
+// enough for both.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -81,8 +82,8 @@ func (s *watchState) updateSynced() {
 	}
 }
 
-// setReason sets why the objects are not known, and enqueues all users if the reason changed. The caller holds the
-// lock.
+// setReason sets why the objects are not known, and enqueues all components that use the watch if the reason changed.
+// The caller holds the lock.
 func (s *watchState) setReason(reason plan.WaitReason, message string) {
 	changed := s.reason != reason
 	s.reason, s.message = reason, message

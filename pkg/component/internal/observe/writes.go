@@ -12,9 +12,10 @@ import (
 type write struct {
 	// inFlight is the number of writes.
 	inFlight int
-	// pending are the events that arrived since the first of them began.
+	// pending are the events that arrived since the first of these writes began.
 	pending []event
-	// deletedAt is the resource version in which the watch showed the end of the object meanwhile.
+	// deletedAt is the resource version at which the watch showed, during these writes, that the object was deleted. It is
+	// empty if the watch showed no deletion.
 	deletedAt string
 }
 
@@ -30,7 +31,8 @@ type event struct {
 	deletion bool
 }
 
-// isEchoOf reports whether an event belongs to the answered write. Such an event is no news for the owner.
+// isEchoOf reports whether an event belongs to the answered write. The owner is not enqueued for such an event, because
+// its pass got the answer.
 func (e event) isEchoOf(answer *plan.Observed) bool {
 	switch {
 	case answer == nil:
@@ -73,15 +75,16 @@ func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed) {
 	}
 }
 
-// storeAnswer stores the answer to a write in the watches of all readers that contain the object, so that no watch
-// takes the write for news. The caller holds the lock.
+// storeAnswer stores the answer to a write in the watches of all readers that contain the object, so that the events of
+// our own write do not look like changes by another client. The caller holds the lock.
 func (w *write) storeAnswer(o *Observer, key manifests.Key, answer *plan.Observed) {
 	watches := o.dependents.containing(key)
 	if answer == nil || len(watches) == 0 {
 		return
 	}
 	if answer.Presence == plan.Present && w.supersedes(answer) {
-		// The pass takes the object for present. If no deletion event is pending, only this call enqueues the owner.
+		// The object is gone, but the pass that wrote it takes it for present, so the owner must be enqueued. A pending
+		// deletion event does that later; without such an event, it is done now.
 		if !slices.ContainsFunc(w.pending, func(e event) bool { return e.deletion }) {
 			o.components.enqueue(answer.Owner)
 		}

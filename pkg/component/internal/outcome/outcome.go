@@ -20,10 +20,10 @@ type Outcome struct {
 	Observing bool
 	// Waiting are the dependents that are not ready, not gone, or failed.
 	Waiting []Waiting
-	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
-	// repair is delayed. They do not count as ready. Waiting holds those of them that do not exist.
+	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next repair
+	// is delayed. They do not count as ready. Those dependents among them that do not exist are also in Waiting.
 	RepairConflicts []metav1alpha1.DependentReport
-	// Blocked are the managed types with foreign instances. Nothing is deleted while there are any.
+	// Blocked are the managed types with foreign instances. Nothing is deleted while the list is not empty.
 	Blocked []Blocked
 	// Unwatched are types that cannot be watched.
 	Unwatched []Unwatched
@@ -76,7 +76,8 @@ type Change struct {
 // Done reports whether there is nothing left to do and nothing to wait for.
 func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
 
-// Failures returns the dependents that failed, and those of them that a retry cannot help.
+// Failures returns in failed the dependents that failed, and in terminal the failed dependents that a retry cannot
+// help.
 func (o Outcome) Failures() (failed, terminal []Waiting) {
 	for _, w := range o.Waiting {
 		if w.Failed {

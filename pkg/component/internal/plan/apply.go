@@ -6,9 +6,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ForApply plans towards the apply set: first the repairs that need not wait, then the stages of the waves in order,
-// each wave followed by its purges, and, once everything is ready, the removal of recorded objects that are no longer
-// desired.
+// ForApply plans the next actions that bring the dependents to the apply set. The waves are applied in order, each
+// stage by stage. Each wave is followed by its purges: the deletion of the objects whose purge order is that wave. Only
+// repairs do not wait for earlier waves. Once everything is ready, the recorded objects that are no longer desired are
+// removed.
 func ForApply(f Facts) Plan {
 	p := newPlan(f)
 	p.Desired, p.Applied = len(f.Desired), true
@@ -35,7 +36,8 @@ func ForApply(f Facts) Plan {
 	return p
 }
 
-// newPlan returns a plan that changes nothing but the record of a guard that was removed in this pass.
+// newPlan returns a plan without actions, with a copy of the recorded inventory. If the admission guard was removed in
+// this pass, no entry of the copy is marked as guarded any more.
 func newPlan(f Facts) Plan {
 	p := Plan{Inventory: maps.Clone(f.Inventory), Repairs: map[manifests.Key]Repairs{}}
 	if p.Inventory == nil {
@@ -55,8 +57,8 @@ func (p *Plan) prune(f Facts) {
 	}
 }
 
-// applyStage plans the objects of a stage, after g.enter. Its actions become those of the plan if the plan has none
-// yet.
+// applyStage decides about each object of a stage. The caller must have moved the gate g to the stage. The actions of
+// the stage become the actions of the plan, unless an earlier stage has actions already.
 func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	var actions []Action
 	for i := range group {
@@ -71,8 +73,8 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	p.begin(actions)
 }
 
-// add adds the decision about a candidate to the plan. Each desired object has an entry in the inventory before it is
-// written.
+// add adds the decision about a desired object to the plan. An object that is not recorded yet gets an inventory entry
+// now, because objects must be recorded before they are written.
 func (p *Plan) add(c candidate, d decision) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded {
@@ -98,8 +100,8 @@ func (p *Plan) add(c candidate, d decision) {
 	}
 }
 
-// updateEntry updates the parts of an entry that need no write to the object: the delete policy, and, if the object is
-// in sync, the revision and its other settings.
+// updateEntry updates what can change in the inventory entry of an object without a write to the object: always the
+// delete policy, and, if the object is in sync, the revision, the orders and the start of the reapply interval.
 func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {
@@ -133,15 +135,16 @@ func sameStage(a, b manifests.Object) bool {
 	return a.Settings.Order == b.Settings.Order && a.Stage == b.Stage
 }
 
-// gate decides whether the objects of a stage may be written. It is moved from stage to stage by enter, and counts the
-// decisions of each.
+// gate decides whether the objects of a stage may be written, or must wait for earlier stages and waves. The method
+// enter moves the gate to the next stage, and count then takes the decision about each object of that stage.
 type gate struct {
 	wave    int
 	stage   manifests.Stage
 	started bool
 	// earlier is set if an earlier wave is not ready.
 	earlier bool
-	// unapplied and unready are the stages of this wave with objects that are not applied, or not ready.
+	// unapplied and unready are indexed by stage. They are set if the current wave has an object of that stage that is not
+	// applied, or not ready.
 	unapplied, unready [manifests.StageInstances + 1]bool
 }
 
@@ -154,10 +157,10 @@ func (g *gate) enter(o manifests.Object) {
 	g.started, g.wave, g.stage = true, o.Settings.Order, o.Stage
 }
 
-// ends reports whether an object with that order begins another wave.
+// ends reports whether an object with this apply order belongs to another wave than the current one.
 func (g *gate) ends(order int) bool { return g.started && order != g.wave }
 
-// passed reports whether this wave and all earlier waves are applied and ready.
+// passed reports whether the current wave and all earlier waves are applied and ready.
 func (g *gate) passed() bool {
 	ok := !g.earlier
 	for s := range g.unready {
@@ -166,7 +169,7 @@ func (g *gate) passed() bool {
 	return ok
 }
 
-// count counts the decision about an object of this stage.
+// count records whether the decision about an object leaves the current stage unapplied or not ready.
 func (g *gate) count(d decision) {
 	if d.action != nil || d.waiting != nil && !d.applied {
 		g.unapplied[g.stage] = true
@@ -176,7 +179,8 @@ func (g *gate) count(d decision) {
 	}
 }
 
-// open reports whether all stages that this stage depends on are applied, and ready where it needs them ready.
+// open reports whether the objects of the current stage may be written: all earlier waves are ready, all earlier stages
+// of this wave are applied, and the earlier stages for which Stage.NeedsReady returns true are ready.
 func (g *gate) open() bool {
 	if g.earlier {
 		return false

@@ -13,7 +13,8 @@ type candidate struct {
 	owner string
 	// component is the key of the component itself.
 	component manifests.Key
-	// previousManagers are the field managers whose fields are taken over.
+	// previousManagers are the field managers of other tools, such as kubectl and Helm, whose fields the component takes
+	// over.
 	previousManagers []string
 	revision         int64
 	rendition        int64
@@ -24,13 +25,13 @@ type candidate struct {
 	reconcile        metav1alpha1.ReconcilePolicy
 	policy           metav1alpha1.UpdatePolicy
 	adoption         metav1alpha1.AdoptionPolicy
-	// deletion is the delete policy in the form in which it is recorded.
+	// deletion is the delete policy as the inventory records it; see RecordedDeletePolicy.
 	deletion metav1alpha1.DeletePolicy
 	reapply  time.Duration
 	entry    metav1alpha1.InventoryEntry
 	live     Observed
 	result   Result
-	// repairs are the repairs of the same manifest.
+	// repairs are the remembered repairs of the object. They are empty if its manifest has changed since.
 	repairs Repairs
 	// missing is the namespace whose absence made the last write fail.
 	missing missingNamespace
@@ -63,8 +64,9 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 	return c
 }
 
-// isSameInputs reports whether the applied manifest was rendered from the same inputs as the current one. For work that
-// runs once only the revision counts: the work does not run again because a looked-up object changed.
+// isSameInputs reports whether the applied manifest was rendered from the same inputs as the current one. For an object
+// that runs once, such as a Job, only the revision is compared: the work must not run again because a looked-up object
+// changed.
 func (c candidate) isSameInputs() bool {
 	if c.entry.Digest == "" || c.entry.Revision == 0 || c.entry.Revision != c.revision {
 		return false
@@ -73,24 +75,27 @@ func (c candidate) isSameInputs() bool {
 		manifests.RunsOnce(c.object.Key.GroupKind())
 }
 
-// decision is the result of a rule for one object: an action, or a wait, or neither. Neither means that a candidate is
-// in sync and ready, and that the entry of a removal is dropped.
+// decision is the result of a rule for one object: an action, or a wait, or neither. If it is neither, a desired object
+// is in sync and ready, and for an object to be removed nothing is left to do but to drop its inventory entry.
 type decision struct {
 	action *Action
-	// repair is set if the action restores an applied manifest. A repair does not wait for its wave.
+	// repair is set if the action restores an applied manifest. A repair does not wait for earlier waves.
 	repair  bool
 	waiting *Waiting
-	// applied is set if the API server has the manifest of a waiting object.
+	// applied is set if the object is waited for although its manifest is applied already: the object is only not ready
+	// yet.
 	applied bool
-	// repairs are the new Repairs of the object. They are set if a repair is deferred.
+	// repairs replaces the remembered repairs of the object. It is set only if a repair is deferred.
 	repairs *Repairs
-	// entry replaces the entry in the inventory.
+	// entry, if set, replaces the inventory entry of the object.
 	entry *metav1alpha1.InventoryEntry
-	// guard is set if the definition to be removed needs a guard first.
+	// guard is set if the object is a CustomResourceDefinition that must not be deleted before an admission guard refuses
+	// new instances of its type.
 	guard bool
 }
 
-// rule decides about a candidate or a removal, or leaves the decision to the next rule.
+// rule decides about a candidate or a removal. The function decide returns false to leave the decision to the next
+// rule.
 type rule[S any] struct {
 	name   string
 	decide func(S) (decision, bool)
@@ -116,8 +121,8 @@ func (c candidate) fail(f Failure) decision {
 	return d
 }
 
-// act returns an action with the preconditions of the observed object. It is a repair if the manifest was applied
-// before.
+// act returns an action that its preconditions bind to the object as it was observed. The action counts as a repair if
+// the manifest was applied before.
 func (c candidate) act(verb Verb, reason Reason) decision {
 	return decision{
 		repair: c.applied(),
@@ -133,8 +138,8 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 }
 
 // update returns the action that brings a live object to its manifest. An object is recreated only if its manifest
-// changed; drift is repaired in place. An object that holds other objects or data is never recreated, because they
-// would be deleted with it.
+// changed; drift is repaired in place. An object that holds other objects or data is never recreated, because its
+// deletion would delete those objects or data, too.
 func (c candidate) update(reason Reason) decision {
 	switch {
 	case c.sameInputs && c.entry.Digest != c.object.Digest:
@@ -155,24 +160,25 @@ func (c candidate) update(reason Reason) decision {
 	return d
 }
 
-// applied reports whether the manifest was applied before. A manifest rendered again from the same inputs counts as the
-// applied one.
+// applied reports whether the manifest was applied before. A manifest that differs from the applied one counts as
+// applied, too, if it was rendered from the same inputs.
 func (c candidate) applied() bool {
 	return c.entry.Digest != "" && (c.entry.Digest == c.object.Digest || c.sameInputs)
 }
 
-// written reports whether this pass wrote the object, and nothing newer was observed since.
+// written reports whether the latest action of this pass on the object created or updated the object.
 func (c candidate) written() bool {
 	return c.result.Verb == VerbApply || c.result.Verb == VerbReplace || c.result.Verb == VerbCreate
 }
 
-// changed reports whether the live object was written from another manifest, which is to be replaced.
+// changed reports whether the live object was written from another manifest and must be updated. A manifest that
+// differs only because it was rendered again from the same inputs is no change.
 func (c candidate) changed() bool {
 	return c.live.Digest != c.object.Digest && (!c.sameInputs || c.entry.Digest != c.live.Digest)
 }
 
-// renderedAgain reports whether the manifest differs from the applied one, although the inputs are the same. The
-// applied one is kept.
+// renderedAgain reports whether the manifest differs from the applied one, although the inputs are the same. The object
+// then keeps the applied manifest.
 func (c candidate) renderedAgain() bool { return c.sameInputs && c.entry.Digest != c.object.Digest }
 
 // ownedByOther reports whether the live object has another owner.

@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// ConflictingManager is a field manager that owns a field of a manifest of ours.
+// ConflictingManager is the field manager of a client that changes a field which our manifest sets.
 type ConflictingManager struct {
 	// Field is the path of the field, such as spec.replicas.
 	Field string
-	// Manager, Operation and Subresource are those of the managed fields entry. They are empty if the field was
-	// removed, because no entry names who removed a field.
+	// Manager, Operation and Subresource are copied from the entry in metadata.managedFields that lists the field. They
+	// are empty if the field was removed, because managedFields do not show which client removed a field.
 	Manager, Operation, Subresource string
-	// Mark is set if the field is a label or an annotation that identifies a dependent. It cannot be left out of the
-	// manifest.
+	// Mark is set if the field is a label or an annotation by which dependents are identified. Users cannot remove such a
+	// field from the manifest to end the conflict.
 	Mark bool
 }
 
-// maxNamed bounds the managers, and the fields of each, that a message names.
+// maxNamed is the largest number of managers that a message names, and of fields that it names for each manager.
 const maxNamed = 3
 
-// describe returns what is lost repeatedly, by which managers, and what to do.
+// describe returns the message for users about a repair conflict: which fields other clients change repeatedly, or that
+// they delete the object, who these clients are, and what to do about it.
 func (r Repairs) describe() string {
 	const meanwhile = "; until then it is repaired less and less often"
 	switch {
@@ -35,7 +36,8 @@ func (r Repairs) describe() string {
 		"stop that client, or remove the fields from the manifest" + meanwhile
 }
 
-// describeManagers names each manager with its fields, and then what to do about them.
+// describeManagers returns a message that names the managers with the fields that they change, and then says what the
+// user can do.
 func describeManagers(managers []ConflictingManager) string {
 	var causes, remedies []string
 	groups := byManager(managers)
@@ -52,7 +54,8 @@ func describeManagers(managers []ConflictingManager) string {
 	return text + "; " + strings.Join(remedies, "; ")
 }
 
-// byManager groups conflicts that differ in their fields only. It keeps their order.
+// byManager groups the conflicts that have the same manager and differ only in the field. The order of the conflicts
+// stays.
 func byManager(managers []ConflictingManager) [][]ConflictingManager {
 	var groups [][]ConflictingManager
 	for _, r := range managers {
@@ -71,7 +74,8 @@ func (m ConflictingManager) sameManager(other ConflictingManager) bool {
 		m.Mark == other.Mark
 }
 
-// cause returns which fields a manager changes.
+// cause returns the part of a message that says which fields a manager changes. The group has the conflicts of one
+// manager.
 func cause(group []ConflictingManager) string {
 	m := group[0]
 	if m.Manager == "" {
@@ -84,7 +88,7 @@ func cause(group []ConflictingManager) string {
 	return fmt.Sprintf("%s changed repeatedly by %q (%s)", fieldsText(group, " is", " are"), m.Manager, how)
 }
 
-// remedy returns what to do about the fields of one manager.
+// remedy returns the part of a message that says what to do about the fields that one manager changes.
 func remedy(group []ConflictingManager) string {
 	m, fields := group[0], fieldsText(group, "", "")
 	switch {
@@ -99,13 +103,14 @@ func remedy(group []ConflictingManager) string {
 	return fmt.Sprintf("remove %s from the manifest to let %q own it, or stop %[2]q from writing it", fields, m.Manager)
 }
 
-// isAutoscaler reports whether the manager is a HorizontalPodAutoscaler of Kubernetes. No other controller in the
-// controller manager writes through the subresource scale.
+// isAutoscaler reports whether the manager is a HorizontalPodAutoscaler of Kubernetes: the only controller in
+// kube-controller-manager that writes through the subresource scale.
 func (m ConflictingManager) isAutoscaler() bool {
 	return m.Manager == "kube-controller-manager" && m.Subresource == "scale"
 }
 
-// fieldsText names the first fields of a group, followed by the verb for one field, or for many.
+// fieldsText names the first fields of a group, followed by the argument one if there is a single field, and by the
+// argument many otherwise.
 func fieldsText(group []ConflictingManager, one, many string) string {
 	var fields []string
 	for _, m := range group[:min(len(group), maxNamed)] {

@@ -10,7 +10,7 @@ import (
 
 // ForDelete plans the deletion of everything in the inventory. While managed types have foreign instances the deletion
 // is blocked, and nothing is changed. Then the objects of the phase pre-delete are applied, the dependents are removed,
-// the objects of the phase post-delete are applied, and the rest is removed.
+// the objects of the phase post-delete are applied, and finally these objects are removed.
 func ForDelete(f Facts) Plan {
 	p := newPlan(f)
 	p.Skipped = p.Inventory.skipped()
@@ -25,8 +25,8 @@ func ForDelete(f Facts) Plan {
 	return p
 }
 
-// mustWait reports whether nothing may be removed yet: a managed type has foreign instances, or that has to be found
-// out first.
+// mustWait reports whether nothing may be removed yet: a managed type has foreign instances, or an action must run
+// first, such as a read that shows whether the definition of the type still exists, or a change of the admission guard.
 func (p *Plan) mustWait(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
 	if p.Actions = confirmations(f, removals, reason); len(p.Actions) > 0 {
 		return true
@@ -82,8 +82,9 @@ func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []
 	return found
 }
 
-// confirmations returns reads of the definitions that would block, but that no watch shows. A definition that is gone,
-// or that another client created under that name, does not block.
+// confirmations returns reads of the definitions whose foreign instances would block the removal, although no watch
+// shows that the definition exists. If the read shows that the definition is gone, or that another client created a
+// definition of that name, the definition does not block.
 func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Action {
 	var reads []Action
 	for _, r := range defining(f, removals, reason) {
@@ -97,7 +98,8 @@ func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reaso
 	return reads
 }
 
-// defining returns the removals that define types, may exist and be ours, and are to be deleted.
+// defining returns the removals of objects that define types, such as CustomResourceDefinitions. It leaves out objects
+// that are known to be gone or not to be ours, and objects that are to be orphaned.
 func defining(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	var found []removal
 	for _, e := range removals {
@@ -113,7 +115,7 @@ func (r removal) blockers(f Facts) []Blocker {
 	return blocking(f, ManagedTypes([]metav1alpha1.InventoryEntry{r.entry}))
 }
 
-// blocking returns the types that have, or may have, foreign instances.
+// blocking returns those types that have foreign instances, or whose instances could not be listed.
 func blocking(f Facts, types []manifests.ManagedType) []Blocker {
 	var found []Blocker
 	for _, t := range types {

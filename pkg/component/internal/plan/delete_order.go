@@ -14,13 +14,16 @@ import (
 type deleteStep int
 
 const (
-	// stepInstances is before all waves, because the controller of a managed type is among the other dependents.
+	// stepInstances comes before all delete waves: the controller that must remove the finalizers of the instances is one
+	// of the other dependents and must still run.
 	stepInstances deleteStep = iota
-	// stepBackends is before the workloads that serve them: a webhook without a server would refuse our own deletions.
+	// stepBackends deletes webhook configurations and APIServices. It comes before stepWorkloads, which deletes the
+	// servers behind the webhooks: a webhook whose server is gone would refuse our own deletions.
 	stepBackends
 	stepWorkloads
 	stepConfiguration
-	// stepDefinitions is before roles: a role may give the right to list the instances of a type.
+	// stepDefinitions comes before stepRoles: the instances of a type are listed before its definition is deleted, and one
+	// of the roles may give the right to list these instances.
 	stepDefinitions
 	stepRoles
 	stepNamespaces
@@ -54,7 +57,7 @@ func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 
 // deleteOrder is the position of an object in a deletion.
 type deleteOrder struct {
-	// afterInstances is set if the object is no instance of a managed type.
+	// afterInstances is set if the object is no instance of a managed type, and so is deleted after all instances.
 	afterInstances bool
 	wave           int
 	step           deleteStep

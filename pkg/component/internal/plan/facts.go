@@ -16,8 +16,8 @@ import (
 type Facts struct {
 	// Owner is the owner id of the component.
 	Owner string
-	// Component is the key of the component itself. RemoteTarget says that the dependents are in another cluster than
-	// the component; an object with that key in the target cluster is another object.
+	// Component is the key of the component itself. RemoteTarget is set if the dependents are in another cluster than the
+	// component. An object with the key Component in that cluster is then not the component.
 	Component    manifests.Key
 	RemoteTarget bool
 	// Managed are the additional managed types: types that the component manages, although no dependent defines them.
@@ -33,18 +33,18 @@ type Facts struct {
 	Desired []manifests.Object
 	// Revision is the revision of the inputs that Desired was rendered from. Rendition counts the renderings of one
 	// revision that differ because a looked-up object changed. If a manifest differs within one rendition, for example
-	// because of random values, the applied one is kept.
+	// because of random values, the applied manifest is kept.
 	Revision, Rendition int64
 	// Trigger identifies the state of the component, for dependents that are applied again whenever the component
 	// changes.
 	Trigger string
 	// Reason is the reason for the removal of recorded objects that are not desired.
 	Reason Reason
-	// Inventory is the persisted record.
+	// Inventory is the record of dependents as it was persisted last.
 	Inventory Inventory
 	// Live is the state of the objects named by Keys, taken right before the planning.
 	Live Snapshot
-	// Results are the latest results of this pass, by key.
+	// Results has, by key, the result of the latest action of this pass on the object.
 	Results map[manifests.Key]Result
 	// Foreign are the foreign instances of the managed types whose definitions are about to be deleted, and, in a
 	// deletion, of the additional managed types.
@@ -60,7 +60,7 @@ type Facts struct {
 }
 
 // Keys returns the keys of the objects that a plan looks at: the recorded objects, the apply set, and the objects of
-// the phases of a deletion. Facts.Live needs an entry for each.
+// the phases of a deletion. The caller must put the state of each object into Facts.Live.
 func (f Facts) Keys() []manifests.Key {
 	keys := slices.AppendSeq(make([]manifests.Key, 0, max(len(f.Inventory), len(f.Desired))), maps.Keys(f.Inventory))
 	for _, objects := range [][]manifests.Object{f.Desired, f.PreDelete, f.PostDelete} {
@@ -73,7 +73,7 @@ func (f Facts) Keys() []manifests.Key {
 	return keys
 }
 
-// Policies are the policies of dependents without a setting of their own. Each has a value.
+// Policies are the policies of dependents without a setting of their own. Each field has a value.
 type Policies struct {
 	Reconcile metav1alpha1.ReconcilePolicy
 	Update    metav1alpha1.UpdatePolicy
@@ -116,8 +116,8 @@ const (
 // Coverage states whether our entries in the managed fields have every field that the manifest sets.
 type Coverage string
 
-// The coverages. Coverage is known only from the response to a write or a read, because it needs the manifest and the
-// whole object.
+// The coverages. Only the response to a write or a read shows the coverage: it is computed from the whole object and
+// the manifest, and a watch does not have the manifest.
 const (
 	CoverageUnknown Coverage = ""
 	CoverageFull    Coverage = "Full"
@@ -127,8 +127,8 @@ const (
 // Observed is the state of a live object.
 type Observed struct {
 	Presence Presence
-	// Confirmed is set if the absence of an object was confirmed by a read, or by the response to our delete. A watch
-	// alone does not confirm it: a client may have removed the label that the watch selects by.
+	// Confirmed is set if the absence of an object was confirmed by a read, or by the response to our delete. An object
+	// that disappears from a watch may still exist: a client may have removed the label that the watch selects by.
 	Confirmed bool
 	// Reason and Message say why the object is Unknown.
 	Reason  WaitReason
@@ -157,8 +157,8 @@ type Observed struct {
 	Values   string
 	// Terminating is set if the object has a deletion timestamp.
 	Terminating bool
-	// Finished is set if the object completed its work, and is one that Kubernetes removes after that. An Absent object
-	// may be Finished.
+	// Finished is set if the object is a Job that completed its work and that Kubernetes removes some time after that
+	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
 	Finished  bool
 	Readiness ready.Result
 }
@@ -182,9 +182,10 @@ func (o Observed) orphaned() bool {
 
 // Result is the latest result of the actions on one key in this pass.
 type Result struct {
-	// Verb is the verb of the action that was carried out: VerbRead where preconditions were not met.
+	// Verb is the verb of the action that was carried out. It is VerbRead if the preconditions of a write were not met:
+	// the object was then read instead.
 	Verb Verb
-	// Observed is the object in the response; nil without one.
+	// Observed is the object in the response; nil if the response has no object.
 	Observed *Observed
 	// Failure is nil if the action succeeded.
 	Failure *Failure
@@ -203,8 +204,8 @@ type FailureClass string
 const (
 	// Transient failures are retried within seconds.
 	Transient FailureClass = "Transient"
-	// Terminal failures need a change. They are retried when the component changes, and at the retry interval; sooner
-	// at first, if the change has to be made elsewhere.
+	// Terminal failures last until a person changes something. They are retried when the component changes, and at the
+	// retry interval. If the change must be made elsewhere than in the component, the first retries come sooner.
 	Terminal FailureClass = "Terminal"
 )
 
@@ -212,7 +213,7 @@ const (
 type Failure struct {
 	Class  FailureClass
 	Reason WaitReason
-	// Cause is set if more than Reason matters.
+	// Cause is set if failures with the same Reason must be told apart.
 	Cause FailureCause
 	// Message describes the problem, its location, and what to do. It has no data of Secrets.
 	Message string
@@ -228,8 +229,8 @@ type FailureCause string
 const (
 	// CauseNone: the reason of the failure says all that matters.
 	CauseNone FailureCause = ""
-	// CauseMissingRight: the user lacks a right for the request. Requests that a webhook or a quota refuses have the
-	// reason Forbidden, too.
+	// CauseMissingRight: the user lacks a right for the request. Without this cause, a failure with the reason Forbidden
+	// is a request that a webhook or a quota refused.
 	CauseMissingRight FailureCause = "MissingRight"
 	// CauseDryRunUnsupported: the request was a dry run, and a webhook or the API server of the type does not support
 	// dry runs.
@@ -253,9 +254,9 @@ func (f ForeignInstances) Message() string {
 	return f.Err.Error()
 }
 
-// Contents are the objects in a namespace that would be deleted only because the namespace is.
+// Contents are the objects in a namespace that would be deleted only because the namespace is deleted.
 type Contents struct {
-	// Failure says why they could not be listed; the namespace then must not be deleted.
+	// Failure is set if the objects could not be listed. The namespace must not be deleted then.
 	Failure *Failure
 	// Count is the number of objects; Names are the first names.
 	Count int

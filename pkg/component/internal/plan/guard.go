@@ -11,8 +11,8 @@ import (
 )
 
 // Guard is the state of the guard of a component: an admission policy that refuses new instances of types whose
-// definitions are about to be deleted, because Kubernetes deletes all instances with their definition. A policy is in
-// effect a moment after it is written; probes find out when.
+// definitions are about to be deleted, because Kubernetes deletes all instances with their definition. A policy takes
+// effect a moment after it is written. Probes, requests that only a policy in effect refuses, show when.
 type Guard struct {
 	// Name is the name of the policy.
 	Name string
@@ -20,8 +20,8 @@ type Guard struct {
 	Definitions []string
 	// SetUp is the time at which the guard was set up.
 	SetUp time.Time
-	// Probed is the time of the last probe. EffectiveSince is the time of the first probe since which all probes found
-	// the guard in effect; zero if the last one did not.
+	// Probed is the time of the last probe. EffectiveSince is the time of the first probe that found the guard in effect,
+	// if all later probes did, too; zero if the last probe did not.
 	Probed, EffectiveSince time.Time
 	// Unavailable is set if the guard cannot be set up or probed. Definitions are then deleted without a guard.
 	Unavailable bool
@@ -30,9 +30,11 @@ type Guard struct {
 const (
 	// probeInterval is the time between two probes.
 	probeInterval = 200 * time.Millisecond
-	// guardSettleTime is how long a guard must be in effect: instances that were admitted before are written by then.
+	// guardSettleTime is how long a guard must be in effect before a definition is deleted. By then, the instances that
+	// were admitted just before are stored, so that a list shows them.
 	guardSettleTime = 200 * time.Millisecond
-	// guardTimeout is the time within which a guard should be in effect. It usually takes less than a second.
+	// guardTimeout is the time within which a guard should take effect; usually it takes less than a second. A guard that
+	// takes longer is set up again.
 	guardTimeout = 5 * time.Second
 )
 
@@ -77,24 +79,25 @@ func (g Guard) probed(r Result, now time.Time) Guard {
 	return g
 }
 
-// protects reports whether a definition may be deleted.
+// protects reports whether the definition of that name may be deleted: the guard covers the definition and has been in
+// effect for long enough, or a guard cannot be set up.
 func (g Guard) protects(name string, now time.Time) bool {
 	settled := !g.EffectiveSince.IsZero() && !now.Before(g.EffectiveSince.Add(guardSettleTime))
 	return g.Unavailable || slices.Contains(g.Definitions, name) && settled
 }
 
-// overdue reports whether the guard should be in effect, but is not. A client may have removed it.
+// overdue reports whether the guard should be in effect, but is not. A client may have removed the policy.
 func (g Guard) overdue(now time.Time) bool {
 	return !g.SetUp.IsZero() && g.EffectiveSince.IsZero() && !now.Before(g.SetUp.Add(guardTimeout))
 }
 
-// Definition is a definition that a guard is for.
+// Definition is a CustomResourceDefinition whose new instances a guard refuses.
 type Definition struct {
 	Name string
 	UID  types.UID
 }
 
-// removeGuard plans the removal of the guard, or reports why it failed in this pass.
+// removeGuard plans the removal of the guard. If the removal failed in this pass, the plan waits with that failure.
 func (p *Plan) removeGuard(f Facts) {
 	key := f.Guard.Key()
 	if r := f.Results[key]; r.Verb == VerbUnguard && r.Failure != nil {
@@ -105,16 +108,17 @@ func (p *Plan) removeGuard(f Facts) {
 	p.Actions = append(p.Actions, Action{Verb: VerbUnguard, Key: key, Reason: ReasonUnguard, Owner: f.Owner})
 }
 
-// removeGuardOfDesired removes a guard that a deletion left which was called off: it refuses new instances of a desired
-// definition.
+// removeGuardOfDesired removes the guard if a desired definition is recorded as guarded: a deletion set up the guard
+// and was then called off, and the guard would refuse new instances of the desired definition.
 func (p *Plan) removeGuardOfDesired(f Facts) {
 	if slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return p.Inventory[o.Key].Guarded }) {
 		p.removeGuard(f)
 	}
 }
 
-// recordPossibleGuard records that a guard may exist for a definition that was found before it was recorded. The
-// component may have existed before, and may have been removed by force in the middle of a deletion.
+// recordPossibleGuard records that a guard may exist for a definition that already exists when it is recorded. An
+// earlier component of the same name may have set up the guard, and may have been removed by force in the middle of its
+// deletion.
 func (inv Inventory) recordPossibleGuard(c candidate, found bool) {
 	if e := inv[c.object.Key]; found && IsDefinition(c.object.Key) {
 		e.Guarded = true
@@ -122,15 +126,16 @@ func (inv Inventory) recordPossibleGuard(c candidate, found bool) {
 	}
 }
 
-// guardUnneeded reports whether a guard may exist, and its definitions are gone or not to be deleted.
+// guardUnneeded reports whether a guard may exist, although each definition that it protects is gone or is not to be
+// deleted.
 func guardUnneeded(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
 	return anyGuarded(removals) &&
 		!slices.ContainsFunc(defining(f, removals, reason), func(r removal) bool { return r.entry.Guarded })
 }
 
 // guardPending returns the definitions whose guard was just set up and is not in effect yet. Foreign instances do not
-// block a deletion during that time: if clients create and delete instances all the time, there is a moment without any
-// only under the guard.
+// block a deletion during that time: if clients create and delete instances all the time, only under the guard does a
+// moment come without instances.
 func guardPending(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	if f.Guard.SetUp.IsZero() || f.Now.After(f.Guard.SetUp.Add(guardTimeout)) {
 		return nil
@@ -155,7 +160,7 @@ func (p *Plan) guard(f Facts, unprotected []removal) {
 		!slices.ContainsFunc(unprotected, func(r removal) bool { return !slices.Contains(g.Definitions, r.key.Name) })
 	switch {
 	case result.Failure != nil && result.Verb != VerbUnguard:
-		message := "it is not known whether new instances are refused: " + result.Failure.Message
+		message := "the admission policy against new instances could not be set up or tested: " + result.Failure.Message
 		p.waitForGuard(unprotected, message, result.Failure)
 	case !covered:
 		action.Verb = VerbGuard
@@ -169,7 +174,7 @@ func (p *Plan) guard(f Facts, unprotected []removal) {
 		}
 		p.Actions = append(p.Actions, action)
 	default:
-		p.waitForGuard(unprotected, "new instances are not refused yet", nil)
+		p.waitForGuard(unprotected, "the admission policy against new instances is not in effect yet", nil)
 		p.planAgainAt(f.Now.Add(probeInterval))
 	}
 }
@@ -180,8 +185,8 @@ func (p *Plan) waitForGuard(unprotected []removal, message string, failure *Fail
 	}
 }
 
-// recordGuarded records that a guard may exist, before it is written. After a crash, the next pass removes it if it is
-// not needed.
+// recordGuarded records, before the guard is written, that a guard may exist for the definitions. So after a crash the
+// next pass knows about the guard, and removes it if it is not needed.
 func (p *Plan) recordGuarded(unprotected []removal) {
 	for _, r := range unprotected {
 		e := p.Inventory[r.key]

@@ -12,9 +12,10 @@ import (
 
 // Inventory is the record of dependents, by key.
 //
-// The entry of an object of a phase stays until the component is gone, because it shows which objects of the phase are
-// still to be applied. Completed means that the phase is over for the object; Completed without a UID means that the
-// object is gone as well.
+// An object of a phase is applied only while the component is deleted, before (pre-delete) or after (post-delete) the
+// other dependents are removed. Its entry stays until the component is gone, because the entry shows which objects of
+// the phase are still to be applied. Completed means that the phase is over for the object; Completed without a UID
+// means that the object is gone as well.
 type Inventory map[manifests.Key]metav1alpha1.InventoryEntry
 
 // KeyOf returns the key of an entry.
@@ -55,8 +56,8 @@ func Removals(inv Inventory, desired []manifests.Object) []metav1alpha1.Inventor
 	return removals
 }
 
-// ManagedTypes returns the types that recorded dependents define. Entries are validated when they are recorded;
-// unreadable ones are ignored.
+// ManagedTypes returns the types that recorded dependents define. Types that cannot be parsed are ignored: entries are
+// validated when they are recorded.
 func ManagedTypes(entries []metav1alpha1.InventoryEntry) []manifests.ManagedType {
 	var types []manifests.ManagedType
 	for _, e := range entries {
@@ -69,7 +70,8 @@ func ManagedTypes(entries []metav1alpha1.InventoryEntry) []manifests.ManagedType
 	return types
 }
 
-// IsNamespace reports whether an object is a namespace. Kubernetes deletes all objects in a namespace with it.
+// IsNamespace reports whether an object is a namespace. When a namespace is deleted, Kubernetes deletes all objects in
+// it.
 func IsNamespace(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "Namespace"}
 }
@@ -83,9 +85,9 @@ func IsClaim(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
 }
 
-// RecordedDeletePolicy returns the delete policy for the entry of an object, from the policy of its manifest, own, or
-// fallback without one. Claims have data, so they are deleted only if their own manifest says so. Empty means delete,
-// to keep the entries of most objects small.
+// RecordedDeletePolicy returns the delete policy to record for an object: own, the policy in its manifest, or fallback
+// if own is empty. PersistentVolumeClaims hold data, so they are deleted only if own says so, and are orphaned
+// otherwise. For all other objects the policy delete is recorded as an empty string, to keep the inventory small.
 func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePolicy) metav1alpha1.DeletePolicy {
 	if IsClaim(key) {
 		if own == metav1alpha1.DeleteDelete {
@@ -102,9 +104,10 @@ func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePo
 	return own
 }
 
-// Orphans reports whether a recorded object is orphaned instead of deleted when it is removed for that reason. The
-// recorded policy decides, not the current manifest or defaults. Unknown policies orphan. A purge deletes whatever the
-// policy is, except claims, which are orphaned unless the policy is delete.
+// Orphans reports whether a recorded object is orphaned instead of deleted when it is removed for the given reason. The
+// recorded policy decides, not the current manifest or defaults. A policy that this version does not know orphans the
+// object. A purge deletes the object whatever its policy is. Only PersistentVolumeClaims are always orphaned unless
+// their policy is delete.
 func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
 	switch {
 	case IsClaim(KeyOf(e)):
@@ -151,8 +154,9 @@ func inAnyPhase(manifests.Phase) bool { return true }
 // notPostDelete matches ordinary dependents and objects of the phase pre-delete, which are deleted together.
 func notPostDelete(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }
 
-// formerDependents returns the entries of objects of a phase that are recorded as ordinary dependents. They are removed
-// first: what such an object did as a dependent does not count for the phase.
+// formerDependents returns those entries of objects of a phase that record the object as an ordinary dependent. Such an
+// object is removed first, so that it is created again for the phase: a run as an ordinary dependent does not count as
+// the run in the phase.
 func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, o := range objects {
@@ -163,8 +167,8 @@ func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1
 	return found
 }
 
-// dropFormerPhase drops the entries of objects of a phase that completed the phase before and are gone, so that they
-// are applied again.
+// dropFormerPhase drops the entries of objects that completed another phase and are gone, so that they are applied
+// again in this phase.
 func (inv Inventory) dropFormerPhase(phase manifests.Phase, objects []manifests.Object) {
 	for _, o := range objects {
 		if e := inv[o.Key]; e.Phase != string(phase) && isGone(e) {
@@ -193,7 +197,8 @@ func isSkipped(e metav1alpha1.InventoryEntry) bool {
 // isGone reports whether an entry is that of an object of a phase that completed its phase and is gone.
 func isGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
 
-// isPhaseOver reports whether a phase is over for a recorded object. An object may be part of both phases.
+// isPhaseOver reports whether a phase is over for a recorded object. An object of both phases that is recorded for
+// post-delete has completed pre-delete.
 func isPhaseOver(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
 	if phase == manifests.PhasePreDelete && manifests.Phase(e.Phase) == manifests.PhasePostDelete {
 		return true

@@ -12,14 +12,14 @@ import (
 // the only source: namespaces that are no dependents are not watched.
 type missingNamespace struct {
 	key manifests.Key
-	// implicit is set if the policy is to create the namespace, and it is no dependent.
+	// implicit is set if the policy is to create missing namespaces, and the namespace is not itself a dependent.
 	implicit bool
 	// result is the result of its creation in this pass.
 	result Result
 }
 
 // namespaceMissedBy returns the namespace whose absence made the last write of an object fail, and whether there is
-// one.
+// such a namespace.
 func namespaceMissedBy(f Facts, o *manifests.Object, r Result) (missingNamespace, bool) {
 	if r.Failure == nil || r.Failure.Reason != WaitNamespaceMissing {
 		return missingNamespace{}, false

@@ -36,7 +36,7 @@ func ruleOwned(c candidate) (decision, bool) {
 	return c.fail(Failure{Class: Terminal, Reason: WaitOwnershipConflict, Message: message}), true
 }
 
-// ownerText names the owner of the live object, as its annotation names it.
+// ownerText names the owner of the live object, as the owner annotation on the object shows.
 func ownerText(c candidate) string {
 	owner, ok := manifests.ParseOwner(c.live.OwnerName)
 	if !ok {
@@ -49,7 +49,8 @@ func ownerText(c candidate) string {
 	return name
 }
 
-// avoidance returns how to avoid a conflict about the object: some objects can be renamed, others only left out.
+// avoidance returns how to avoid a conflict about the object: some objects can be renamed, others only left out of the
+// manifests.
 func avoidance(c candidate) string {
 	switch kind := c.object.Key.GroupKind(); {
 	case kind == customResourceDefinition:
@@ -92,7 +93,8 @@ var PreviousManagers = []string{
 }
 
 // beforeFirstApply is the manager under which the API server lists all fields of an object without managed fields at
-// its first server-side apply. Managed fields are missing if a client stripped them. No client writes under this name.
+// its first server-side apply. Managed fields are missing if a client stripped them. No client writes under this name,
+// so it can be removed from all fields.
 const beforeFirstApply = "before-first-apply"
 
 // hasPreviousManagers reports whether previous managers own fields of the object.
@@ -105,7 +107,7 @@ func (c candidate) listedBeforeFirstApply() bool {
 	return slices.Contains(c.live.Managers, beforeFirstApply)
 }
 
-// TransferOf returns what an action with Migrate does with the fields of a manager.
+// TransferOf returns what an action that rewrites managed fields (Migrate) does with the fields of a manager.
 func (a Action) TransferOf(manager string) FieldTransfer {
 	switch {
 	case manager == beforeFirstApply:

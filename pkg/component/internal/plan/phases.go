@@ -15,7 +15,8 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	}
 	p.Inventory.dropFormerPhase(phase, objects)
 	p.Phase, p.Desired = phase, len(objects)
-	// An object of a phase runs once and completely: the defaults of the component for its dependents do not apply.
+	// An object of a phase runs once and completely: the component's default reconcile policy and reapply interval do not
+	// apply.
 	f.Defaults.Reconcile, f.Defaults.Reapply = metav1alpha1.ReconcileOnObjectChange, 0
 	f.Inventory = p.Inventory
 	var g gate
@@ -37,7 +38,8 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	return false
 }
 
-// ruleSkipped skips an object of a phase that cannot be created any more, or was skipped before.
+// ruleSkipped skips an object of a phase that cannot be created, because its namespace is being deleted, or that was
+// skipped before.
 func ruleSkipped(c candidate) (decision, bool) {
 	failure := c.result.Failure
 	switch {

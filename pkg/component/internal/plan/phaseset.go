@@ -2,7 +2,7 @@ package plan
 
 import "github.com/fairlead-io/fairlead/pkg/manifests"
 
-// OfPhase separates the objects of a phase from the others.
+// OfPhase separates the objects of a phase from the other objects.
 func OfPhase(objects []manifests.Object, phase manifests.Phase) (found, others []manifests.Object) {
 	for _, o := range objects {
 		if o.Settings.Phase == phase {
@@ -14,7 +14,7 @@ func OfPhase(objects []manifests.Object, phase manifests.Phase) (found, others [
 	return found, others
 }
 
-// PhaseDigest identifies the objects of the phases of a deletion; it is empty without any.
+// PhaseDigest identifies the objects of the phases of a deletion. The digest is empty if there are no objects.
 func PhaseDigest(objects []manifests.Object) (string, error) {
 	if len(objects) == 0 {
 		return "", nil

@@ -17,7 +17,8 @@ type Plan struct {
 	Actions []Action
 	// Waiting are the objects that are not ready, failed, or not gone. The list is complete if there are no Actions.
 	Waiting []Waiting
-	// Blocked are the types that block a removal until a person acts. If there are any, there are no Actions.
+	// Blocked are the managed types whose foreign instances block a removal until these instances are gone. If Blocked is
+	// not empty, there are no Actions.
 	Blocked []Blocker
 	// Inventory is the new record. If Record is set, the inventory must be persisted before the Actions run.
 	Inventory Inventory
@@ -43,14 +44,14 @@ type Plan struct {
 // Done reports whether the plan has nothing to do and nothing to wait for.
 func (p Plan) Done() bool { return len(p.Actions) == 0 && len(p.Waiting) == 0 && len(p.Blocked) == 0 }
 
-// begin makes actions the actions of the plan, unless the plan has earlier actions.
+// begin makes actions the actions of the plan, unless the plan has actions of an earlier stage.
 func (p *Plan) begin(actions []Action) {
 	if len(actions) > 0 && len(p.Actions) == 0 {
 		p.Actions = actions
 	}
 }
 
-// planAgainAt makes at the time of the next plan, unless that is earlier.
+// planAgainAt makes sure that the next plan is made at that time or earlier.
 func (p *Plan) planAgainAt(at time.Time) {
 	if p.NextDue.IsZero() || at.Before(p.NextDue) {
 		p.NextDue = at
@@ -66,7 +67,7 @@ const (
 	VerbCreate Verb = "Create"
 	// VerbApply updates an existing object by server-side apply.
 	VerbApply Verb = "Apply"
-	// VerbReplace updates an existing object by reading it and a PUT.
+	// VerbReplace reads an existing object and updates it by a PUT.
 	VerbReplace Verb = "Replace"
 	// VerbCreateNamespace creates a namespace that is no dependent. It succeeds if the namespace exists.
 	VerbCreateNamespace Verb = "CreateNamespace"
@@ -78,7 +79,7 @@ const (
 	// VerbRead reads an object whose state the watches do not show.
 	VerbRead Verb = "Read"
 	// VerbGuard sets up a guard for the definitions of the action, VerbProbe tests whether the guard is in effect, and
-	// VerbUnguard removes it. A guard in effect is observed as Present.
+	// VerbUnguard removes it. The result of VerbProbe is Present if the guard is in effect.
 	VerbGuard   Verb = "Guard"
 	VerbProbe   Verb = "Probe"
 	VerbUnguard Verb = "Unguard"
@@ -90,7 +91,7 @@ func (v Verb) Guards() bool { return v == VerbGuard || v == VerbProbe || v == Ve
 // Writes reports whether the verb writes a dependent or its namespace.
 func (v Verb) Writes() bool { return v != VerbRead && !v.Guards() }
 
-// Action is one request about one object, as far as plans are concerned; the executor may need several.
+// Action is one step of a plan about one object. The executor may need several requests for it.
 type Action struct {
 	Verb   Verb
 	Key    manifests.Key
@@ -101,9 +102,9 @@ type Action struct {
 	Version string
 	// Object is the manifest. It is nil for deletions, and for reads of recorded objects.
 	Object *manifests.Object
-	// Migrate is set if the managed fields are rewritten before a server-side apply, because fields of ours may be
-	// listed under regular updates, which an earlier update policy made, or under PreviousManagers; see TransferOf.
-	// TakeAllFields is set if all fields of the previous managers become ours.
+	// Migrate is set if the managed fields must be rewritten before a server-side apply, because they may list our fields
+	// under other entries: under regular updates, if the object had another update policy before, or under one of
+	// PreviousManagers; see TransferOf. TakeAllFields is set if all fields of the previous managers become ours.
 	Migrate, TakeAllFields bool
 	PreviousManagers       []string
 	// Advice is what to do if the manifest changes a field that cannot change.
@@ -119,9 +120,9 @@ type Action struct {
 	// FindConflictingManagers is set if a read must set Observed.ConflictingManagers. Such a read is optional: its failure
 	// is ignored.
 	FindConflictingManagers bool
-	// Repairs are the repairs of the object if the action succeeds; see Remembered.
+	// Repairs are to be remembered as the repairs of the object if the action succeeds; see Remembered.
 	Repairs *Repairs
-	// Definitions are the definitions that a guard is for.
+	// Definitions are the CustomResourceDefinitions that a guard protects. Other actions have none.
 	Definitions []Definition
 }
 

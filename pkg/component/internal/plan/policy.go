@@ -9,9 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ruleOnce leaves an applied object with the reconcile policy once unchanged, whatever happened to it since. The object
-// is still pruned, purged and deleted. If a crash prevented the record, the owner of the live object shows that it was
-// applied.
+// ruleOnce leaves an object whose reconcile policy is once unchanged after it was applied, even if another client
+// changes or deletes the object. The object is still pruned, purged and deleted. If a crash prevented the record of the
+// apply, the owner label of the live object shows that the object was applied.
 func ruleOnce(c candidate) (decision, bool) {
 	recorded := c.entry.UID != "" || c.entry.Completed
 	ours := c.live.Presence == Present && c.live.Owner == c.owner
@@ -30,8 +30,8 @@ func ruleOnce(c candidate) (decision, bool) {
 	return d, true
 }
 
-// ruleTriggered applies an object that follows the component after the component changed. The write is recorded even if
-// it changed nothing, so it is not repeated.
+// ruleTriggered applies an object after the component changed, if the object's reconcile policy follows the component.
+// The write is recorded even if it changed nothing, so it is not repeated.
 func ruleTriggered(c candidate) (decision, bool) {
 	if !c.triggered() || c.renderedAgain() {
 		return decision{}, false
@@ -50,7 +50,8 @@ func ruleReapply(c candidate) (decision, bool) {
 	return d, true
 }
 
-// applyAgain applies an object in sync in place, and records that after the write.
+// applyAgain plans another apply of an object that is in sync. If this pass has already made that apply, applyAgain
+// returns a decision that records the apply instead.
 func applyAgain(c candidate, reason Reason) decision {
 	if !c.written() {
 		d := c.update(reason)
@@ -104,7 +105,7 @@ func reasonOfRenewal(c candidate) Reason {
 }
 
 // appliedAt returns the time that is recorded with a write, in seconds since 1970; zero if the object has no reapply
-// interval. It is rounded up, so that the object is never due at once.
+// interval. The time is rounded up, so that the object is never due again immediately after the write.
 func appliedAt(c candidate) int64 {
 	if c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce {
 		return 0
@@ -112,8 +113,8 @@ func appliedAt(c candidate) int64 {
 	return c.now.Add(time.Second - 1).Unix()
 }
 
-// inSyncEntry returns the entry e of an object in sync with the current revision and settings. Changes of these need no
-// write to the object.
+// inSyncEntry returns the entry e, of an object in sync, with the current revision and settings. The object need not be
+// written for that.
 func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
 	e.Revision, e.Rendition = c.revision, c.rendition
 	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
@@ -152,13 +153,13 @@ func reapplyDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 	return due.Add(spread(c.owner, c.object.Key, c.reapply))
 }
 
-// spreadGroups is the number of groups in which the dependents of a component are applied again. Each group takes a
-// pass and a write of the status.
+// spreadGroups is the number of groups in which the dependents of a component are applied again. Each group costs a
+// pass and a write of the status, so there are only a few groups.
 const spreadGroups = 8
 
 // spread returns the delay after the interval at which an object is applied again: less than a tenth of the interval.
-// The key selects the group, and the owner the moment within the share of the group. So components are applied at
-// different times, and each in few passes.
+// The key selects the group, and the owner the moment within the share of the group. So different components are
+// applied at different times, and one component needs only a few passes.
 func spread(owner string, key manifests.Key, interval time.Duration) time.Duration {
 	const parts = 1024
 	share := interval / 10 / spreadGroups

@@ -7,14 +7,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// rulePurged leaves an object unchanged that is recorded as purged, whether it is gone or not: it would run again. The
-// rule holds until the reconcile policy would apply the object again.
+// rulePurged does not write an object that is recorded as purged, whether the object is gone already or not: a create
+// would run its work again. The rule holds until the reconcile policy would apply the object again.
 func rulePurged(c candidate) (decision, bool) {
 	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
 }
 
-// isPurged reports whether an object is deleted at the end of a wave. Objects that hold other objects are not; their
-// purge order is refused when manifests are read.
+// isPurged reports whether an object is deleted at the end of a wave. Definitions and namespaces are never purged,
+// because they hold other objects: a purge order in their manifests is refused when the manifests are read.
 func isPurged(o *manifests.Object) bool {
 	return o.Settings.PurgeOrder != nil && len(o.Types) == 0 && !IsNamespace(o.Key)
 }
@@ -33,9 +33,9 @@ func purgesOf(desired []manifests.Object) []*manifests.Object {
 	return found
 }
 
-// purge deletes the objects whose purge order is at most wave, which must be ready. The objects of one order are
-// deleted after those of the order before are gone, even if these waves apply nothing. It reports whether nothing is
-// left to do or to wait for.
+// purge deletes the objects whose purge order is at most wave. All waves up to that one must be ready. Objects are
+// deleted in ascending purge order: the next ones after the former are gone. The result reports whether nothing is left
+// to do or to wait for.
 func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) {
 	for start := 0; start < len(purges) && *purges[start].Settings.PurgeOrder <= wave; {
 		end := start + 1
@@ -51,8 +51,8 @@ func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) 
 }
 
 // purgeWave deletes the objects of one purge order. Before an object is deleted it is recorded as completed, so that it
-// does not run again after a crash. When it is confirmed to be gone, or not to be ours, the UID is dropped from its
-// entry, and it is not looked at any more.
+// does not run again after a crash. When the object is confirmed to be gone, or not to be ours, the UID is removed from
+// its entry, and later plans skip the object.
 func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	var actions []Action
 	done = true
@@ -82,8 +82,8 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	return done
 }
 
-// resetCompleted records that objects are no longer completed before they are created again: from then on they may
-// exist.
+// resetCompleted removes the mark Completed from the entries of objects that the plan creates again. That must be
+// recorded before the create, because the object may exist from then on.
 func (p *Plan) resetCompleted() {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {

@@ -40,9 +40,9 @@ const (
 func (r Reason) Adopts() bool { return r == ReasonAdopted || r == ReasonTakenOver }
 
 // WaitReason is the reason why an object is Unknown, why an action on it failed, or why the component waits for it: a
-// CamelCase word that is reported with the object. Rules decide by it, never by the message. Of a failure it may also
-// be any reason that the API server gave (metav1.StatusReason), and of an object in sync the state of its readiness
-// (ready.State).
+// CamelCase word that is reported with the object. Rules decide by it, never by the message. For a failure it may also
+// be any reason that the API server gave (metav1.StatusReason), and for an object that is applied but not ready the
+// state of its readiness (ready.State).
 type WaitReason string
 
 // The reasons for which an object is Unknown.
@@ -51,13 +51,15 @@ const (
 	WaitNone WaitReason = ""
 	// WaitObserving: the first list of its type is under way.
 	WaitObserving WaitReason = "Observing"
-	// WaitListFailed: its type could not be listed; that is tried again.
+	// WaitListFailed: the objects of its type could not be listed; the list is tried again.
 	WaitListFailed WaitReason = "ListFailed"
-	// WaitUnwatched: its type must not be watched, or cannot be; its objects can be read.
+	// WaitUnwatched: the rights of the reader, or the API server, do not allow to watch its type; single objects can be
+	// read.
 	WaitUnwatched WaitReason = "Unwatched"
 	// WaitUnauthorized: the API server refuses the credentials.
 	WaitUnauthorized WaitReason = "Unauthorized"
-	// WaitNotListable: its type has no stored objects.
+	// WaitNotListable: the API server stores no objects of its type, such as a SubjectAccessReview, and so cannot list
+	// them.
 	WaitNotListable WaitReason = "NotListable"
 	// WaitNotServed: the API server does not serve its type. It is also the reason of failed requests.
 	WaitNotServed WaitReason = "KindNotServed"
@@ -77,9 +79,9 @@ const (
 const (
 	WaitOwnershipConflict WaitReason = metav1alpha1.ReasonOwnershipConflict
 	WaitDependentFailed   WaitReason = metav1alpha1.ReasonDependentFailed
-	// WaitNotEmpty: a namespace holds objects that nothing else deletes.
+	// WaitNotEmpty: a namespace holds objects that would be deleted only because the namespace is deleted.
 	WaitNotEmpty WaitReason = "NamespaceNotEmpty"
-	// WaitContended: others wrote the object each time between the plan and the action.
+	// WaitContended: other clients wrote the object each time between the plan and the action.
 	WaitContended WaitReason = "Contended"
 	// WaitNotDeterministic: the manifest differs at each rendering of the same inputs.
 	WaitNotDeterministic WaitReason = "NotDeterministic"

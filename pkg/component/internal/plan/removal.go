@@ -18,9 +18,10 @@ type removal struct {
 	wave   int
 	live   Observed
 	result Result
-	// contents are the contents of a namespace.
+	// contents are the objects in the namespace, if the object to be removed is a namespace.
 	contents Contents
-	// protected is set if a guard prevents new instances of a definition from being lost with it.
+	// protected is set if the object may be deleted although it is a definition: an admission guard refuses new instances,
+	// which would be deleted with the definition, or a guard cannot be set up.
 	protected bool
 }
 
@@ -118,8 +119,8 @@ func deleteUnknown(r removal) (decision, bool) {
 	return r.wait(r.live.Reason, r.live.Message, nil), r.live.Presence != Present
 }
 
-// deleteOrphaned drops the entry of an object that is orphaned: by us, even if a crash prevented the record, or by
-// another client.
+// deleteOrphaned drops the entry of an object that has been orphaned: by us, now or before a crash that prevented the
+// record, or by another client that removed all our labels, annotations and managed fields.
 func deleteOrphaned(r removal) (decision, bool) {
 	orphaned := r.live.orphaned() || r.result.Verb == VerbOrphan && r.live.Owner == ""
 	return decision{}, Orphans(r.entry, r.reason) && orphaned
@@ -136,7 +137,7 @@ func deleteOrphan(r removal) (decision, bool) {
 func deleteTerminating(r removal) (decision, bool) {
 	const message = "it is being deleted; finalizers or pods may hold it"
 	if r.live.Terminating && r.live.Owner != r.owner {
-		// It lacks our label, so no watch of ours shows when it is gone.
+		// The object lacks our label, so no watch of ours shows when it is gone. A transient failure makes later passes look.
 		return r.wait(WaitNotGone, message, &Failure{Class: Transient, Reason: WaitNotGone, Message: message}), true
 	}
 	return r.wait(WaitNotGone, message, nil), r.live.Terminating

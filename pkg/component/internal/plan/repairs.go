@@ -17,24 +17,25 @@ const (
 	undoneWithin     = 30 * time.Second
 	minBackoff       = 10 * time.Second
 	maxBackoff       = 5 * time.Minute
-	// maxLosses bounds the losses that are kept of one object. Beyond it each new set of fields counts as a repeated
-	// loss.
+	// maxLosses bounds the losses that are kept of one object. Beyond that number each new set of fields counts as a
+	// repeated loss.
 	maxLosses = 32
 )
 
 // Repairs are the consecutive repairs of one dependent that were reverted. They are kept while they matter for the next
 // repair.
 type Repairs struct {
-	// Digest is the digest of the restored manifest. Another manifest starts over.
+	// Digest is the digest of the restored manifest. With another manifest, counting starts over.
 	Digest string
 	// Losses are the different losses that were repaired, and Last is the time of the last repair.
 	Losses []Loss
 	Last   time.Time
-	// Undone counts the losses of something that had been restored before.
+	// Undone counts the losses of fields, or of the object, that had been restored before.
 	Undone int
-	// Deferred is set if something is lost, and its repair waits for the back-off.
+	// Deferred is set if fields or the object are lost now, and the repair waits for the back-off.
 	Deferred bool
-	// ConflictingManagers own what was lost in the loss ManagersOf. ManagersRead says that they were read since Last.
+	// ConflictingManagers are the managers of the fields that were lost in the loss ManagersOf. ManagersRead is set if a
+	// read has looked for these managers since the last repair.
 	ConflictingManagers []ConflictingManager
 	ManagersOf          Loss
 	ManagersRead        bool
@@ -156,8 +157,8 @@ func (c candidate) waitsForRepair() bool {
 	return c.repairs.Deferred && c.now.Before(repairDue(c, c.repairs))
 }
 
-// recordRepairs keeps the repairs of an object in the plan while they matter, and reports whether the object has a
-// repair conflict.
+// recordRepairs keeps the repairs of an object in the plan, unless the last repair has lasted, and reports whether the
+// object has a repair conflict.
 func (p *Plan) recordRepairs(c candidate, d decision) bool {
 	r := c.repairs
 	if d.repairs != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// applyRules decide about desired objects.
+// applyRules decide about desired objects. The first rule that applies to an object decides.
 var applyRules = []rule[candidate]{
 	{"a missing namespace is created if the policy says so", ruleNamespaceMissing},
 	{"an object of a phase is skipped if its namespace is being deleted", ruleSkipped},
@@ -31,7 +31,7 @@ var applyRules = []rule[candidate]{
 	{"an object without an owner is adopted if the policy says so", ruleUnowned},
 	{"an object whose manifest drops a field that the API server retains is a failure", ruleRetained},
 	{"an object that was written from another manifest is updated", ruleChanged},
-	{"an object with an incomplete entry is verified", ruleUnverified},
+	{"an object whose state after the last write was not recorded is compared with its manifest", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
 	{"an object that follows the component is applied again when the component changed", ruleTriggered},
 	{"an object is applied again after its interval", ruleReapply},
@@ -98,7 +98,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 	}
 	switch {
 	case c.entry.Completed:
-		// The work runs again. That is no repair, so it waits for its wave.
+		// The work runs again. A new run is no repair, so the create waits for earlier waves.
 		d := c.act(VerbCreate, reasonOfRenewal(c))
 		d.repair = false
 		return d, true
@@ -116,7 +116,7 @@ func ruleTerminating(c candidate) (decision, bool) {
 	case !c.live.Terminating:
 		return decision{}, false
 	case c.live.Owner != c.owner:
-		// It lacks our label, so no watch of ours shows when it is gone.
+		// The object lacks our label, so no watch of ours shows when it is gone. A transient failure makes later passes look.
 		return c.fail(Failure{Class: Transient, Reason: WaitTerminating, Message: message}), true
 	}
 	return c.wait(WaitTerminating, message), true
@@ -148,7 +148,7 @@ func ruleUnverified(c candidate) (decision, bool) {
 		}
 	case CoverageFull:
 		if !c.written() && c.triggered() {
-			// It is not recorded for which state of the component the object was applied.
+			// The record does not show for which state of the component the object was applied, so it is applied again.
 			return applyAgain(c, ReasonTriggered), true
 		}
 	}
@@ -185,7 +185,7 @@ func ruleDrifted(c candidate) (decision, bool) {
 	case c.entry.Values == "" && c.live.fields(c.policy) == c.entry.Fields:
 		return decision{}, false
 	case c.written() && c.live.Coverage != CoverageUnknown:
-		// This is the response to the repair: its state is the new record.
+		// The observed state is the response to the repair. It is recorded, and later states are compared with it.
 		d, _ := ruleInSync(c)
 		d.entry = new(entryAfterWrite(c))
 		return d, true
@@ -238,7 +238,7 @@ func ruleRetained(c candidate) (decision, bool) {
 		return c.fail(Failure{Class: Transient, Reason: WaitUnreadable, Message: err.Error()}), true
 	}
 	if kind, _, _ := unstructured.NestedString(whole.Body.Object, "spec", "type"); kind == "ExternalName" {
-		// Such a Service has no address, and the API server removes the former address.
+		// A Service of type ExternalName has no cluster IP, so the API server removes the former one.
 		return decision{}, false
 	}
 	for _, field := range c.live.Retained {

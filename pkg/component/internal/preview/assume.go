@@ -8,7 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// wait notes the waits of a plan, and assumes that they are over. It reports whether any of them was new.
+// wait adds the waits of a plan to the forecast, and simulates that they are over. It reports whether the plan had a
+// wait that no earlier plan had.
 func (r *simulation) wait(p plan.Plan) (anew bool) {
 	listed := applier.OutcomeOf(p, nil).Waiting
 	for i, w := range p.Waiting {

@@ -33,7 +33,7 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 		return asked{DryRunResult: r.client.Executor.DryRun(ctx, a)}
 	case plan.VerbDelete, plan.VerbOrphan:
 		if !r.written[a.Key] {
-			// It is only shown; the action stands without.
+			// The live object is only shown to the user. If it cannot be read, the action is forecast all the same.
 			before, _ := r.client.Executor.Live(ctx, a)
 			return asked{DryRunResult: execute.DryRunResult{Before: before}}
 		}
@@ -46,7 +46,7 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 func (r *simulation) unasked(a plan.Action) string {
 	switch {
 	case r.away[a.Key]:
-		return "the object that is there now is in its place"
+		return "the object that would be deleted before still exists"
 	case r.namespaces[a.Key.Namespace]:
 		return "its namespace does not exist yet"
 	case r.defined(a.Key) && r.facts.Results[a.Key].Observed == nil && !serves(r.client, a.Key, a.Version):

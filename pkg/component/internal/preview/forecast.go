@@ -13,7 +13,7 @@ import (
 type Forecast struct {
 	// Steps are the writes, in order.
 	Steps []Step
-	// Desired counts the apply set, and Unchanged those of it that need no write.
+	// Desired is the number of objects in the apply set, and Unchanged the number of these objects that need no write.
 	Desired, Unchanged int
 	// Waiting are the dependents that would hold the component up.
 	Waiting []outcome.Waiting
@@ -23,7 +23,7 @@ type Forecast struct {
 	Blocked []outcome.Blocked
 	// Finalizers are the finalizers of other controllers on a component that is to be deleted.
 	Finalizers []string
-	// Revision is the one that would be applied; NewRevision is set if it is not the last one.
+	// Revision is the revision that would be applied. NewRevision is set if that is not the last recorded revision.
 	Revision    int64
 	NewRevision bool
 	// Suspended is set if the component is suspended.
@@ -38,13 +38,13 @@ type Step struct {
 	Turn int
 	// Phase is the phase of a deletion that applies the object; empty for other objects.
 	Phase manifests.Phase
-	// Held is set if a failure would have to be resolved before.
+	// Held is set if a failure would have to be resolved before this step.
 	Held bool
 	// Unchecked is the reason why no dry run was made; empty if one was made and accepted.
 	Unchecked string
-	// Manifest is the applied manifest; nil for what is deleted or orphaned.
+	// Manifest is the applied manifest; nil if the object is deleted or orphaned.
 	Manifest *manifests.Object
-	// Before is the object as it is, and After as it would be.
+	// Before is the object as it is now, and After the object as it would be after the step.
 	Before, After *unstructured.Unstructured
 }
 

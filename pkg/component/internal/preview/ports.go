@@ -25,8 +25,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Owners implements reconcile.Owners. A person may not have the right to identify the cluster. Only a component
-// without a record asks for it, and such a component owns nothing.
+// Owners implements reconcile.Owners. The person who asks for a preview may lack the right to read the id of the
+// cluster. Owners then uses an empty id. That does no harm: the id is read only for a component without a record, and
+// such a component has no dependents.
 type Owners struct{ *components.Owners }
 
 // Of implements reconcile.Owners.
@@ -89,7 +90,8 @@ func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, 
 // Inputs implements reconcile.Inputs. It reads references instead of watching them.
 type Inputs struct {
 	Reader *input.Reader
-	// Contents are referenced objects as they would be; others are read.
+	// Contents are the contents of referenced objects that the preview assumes. Other references are read from the API
+	// server.
 	Contents generator.References
 }
 
@@ -169,7 +171,7 @@ func (Inventory) Record(
 	return nil
 }
 
-// Source implements input.Fetcher by a source that was fetched before.
+// Source implements input.Fetcher with the files of a source that was fetched before.
 type Source struct{ Files fs.FS }
 
 // Fetch implements input.Fetcher.

@@ -14,15 +14,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// simulation runs through all plans of a component without writes. Its actions are dry runs. An action that depends
-// on an earlier one, which was not really done, cannot be a dry run: it counts as done.
+// simulation runs through all plans of a component without writes. Its actions are dry runs. An action cannot be a dry
+// run if it depends on an earlier action, because that was not really carried out. Such an action counts as done.
 type simulation struct {
 	client    *target.Client
 	protector *protect.Protector
 	planner   func(plan.Facts) plan.Plan
 	facts     plan.Facts
-	// recorded are all dependents of the simulation so far: lists of the API server still have those that it has
-	// deleted.
+	// recorded are all dependents of the simulation so far, also those that it has deleted: lists of the API server still
+	// have them.
 	recorded plan.Inventory
 	// written are the objects whose state is simulated.
 	written map[manifests.Key]bool
@@ -30,7 +30,7 @@ type simulation struct {
 	away       map[manifests.Key]bool
 	namespaces map[string]bool
 	types      []manifests.ManagedType
-	// waited are the waits that count as over.
+	// waited are the waits that count as over, by the object and the reason.
 	waited map[string]bool
 	// touched are the dependents with a step or a failure.
 	touched  map[manifests.Key]bool
@@ -39,7 +39,7 @@ type simulation struct {
 	forecast Forecast
 }
 
-// run plans and simulates in turns, until there is nothing left to do, and every wait has been assumed to be over.
+// run plans and simulates in turns, until there is nothing left to do, and every wait counts as over.
 func (r *simulation) run(ctx context.Context) error {
 	checked := map[manifests.Key]bool{}
 	for {
@@ -65,7 +65,8 @@ func (r *simulation) run(ctx context.Context) error {
 	}
 }
 
-// asListed returns the facts that fit the lists of the API server: nothing has been deleted there.
+// asListed returns the facts to compare with lists of the API server. Its inventory has the dependents that the
+// simulation deleted, too, because on the API server they still exist.
 func (r *simulation) asListed() plan.Facts {
 	f := r.facts
 	f.Inventory = r.recorded
@@ -116,7 +117,7 @@ func (r *simulation) carryOut(ctx context.Context, p plan.Plan) {
 		r.learn(a, p.Phase, answers[i])
 	}
 	if steps := r.forecast.Steps; writes && (len(steps) == 0 || steps[len(steps)-1].Turn != r.turn) {
-		// All writes were refused, or are planned again.
+		// All writes were refused, or are planned again, so this turn has no step.
 		r.turn--
 	}
 }

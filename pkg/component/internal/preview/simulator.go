@@ -21,7 +21,7 @@ const parallelRequests = 16
 // maxFirstLists bounds the wait for the first lists of the watches.
 const maxFirstLists = time.Minute
 
-// Simulator implements reconcile.Applier: it simulates the writes of a pass, and of those after it.
+// Simulator implements reconcile.Applier: it simulates the writes of a pass, and of the passes that follow.
 type Simulator struct {
 	Applier *applier.Applier
 	// Wakes receives the wake-ups of the component.

@@ -249,7 +249,7 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	if len(f.Waiting) != 1 {
 		t.Errorf("waiting: %+v", f.Waiting)
 	}
-	expect(t, f, "1 Create a, held: the object that is there now is in its place")
+	expect(t, f, "1 Create a, held: the object that would be deleted before still exists")
 }
 
 func TestAPreviewEndsWithItsContext(t *testing.T) {

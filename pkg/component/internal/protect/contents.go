@@ -14,8 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// contents lists the objects in a namespace that would be lost with it: objects that are no removed dependents, and
-// that no controller of Kubernetes deletes. A type that cannot be listed may have objects there, so it is a failure.
+// contents lists the objects in a namespace that would be lost with the namespace. Dependents that are to be deleted
+// anyway, and incidental objects, do not count. If a type cannot be listed, contents returns a failure, because the
+// namespace may hold objects of that type.
 func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
 	resources, err := p.client.Discovery.Resources(ctx, "list", "create")
 	if err != nil {
@@ -42,7 +43,8 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 	if err != nil {
 		return plan.Contents{Failure: unlisted(err)}
 	}
-	// A dependent that is desired, or orphaned by its policy, must not go with the namespace.
+	// Only the dependents that are to be deleted count as our own. A dependent that is desired, or orphaned by its policy,
+	// must not be deleted with the namespace, so it is listed like an object of others.
 	f.Inventory = going(f)
 	rest := foreign(f, found)
 	return plan.Contents{Count: rest.Count, Names: rest.Names}
@@ -51,9 +53,9 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 // unlisted is the failure of a namespace whose contents cannot be listed.
 func unlisted(err error) *plan.Failure {
 	failure := execute.Classify(err)
-	failure.Message = "it is not known what would go with it: " + failure.Message
+	failure.Message = "the objects that would be deleted with it could not be listed: " + failure.Message
 	if failure.Class == plan.Terminal {
-		failure.Message += "; allow to list all types in it, or delete it yourself"
+		failure.Message += "; grant the right to list all types in it, or delete it yourself"
 	}
 	return failure
 }
@@ -67,8 +69,8 @@ var transientTypes = map[schema.GroupResource]bool{
 	{Group: "coordination.k8s.io", Resource: "leases"}:      true,
 }
 
-// isIncidental reports whether an object may go with its namespace: it is being deleted, a controller owns it, or a
-// controller puts it into every namespace.
+// isIncidental reports whether an object may be lost with its namespace: the object is being deleted, a controller owns
+// it, or a controller puts such an object into every namespace.
 func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata) bool {
 	if m.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(m) != nil {
 		return true

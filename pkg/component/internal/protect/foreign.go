@@ -16,10 +16,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxForeignNames is the number of foreign instances that are named; all are counted.
+// maxForeignNames is the largest number of foreign instances that are listed by name. All foreign instances are
+// counted.
 const maxForeignNames = 10
 
-// WatchedForeign returns the foreign instances of managed types, as the watches have them.
+// WatchedForeign returns the foreign instances of managed types, as the watches show them.
 func (p *Protector) WatchedForeign(
 	ctx context.Context,
 	f plan.Facts,
@@ -34,8 +35,8 @@ func (p *Protector) WatchedForeign(
 	return found
 }
 
-// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have
-// instances in storage, so the API server is asked then.
+// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have stored
+// instances, so for such a type a list request finds out.
 func (p *Protector) watchedInstances(
 	ctx context.Context,
 	m managedType,
@@ -74,7 +75,8 @@ func (p *Protector) foreignOf(
 	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
 ) plan.ForeignInstances {
 	if m.definition != "" {
-		// Kubernetes deletes all instances with their definition, so a dependent that is to stay counts as well.
+		// Kubernetes deletes all instances together with their definition. An instance that is a dependent, but is not to be
+		// deleted, would be lost, so it counts as foreign: only the dependents to be deleted stay in the inventory.
 		f.Inventory = going(f)
 	}
 	var all []inspect.Instance
@@ -99,7 +101,8 @@ func (p *Protector) foreignOf(
 }
 
 // foreign counts the instances that are neither dependents of the component nor the component itself. A dependent has a
-// recorded key, and the recorded UID or the owner mark. The mark alone is no proof, because copies carry it along.
+// recorded key, and the recorded UID or the owner mark. The owner mark alone is no proof, because a copy of a dependent
+// has the same label and annotation.
 func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	var names []string
 	for _, i := range instances {
@@ -113,8 +116,8 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	return plan.ForeignInstances{Count: len(names), Names: names[:min(len(names), maxForeignNames)]}
 }
 
-// isOurs reports whether the live object of a recorded key has the UID and the owner mark. It was created, or created
-// again, by this reconciler then, and a crash or a deletion came before its UID was recorded.
+// isOurs reports whether the live object of a recorded key has the UID and the owner mark. Such an object was created
+// by this reconciler, and its UID was not recorded because a crash, or the deletion of the component, came first.
 func isOurs(live plan.Observed, owner string, uid types.UID) bool {
 	return live.Presence == plan.Present && live.Owner == owner && live.UID == uid
 }
@@ -134,7 +137,7 @@ func unchecked(p plan.Plan, checked map[manifests.Key]bool) []metav1alpha1.Inven
 	return fresh
 }
 
-// going returns the entries of the dependents that are deleted: neither desired nor orphaned.
+// going returns the part of the inventory that is to be deleted: the dependents that are neither desired nor orphaned.
 func going(f plan.Facts) plan.Inventory {
 	removals := plan.Removals(f.Inventory, f.Desired)
 	return plan.NewInventory(slices.DeleteFunc(removals, func(e metav1alpha1.InventoryEntry) bool {

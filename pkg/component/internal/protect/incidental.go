@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Incidental describes objects that a controller puts into namespaces by itself. They hold up no deletion of their
-// namespace, and go with it.
+// Incidental describes objects that a controller puts into namespaces by itself. They do not hold up the deletion of
+// their namespace, and are deleted with it.
 type Incidental struct {
 	Group, Kind string
 	// Name is the name in every namespace; empty for any name.
 	Name string
-	// Labels are those that all of the objects carry; none are needed if it is empty.
+	// Labels are labels that an object must have to match; if empty, an object needs no labels.
 	Labels map[string]string
 }
 
@@ -32,7 +32,7 @@ var WellKnown = []Incidental{
 	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding", Name: "system:image-pullers"},
 }
 
-// matches reports whether an object is one of those that i describes.
+// matches reports whether i describes an object.
 func (i Incidental) matches(gk schema.GroupKind, m *metav1.PartialObjectMetadata) bool {
 	return i.Group == gk.Group && i.Kind == gk.Kind && (i.Name == "" || i.Name == m.Name) &&
 		labels.SelectorFromSet(i.Labels).Matches(labels.Set(m.Labels))

@@ -16,15 +16,16 @@ import (
 // managedType is a managed type with the kinds that it stands for.
 type managedType struct {
 	manifests.ManagedType
-	// definition is the name of the custom resource definition that defines it, if any.
+	// definition is the name of the CustomResourceDefinition that defines the type; empty if the type is defined
+	// otherwise.
 	definition string
 	kinds      []schema.GroupKind
 	// failure is the reason why the kinds are not known, empty if they are.
 	failure string
 }
 
-// definedBy returns the types that dependents define which are to be deleted. The kinds of an APIService are those
-// that its server serves.
+// definedBy returns the types that the dependents to be removed define. The kinds of an APIService are the kinds that
+// its API server serves.
 func (p *Protector) definedBy(ctx context.Context, removals []metav1alpha1.InventoryEntry) []managedType {
 	var found []managedType
 	for _, v := range removals {
@@ -47,7 +48,7 @@ func (p *Protector) definedBy(ctx context.Context, removals []metav1alpha1.Inven
 	return found
 }
 
-// merge adds another version of the same group.
+// merge adds the kinds, and the failure, of another version of the same aggregated API group.
 func (m *managedType) merge(other managedType) {
 	for _, gk := range other.kinds {
 		if !slices.Contains(m.kinds, gk) {
@@ -72,8 +73,8 @@ func (p *Protector) aggregated(ctx context.Context, name string, t manifests.Man
 	return m
 }
 
-// additional returns the additional managed types with the kinds that are served, and can be listed and created. A
-// group whose discovery failed is an error of the types that match it.
+// additional returns the additional managed types with the kinds that are served, and can be listed and created. If the
+// discovery of a group failed, the managed types that match the group get a failure.
 func (p *Protector) additional(ctx context.Context, types []manifests.ManagedType) []managedType {
 	if len(types) == 0 {
 		return nil

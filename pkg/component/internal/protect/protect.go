@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Protector looks for objects of others that a deletion would take along.
+// Protector looks for objects of others that would be deleted together with a dependent.
 type Protector struct {
 	client *target.Client
 	// incidental are the objects that do not hold up the deletion of their namespace.
@@ -29,17 +29,18 @@ type Types []managedType
 // Kinds returns the kinds of the types, each once.
 func (t Types) Kinds() []schema.GroupKind { return kindsOf(t) }
 
-// Types returns the managed types that concern a pass: those that its removals define, and the additional ones, which
-// only matter to the deletion of a component with dependents.
+// Types returns the managed types whose foreign instances concern a pass: the types that the dependents to be removed
+// define, and the additional managed types. The caller passes additional types only if a component with dependents is
+// deleted.
 func (p *Protector) Types(
 	ctx context.Context, removals []metav1alpha1.InventoryEntry, additional []manifests.ManagedType,
 ) Types {
 	return append(p.definedBy(ctx, removals), p.additional(ctx, additional)...)
 }
 
-// Check lists the contents of the objects that a plan deletes, unless they have been checked already, and enters them
-// into the facts. It reports whether there was anything to list. checked holds the keys that were listed since the last
-// action.
+// Check lists the instances of the definitions, and the contents of the namespaces, that a plan deletes, and enters the
+// results into the facts. Objects whose keys are in checked are skipped. It reports whether there was anything to list.
+// Check adds the keys to checked; the caller clears checked after each execution of actions.
 func (p *Protector) Check(ctx context.Context, f plan.Facts, decided plan.Plan, checked map[manifests.Key]bool) bool {
 	fresh := unchecked(decided, checked)
 	for _, m := range p.definedBy(ctx, fresh) {

@@ -7,13 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Hints describe how the status of an object shows its readiness, for types that do not follow the conventions.
+// Hints describe how the status of an object shows its readiness, for types that do not follow the conventions of
+// kstatus.
 type Hints struct {
 	// HasObservedGeneration is set if an object without status.observedGeneration is not ready.
 	HasObservedGeneration bool
 	// HasReadyCondition is set if an object is not ready until its condition Ready is True.
 	HasReadyCondition bool
-	// Conditions must be True as well. Empty names are ignored.
+	// Conditions are the types of further conditions that must be True. Empty types are ignored.
 	Conditions []string
 }
 
@@ -23,7 +24,8 @@ const (
 	conditionStalled = "Stalled"
 )
 
-// missing returns what an object lacks of what the hints require; empty if it lacks nothing.
+// missing returns a message about the first requirement of the hints that an object does not meet; empty if the object
+// meets all.
 func (h Hints) missing(obj *unstructured.Unstructured) string {
 	if h.HasObservedGeneration {
 		if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, "status", "observedGeneration"); !found || err != nil {
@@ -47,8 +49,8 @@ func (h Hints) kinds() []string {
 	return kinds
 }
 
-// decide reports whether the hints name conditions, and the object has conditions in a readable form. Then they decide
-// where kstatus cannot.
+// decide reports whether the hints name conditions, and the object has conditions in a readable form. If so, these
+// conditions decide about the readiness when kstatus cannot read the status.
 func (h Hints) decide(obj *unstructured.Unstructured) bool {
 	_, err := findCondition(obj, conditionReady)
 	return len(h.kinds()) > 0 && err == nil
@@ -70,7 +72,7 @@ func isTrue(obj *unstructured.Unstructured, kind string) (holds bool, message st
 }
 
 // outdated returns a message if kstatus would use a condition that was set for an older generation; otherwise it is
-// empty. A condition Stalled that is not True may be of an older generation.
+// empty. A condition Stalled that is not True is ignored, because kstatus does not use it.
 func outdated(obj *unstructured.Unstructured) string {
 	for _, kind := range []string{conditionReady, conditionStalled} {
 		condition, err := findCondition(obj, kind)

@@ -36,7 +36,8 @@ type Result struct {
 
 // required are the conditions that must be true besides what kstatus requires.
 var required = map[schema.GroupKind]string{
-	// kstatus regards a Job as current once it started. The next wave waits for its work, such as a database migration.
+	// kstatus regards a Job as current once it started. The next wave must wait until the work of the Job is done, such as
+	// a database migration.
 	{Group: "batch", Kind: "Job"}: "Complete",
 	// kstatus does not cover the type. Requests to an API fail until its server answers.
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}: "Available",
@@ -48,9 +49,9 @@ var conventions = map[schema.GroupKind]Hints{
 	{Group: "fairlead.io", Kind: "Component"}: {HasReadyCondition: true},
 }
 
-// Of returns the readiness of a live object, by the rules of kstatus, the exceptions of required and conventions, and
-// the hints. A condition that was set for an older generation does not count. If kstatus cannot read the status, the
-// conditions that the hints name decide; without such hints the state is Unknown.
+// Of returns the readiness of a live object, by the rules of kstatus, by the variables required and conventions, which
+// add conditions for some types, and by the hints. A condition that was set for an older generation does not count. If
+// kstatus cannot read the status, the conditions that the hints name decide; without such hints the state is Unknown.
 func Of(obj *unstructured.Unstructured, hints Hints) Result {
 	obj = withIntegerGeneration(obj)
 	r := byKstatus(obj)
@@ -86,7 +87,7 @@ func runsToCompletion(obj *unstructured.Unstructured) bool {
 }
 
 // ofRun returns the readiness of a Pod that runs to completion. kstatus regards a running Pod as current, but the next
-// wave waits for its work, as for that of a Job.
+// wave must wait until the work of the Pod is done, as for a Job.
 func ofRun(obj *unstructured.Unstructured) Result {
 	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	switch phase {

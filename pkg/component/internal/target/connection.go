@@ -26,7 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// defaultWriters is the number of concurrent write requests in a cluster, if Options name none.
+// defaultWriters is the largest number of concurrent write requests in a cluster, if Options.Writers is not set.
 const defaultWriters = 16
 
 // Options configure a Connection.
@@ -37,10 +37,11 @@ type Options struct {
 	Writers int
 	// CacheFull are the kinds whose dependents are kept whole in memory.
 	CacheFull []schema.GroupKind
-	// Scope bounds the watches on dependents, and Namespaces are those of the components.
+	// Scope bounds the watches on dependents. Namespaces are the namespaces in which components are watched; empty means
+	// all namespaces.
 	Scope      WatchScope
 	Namespaces []string
-	// Wrap adds transports to all requests; nil adds none.
+	// Wrap adds transports to all requests; nil adds no transport.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Monitor is told of each action on a dependent.
 	Monitor execute.Monitor
@@ -59,7 +60,8 @@ const (
 	WatchIdentity WatchScope = "identity"
 )
 
-// Connection is one cluster, shared by all identities and components. Its own identity is that of its configuration.
+// Connection is one cluster, shared by all identities and components. The connection's own identity is the user in its
+// configuration.
 type Connection struct {
 	options Options
 	config  *rest.Config
@@ -154,10 +156,10 @@ func (c *Connection) Own() *Client {
 // HTTP returns the client that sends all requests of the connection's own identity.
 func (c *Connection) HTTP() *http.Client { return c.http }
 
-// ComponentNamespaces returns the namespaces in which components are watched; none for all.
+// ComponentNamespaces returns the namespaces in which components are watched. An empty result means all namespaces.
 func (c *Connection) ComponentNamespaces() []string { return c.options.Namespaces }
 
-// Release ends the watches that only serve an owner.
+// Release ends the watches that only one owner needs.
 func (c *Connection) Release(owner manifests.Owner) {
 	c.Observer.Release(owner.ID())
 	c.Namespaces.Release(owner.ID())
@@ -190,15 +192,16 @@ type Client struct {
 	Metadata metadata.Interface
 	// RemoteTarget is set if the components are in another cluster.
 	RemoteTarget bool
-	// Reader is the identity that watches. Protecting reads what protects the objects of others: as the identity that
-	// watches, whatever the rights of this identity are.
+	// Reader is the identity that watches. Protecting makes the reads that protect objects of others, such as the list of
+	// foreign instances. These reads use the identity that watches, because they must not depend on the rights of User.
 	Reader     observe.Reader
 	Protecting *execute.Executor
 }
 
-// As returns a client for another identity, which the connection's own must be allowed to impersonate. It shares the
-// watches, the network connections, and the bound on concurrent writes. With WatchIdentity the identity also watches,
-// and reads what protects the objects of others; a list that it may not make is an error then, not an empty list.
+// As returns a client for another identity, which the connection's own identity must be allowed to impersonate. The
+// client shares the watches, the network connections, and the bound on concurrent writes. With WatchIdentity, the other
+// identity also watches, and makes the reads that protect objects of others. If it may not list a type, the result is
+// an error, not an empty list.
 func (c *Connection) As(id Identity) (*Client, error) {
 	other := c.Own()
 	if id.User == "" {
@@ -228,7 +231,8 @@ func (c *Connection) As(id Identity) (*Client, error) {
 	return other, nil
 }
 
-// Home returns the namespace of a component in the cluster of its dependents; empty if the component is elsewhere.
+// Home returns the namespace of a component if the component is in the same cluster as its dependents, and an empty
+// string otherwise.
 func (c *Client) Home(owner manifests.Owner) string {
 	if c.RemoteTarget {
 		return ""

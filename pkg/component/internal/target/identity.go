@@ -11,8 +11,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Identity is a user and its groups. The zero Identity is that of the connection. A service account is the user
-// system:serviceaccount:<namespace>:<name>; the API server knows its groups.
+// Identity is a user and its groups. The zero Identity stands for the connection's own identity. A service account is
+// the user system:serviceaccount:<namespace>:<name>; its groups are left empty, because the API server adds them.
 type Identity struct {
 	User   string
 	Groups []string
@@ -33,8 +33,9 @@ type Declaration struct {
 	KubeConfig *metav1alpha1.KubeConfigReference
 }
 
-// Identity returns the identity of a component of the given namespace in its own cluster. Without a declared one it is
-// the default service account, and without that the identity of the connection. The error is the user's.
+// Identity returns the identity of a component of the given namespace in its own cluster. If the component declares no
+// identity, the result is the default service account, or the zero Identity if there is no default. An error says what
+// is wrong in the declaration, in words for the user.
 func (d Declaration) Identity(namespace, defaultServiceAccount string) (Identity, error) {
 	account := d.ServiceAccount
 	switch {

@@ -12,7 +12,7 @@ import (
 )
 
 // ParseKubeconfig reads a kubeconfig of a user. A kubeconfig that names files or programs of the operator is refused.
-// Errors never quote its content.
+// Errors never quote the content of the kubeconfig, because it has credentials.
 func ParseKubeconfig(data []byte) (*rest.Config, error) {
 	config, err := clientcmd.Load(data)
 	if err != nil {

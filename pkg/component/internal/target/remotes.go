@@ -13,7 +13,7 @@ import (
 )
 
 // Remotes are the connections to other clusters: one for each content of a kubeconfig, shared by all components that
-// use it, and closed with the last of them.
+// use it. A connection is closed when no component uses it any more.
 type Remotes struct {
 	connect  func(ctx context.Context, kubeconfig []byte) (*Connection, error)
 	lifetime context.Context
@@ -85,7 +85,8 @@ func (r *Remotes) release(name types.NamespacedName, owner manifests.Owner) {
 	r.leave(name, owner)
 }
 
-// leave closes the remote with its last user. The caller holds the lock.
+// leave makes a component stop using its remote, and closes the remote if no other component uses it. The caller holds
+// the lock.
 func (r *Remotes) leave(name types.NamespacedName, owner manifests.Owner) {
 	u, ok := r.uses[name]
 	if !ok {
@@ -101,9 +102,9 @@ func (r *Remotes) leave(name types.NamespacedName, owner manifests.Owner) {
 	u.remote.connection.closeIdle()
 }
 
-// A request that identifies a cluster holds a worker, so it is bounded. After a failure the cluster is not asked again
-// for identifyPause, or for identifyRest times the duration of the request if that is longer: otherwise all workers
-// could wait for a cluster that does not answer.
+// A request that identifies a cluster keeps a worker busy, so its duration is bounded. After a failure the cluster is
+// not asked again for identifyPause, or for identifyRest times the duration of the request if that is longer: otherwise
+// all workers could wait for a cluster that does not answer.
 const (
 	identifyTimeout = 10 * time.Second
 	identifyPause   = 2 * time.Second
@@ -115,12 +116,12 @@ type remote struct {
 	connection *Connection
 	digest     digest
 	close      context.CancelFunc
-	// users counts the components that use it.
+	// users is the number of components that use the remote.
 	users int
 
 	mu sync.Mutex
-	// cluster identifies the cluster once it is known. Until then failure is the result of the last request, and until
-	// is when the next one may be sent.
+	// cluster identifies the cluster once it is known. As long as it is not known, failure is the error of the last
+	// request, and the next request may be sent at the time until.
 	cluster string
 	failure error
 	until   time.Time

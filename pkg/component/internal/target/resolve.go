@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Target is where the dependents of a component are, and as whom they are written.
+// Target is the cluster in which the dependents of a component are, with the identity that writes them.
 type Target struct {
 	// Client acts on the dependents as the identity of the component. Local acts in the component's own cluster, as its
 	// identity there. Both are the same without a kubeconfig.
@@ -30,7 +30,8 @@ type Target struct {
 	Kubeconfig *unstructured.Unstructured
 }
 
-// On returns the client for the component's own cluster, or for that of the dependents.
+// On returns the client for the component's own cluster if local is set, and otherwise the client for the cluster of
+// the dependents.
 func (t Target) On(local bool) *Client {
 	if local {
 		return t.Local
@@ -38,8 +39,9 @@ func (t Target) On(local bool) *Client {
 	return t.Client
 }
 
-// CheckCluster returns an error if recorded dependents are in another cluster than the target: there they would seem
-// to be gone. status is that of the component, and dependents the number of recorded ones.
+// CheckCluster returns an error if recorded dependents are in another cluster than the target, because in the target
+// they would seem to be gone. The argument status is the status of the component, and dependents is the number of
+// recorded dependents.
 func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error {
 	if status.Revision == 0 || dependents == 0 || status.TargetCluster == t.Cluster {
 		return nil
@@ -51,8 +53,8 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 		return "cluster " + cluster
 	}
 	return condition.InvalidSpec(fmt.Errorf(
-		"%d dependents exist in %s, and the target is %s now (the UID of the namespace kube-system tells); "+
-			"point it back, or delete the component while it points there",
+		"%d dependents exist in %s, and the target is %s now (the UID of the namespace kube-system identifies a cluster); "+
+			"point the component back to the former cluster, or delete it while it points there",
 		dependents, name(status.TargetCluster), name(t.Cluster)))
 }
 
@@ -79,7 +81,7 @@ type Resolver struct {
 
 // Acquire returns the target of a component, and releases a former target in another cluster. The Secret of a
 // kubeconfig is watched: new content takes effect at once. The error is condition.ErrObserving until the watch has
-// delivered.
+// delivered the Secret.
 func (r *Resolver) Acquire(ctx context.Context, req Request) (Target, error) {
 	identity, err := req.Identity(req.Name.Namespace, r.DefaultServiceAccount)
 	if err != nil {
@@ -216,12 +218,12 @@ func Identify(
 	return cluster, nil
 }
 
-// unidentified is the error of a cluster that does not say its id.
+// unidentified returns the error for a cluster whose id cannot be read.
 func unidentified(namespace, secret string, err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return &condition.Error{
 			Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: fmt.Sprintf(
-				"the cluster of the kubeconfig in Secret %s/%s refuses its user: %v; renew the credentials, or allow that",
+				"the cluster of the kubeconfig in Secret %s/%s refuses its user: %v; renew the credentials, or grant the right",
 				namespace,
 				secret,
 				err,

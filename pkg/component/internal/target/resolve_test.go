@@ -290,7 +290,7 @@ func TestClusterThatRefusesToIdentifyItself(t *testing.T) {
 	}{
 		{
 			"forbidden", apierrors.NewForbidden(namespaces, "kube-system", nil), metav1alpha1.ReasonForbidden, true,
-			"renew the credentials, or allow that",
+			"renew the credentials, or grant the right",
 		},
 		{"unauthorized", apierrors.NewUnauthorized("no"), metav1alpha1.ReasonForbidden, true, "refuses its user"},
 		{

@@ -32,7 +32,7 @@ func (m Monitor) StartAction(ctx context.Context, a plan.Action) (context.Contex
 	}
 }
 
-// causes maps the reasons of repairs to their causes.
+// causes maps the reasons of repairs to the causes in the metrics. Other reasons are no repairs.
 var causes = map[plan.Reason]metrics.Cause{
 	plan.ReasonDrifted:    metrics.CauseChanged,
 	plan.ReasonMissing:    metrics.CauseDeleted,

@@ -25,7 +25,7 @@ const (
 	ResultFailed      = "Failed"
 )
 
-// states are exported even while no component is in them.
+// states are the states whose numbers of components are exported even while the number is 0.
 var states = []string{
 	string(metav1alpha1.StateReady), string(metav1alpha1.StateProgressing), string(metav1alpha1.StateStalled),
 	string(metav1alpha1.StateSuspended), string(metav1alpha1.StateDeleting), string(metav1alpha1.StateDeletionBlocked),
@@ -38,7 +38,8 @@ type PassMetrics struct {
 	components *metrics.ComponentSet
 
 	mu sync.Mutex
-	// entered is the time of the new inputs that a component is not ready with yet.
+	// entered is the time at which new inputs of a component were found. It is removed when the component is ready with
+	// these inputs.
 	entered map[types.NamespacedName]time.Time
 }
 
@@ -112,7 +113,7 @@ func (v *PassMetrics) Forget(name types.NamespacedName) {
 	v.components.Forget(name)
 }
 
-// Pass counts a pass without a verdict.
+// Pass counts a pass that did not find out the state of the component.
 func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
 	v.meter.CountPass(result)
 	v.tracer.RecordOutcome(ctx, result, "")
@@ -121,7 +122,7 @@ func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
 	}
 }
 
-// End counts a pass by its verdict, and enters the state of its component.
+// End counts a pass by the state in which it found the component, and exports that state.
 func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end PassEnd) {
 	result, failed := string(end.Verdict.State), failing(end.Outcome, end.Failure)
 	if failed && !end.Verdict.NeedsPerson() {

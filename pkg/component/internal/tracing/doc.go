@@ -4,6 +4,6 @@
 // dependents, such as writes. Attributes name the component, the wave, the dependent, the verb, the reason and the
 // outcome. Without a provider the zero Tracer starts no span and allocates nothing, so callers need no condition.
 //
-// The rule: no span contains values of manifests, and so none of Secrets. The package imports the OpenTelemetry API and
-// plan's data types, and no other package of the engine.
+// The rule: no span contains values of manifests, so no span contains data of Secrets. The package imports the
+// OpenTelemetry API and plan's data types, and no other package of the engine.
 package tracing

@@ -29,7 +29,7 @@ const (
 	attributeDependent  = attribute.Key("fairlead.dependent")
 )
 
-// Tracer starts the spans of one reconciler. The zero Tracer starts none.
+// Tracer starts the spans of one reconciler. The zero Tracer starts no spans.
 type Tracer struct {
 	tracer     trace.Tracer
 	reconciler string
@@ -53,7 +53,7 @@ func (s Span) End() {
 	}
 }
 
-// StartPass starts the span of a pass over a component. The caller must end it.
+// StartPass starts the span of a pass over a component. The caller must end the span.
 func (t Tracer) StartPass(
 	ctx context.Context, kind string, name types.NamespacedName, generation int64,
 ) (context.Context, Span) {
@@ -68,14 +68,14 @@ func (t Tracer) StartPass(
 	return ctx, Span{span}
 }
 
-// RecordOutcome sets the outcome of a pass and its reason. The span is that of the context.
+// RecordOutcome sets the outcome of a pass, and the reason for it, on the span in ctx.
 func (t Tracer) RecordOutcome(ctx context.Context, outcome, reason string) {
 	if t.tracer != nil {
 		trace.SpanFromContext(ctx).SetAttributes(attributeOutcome.String(outcome), attributeReason.String(reason))
 	}
 }
 
-// RecordFailure marks a pass as failed. The span is that of the context.
+// RecordFailure marks the span in ctx, of a pass, as failed.
 func (t Tracer) RecordFailure(ctx context.Context, message string) {
 	if t.tracer != nil {
 		trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
@@ -94,7 +94,7 @@ func (t Tracer) StartWave(ctx context.Context, wave int, removes bool) (context.
 	return ctx, Span{span}
 }
 
-// StartAction starts the span of an action on a dependent, such as a write. The caller must end it.
+// StartAction starts the span of an action on a dependent, such as a write. The caller must end the span.
 func (t Tracer) StartAction(ctx context.Context, a plan.Action) (context.Context, Span) {
 	if t.tracer == nil {
 		return ctx, Span{}
@@ -108,7 +108,8 @@ func (t Tracer) StartAction(ctx context.Context, a plan.Action) (context.Context
 	return ctx, Span{span}
 }
 
-// RecordResult sets the result of an action: the verb, which differs after a conflict, and the failure if there is one.
+// RecordResult sets the result of an action: the verb that was carried out, which is Read after a conflict, and the
+// failure if there is one.
 func (s Span) RecordResult(r plan.Result) {
 	if s.span == nil {
 		return
