@@ -1,12 +1,18 @@
 package components
 
 import (
+	"cmp"
 	"context"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/condition"
 )
@@ -14,6 +20,9 @@ import (
 // maxInterruptions is the number of passes in a row that may be interrupted. The next pass runs to completion even if
 // the spec changes. Without this bound a component whose spec changes faster than it can be applied makes no progress.
 const maxInterruptions = 10
+
+// watchRetry is the pause before Watch tries again.
+const watchRetry = time.Second
 
 // Passes are the in-flight passes of a process, at most one per component. A watch on the components interrupts a pass
 // whose component was changed, deleted or recreated.
@@ -72,11 +81,23 @@ func (p *Passes) inFlight(name types.NamespacedName) *Pass {
 	return memory.pass
 }
 
-// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache.
+// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache. While the
+// API server does not answer it tries again, until ctx ends. The error is terminal if the type is not served.
 func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype client.Object) error {
-	informer, err := informers.GetInformer(ctx, prototype, ctrlcache.BlockUntilSynced(false))
+	var informer ctrlcache.Informer
+	var failure error
+	err := wait.PollUntilContextCancel(ctx, watchRetry, true, func(ctx context.Context) (bool, error) {
+		informer, failure = informers.GetInformer(ctx, prototype, ctrlcache.BlockUntilSynced(false))
+		if meta.IsNoMatchError(failure) || runtime.IsNotRegisteredError(failure) {
+			return false, failure
+		}
+		if failure != nil {
+			log.FromContext(ctx).Info("components cannot be watched yet", "cause", failure.Error())
+		}
+		return failure == nil, nil
+	})
 	if err != nil {
-		return err
+		return cmp.Or(failure, err)
 	}
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { p.observe(obj, false) },

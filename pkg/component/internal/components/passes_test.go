@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -236,8 +241,45 @@ func TestWatchInterruptsPasses(t *testing.T) {
 			}
 		})
 	}
-	failing := &informertest.FakeInformers{Scheme: c.server.Scheme(), Error: errors.New("no such type")}
-	if err := c.passes.Watch(t.Context(), failing, &gadget{}); err == nil {
-		t.Error("no error without an informer")
+}
+
+func TestWatchFailsAtOnceIfTheTypeIsNotServed(t *testing.T) {
+	c := newCluster(t)
+	unserved := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Gadget"}}
+	informers := &informertest.FakeInformers{Scheme: c.server.Scheme(), Error: unserved}
+	if err := c.passes.Watch(t.Context(), informers, &gadget{}); !errors.Is(err, unserved) {
+		t.Errorf("got %v", err)
 	}
+}
+
+// unavailable are informers of an API server that answers from the third call on, or never.
+type unavailable struct {
+	*informertest.FakeInformers
+	calls int
+	never bool
+}
+
+func (u *unavailable) GetInformer(
+	ctx context.Context, obj client.Object, options ...ctrlcache.InformerGetOption,
+) (ctrlcache.Informer, error) {
+	if u.calls++; u.never || u.calls < 3 {
+		return nil, errors.New("connection refused")
+	}
+	return u.FakeInformers.GetInformer(ctx, obj, options...)
+}
+
+func TestWatchTriesAgainWhileTheAPIServerDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		informers := &unavailable{FakeInformers: &informertest.FakeInformers{Scheme: c.server.Scheme()}}
+		if err := c.passes.Watch(t.Context(), informers, &gadget{}); err != nil || informers.calls != 3 {
+			t.Errorf("after %d calls: %v", informers.calls, err)
+		}
+		informers.never = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := c.passes.Watch(ctx, informers, &gadget{}); err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("got %v", err)
+		}
+	})
 }
