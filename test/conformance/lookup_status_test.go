@@ -65,8 +65,8 @@ var _ = Describe("The status of what a rendering looks up", func() {
 		for i, ip := range []string{"10.1.2.3", "10.1.2.4"} {
 			assign(ctx, ip)
 			Eventually(ctx, func() any { return copied(ctx) }).Should(Equal(ip))
+			Eventually(ctx, func() int64 { return current(ctx, g).Status.Rendition }).Should(Equal(int64(i + 1)))
 			expectReady(ctx, g)
-			Expect(current(ctx, g).Status.Rendition).To(Equal(int64(i + 1)))
 		}
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})

@@ -154,15 +154,21 @@ func settle(ctx context.Context, operator string) {
 	}).Should(BeTrue(), "the operator comes to rest")
 }
 
-// settleAlone waits as settle does, and until no change of a definition by an earlier spec can start a pass any more: an
-// operator reads discovery one second after such a change, and once more four seconds later.
+// settleAlone waits as settle does, and until no change of a definition by an earlier spec can start a pass any more.
 func settleAlone(ctx context.Context, operator string) {
+	GinkgoHelper()
+	awaitDefinitions(ctx)
+	settle(ctx, operator)
+}
+
+// awaitDefinitions waits until all operators know the definitions: an operator reads discovery one second after a
+// change of a definition, and once more four seconds later.
+func awaitDefinitions(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func() testcluster.Events {
 		changes := auditEvents(ctx).Writes().Resource("customresourcedefinitions", "apiservices")
 		return changes.Where(func(e testcluster.Event) bool { return time.Since(e.Answered) < 7*time.Second })
 	}).WithPolling(500 * time.Millisecond).Should(BeEmpty())
-	settle(ctx, operator)
 }
 
 // requestPass asks for a pass and waits until one has ended.

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -96,10 +99,37 @@ func (p previousVersion) setLines(lines []string) {
 	Expect(unstructured.SetNestedField(p.gadget.Object, previousDigest(lines), "status", "inventoryDigest")).To(Succeed())
 }
 
-// previousDigest returns the digest of an inventory as the previous version computed it.
-func previousDigest(lines []string) string {
+// previousLookupsDigest returns the digest of a rendering without look-ups as the previous version computed it: what the
+// API server is and serves, which depends on the definitions of other specs.
+func previousLookupsDigest() string {
 	GinkgoHelper()
-	text, err := json.Marshal(lines)
+	server, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
+	Expect(err).NotTo(HaveOccurred())
+	about, err := server.ServerVersion()
+	Expect(err).NotTo(HaveOccurred())
+	_, lists, err := server.ServerGroupsAndResources()
+	Expect(err).NotTo(HaveOccurred())
+	var served []string
+	for _, list := range lists {
+		served = append(served, list.GroupVersion)
+		for _, r := range list.APIResources {
+			if !strings.Contains(r.Name, "/") {
+				served = append(served, list.GroupVersion+"/"+r.Kind)
+			}
+		}
+	}
+	slices.Sort(served)
+	capabilities := previousDigest(struct {
+		Version     *version.Info
+		APIVersions []string
+	}{about, slices.Compact(served)})
+	return previousDigest([]string{capabilities})
+}
+
+// previousDigest returns the digest of a value, such as the lines of an inventory, as the previous version computed it.
+func previousDigest(value any) string {
+	GinkgoHelper()
+	text, err := json.Marshal(value)
 	Expect(err).NotTo(HaveOccurred())
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:16]
@@ -138,6 +168,7 @@ func restorePreviousVersion(ctx context.Context, operator string) *gadget.Gadget
 		lines[i] = strings.NewReplacer(uids...).Replace(lines[i])
 	}
 	p.setLines(lines)
+	Expect(unstructured.SetNestedField(p.gadget.Object, previousLookupsDigest(), "status", "lookupsDigest")).To(Succeed())
 	for _, o := range append(p.records, p.inventory) {
 		apply(o)
 	}
@@ -159,6 +190,7 @@ var _ = Describe("A component that an operator of the previous version left", fu
 	It("is taken over without a write to a dependent or a record, and deleted as recorded", func(ctx SpecContext) {
 		const operator = "takeover.test.fairlead.io"
 		options := component.Options{StatusInventory: 1800}
+		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
 		g := restorePreviousVersion(ctx, operator)
 		login := content(ctx, "Secret", g.Namespace, "login")
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -187,7 +188,10 @@ var _ = Describe("An inventory that takes several Secrets", func() {
 			letGo(ctx, &secret)
 			remove(ctx, &secret)
 			runOperator(operator, options)
-			Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(2))
+			Eventually(ctx, func() error {
+				_, err := component.Inventory(ctx, k8s, current(ctx, g).GetStatus())
+				return err
+			}).Should(Succeed())
 			expectParts(ctx, g, 2)
 			Expect(ownedRoles(ctx, operator, namespace)).To(Equal(before))
 			changeManifests(ctx, g, rendering(1, "a"))

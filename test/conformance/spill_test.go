@@ -253,7 +253,8 @@ var _ = Describe("An inventory in Secrets of a namespace that is being deleted",
 			texts = append(texts, within(other, text))
 		}
 		g := newGadget(ctx, namespace, "app", together(texts...), servedBy(operator))
-		expectReady(ctx, g)
+		Eventually(ctx, func() string { return condition(current(ctx, g), metav1alpha1.ConditionReady) }).
+			WithTimeout(2 * time.Minute).Should(HavePrefix("True"))
 		settle(ctx, operator)
 		stop()
 		for _, secret := range inventories(ctx, namespace) {
@@ -278,7 +279,7 @@ var _ = Describe("An inventory in Secrets of a namespace that is being deleted",
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", g.Namespace))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(5*time.Minute))
 
 	It("is remembered where it is lost besides: nothing is looked for, and nothing is done, a second time", func(ctx SpecContext) {
 		operator, other := newOperatorName(), newNamespace(ctx)
@@ -291,7 +292,7 @@ var _ = Describe("An inventory in Secrets of a namespace that is being deleted",
 		Expect(requests.Verb("list").Resource("endpoints")).To(HaveLen(1))
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 		Expect(records(ctx, g.Namespace)).To(BeEmpty())
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(5*time.Minute))
 })
 
 var _ = Describe("Two operators of one name with an inventory in Secrets", func() {
