@@ -28,16 +28,16 @@ import (
 const applyHelp = `Pack the folder DIR, and create or update the component NAME from it.
 
 The folder is stored in an immutable ConfigMap whose name depends on its content. One write of the component
-then switches source and values together. Of an existing component, only the fields given on the command line
-change. Without -f and --set its values stay; with any of them its values are replaced. Sources of older
+then switches source and values together. If the component exists, only the fields given on the command line
+change. Without -f and --set the values stay; with any of these flags all values are replaced. Sources of older
 revisions are deleted, except for the previous source and the source of the last revision that was Ready.
 These two are deleted with the component.
 
 With --wait the command waits until the component is Ready. If nothing changed and the component had failed
 before, the operator is asked to try again.
 
-Everybody who may read the component can read its values. Keep passwords in Secrets, and name these in
-spec.valuesFrom.`
+Everybody who may read the component can read its values. Keep passwords in Secrets, and name these Secrets
+in spec.valuesFrom.`
 
 // applyOptions are the flags of apply.
 type applyOptions struct {

@@ -17,9 +17,9 @@ import (
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
 The operator refuses the deletion while objects of others exist whose type the component defines. With --wait
-the command prints the blocker at once and continues to wait, because the deletion proceeds by itself when
-these objects are gone. It fails if the time is up. If the component is being deleted already, the operator is
-asked to try again.`
+the command prints these objects at once and continues to wait, because the deletion proceeds by itself when
+they are gone. The command fails if the timeout is over. If the component is being deleted already, the
+command asks the operator to try again.`
 
 func (a *app) newDelete() *cobra.Command {
 	var wait bool

@@ -17,16 +17,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const diffHelp = `Show how objects differ from what the operator would make of them, and write nothing.
+const diffHelp = `Show how the live objects differ from the result of the operator's next writes, and write nothing.
 
 With DIR the command shows the changes after fairlead apply with the same folder and flags. Without DIR it
-shows what the operator has not done yet, and what somebody has changed since. Each write of fairlead plan is
-sent to the API server as a dry run, and its answer is compared with the object.
+shows the writes that the operator has not made yet, and repairs of changes that others made. Each write of
+fairlead plan is sent to the API server as a dry run, and the answer is compared with the live object.
 
 With --last-applied the manifests are compared with what was applied last, according to the managed fields,
-instead of with the objects.
+instead of with the live objects.
 
-The exit code is 0 if nothing differs, and 1 if something does; any other code is an error. Values of Secrets
+The exit code is 0 if nothing differs, and 1 if an object differs; any other code is an error. Values of Secrets
 are masked.`
 
 func (a *app) newDiff() *cobra.Command {

@@ -17,7 +17,7 @@ import (
 )
 
 const eventsHelp = `Show the events of the component NAME, the newest last. With --dependents also show the
-events of its dependents, and of the replica sets, jobs and pods that Kubernetes makes for these.
+events of its dependents, and of the replica sets, jobs and pods that Kubernetes makes for the dependents.
 
 By default, API servers keep events for an hour.`
 
@@ -51,7 +51,7 @@ func (a *app) newEvents() *cobra.Command {
 		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().BoolVarP(&o.dependents, "dependents", "d", false,
-		"also show the events of its dependents, and of the objects that Kubernetes makes for these")
+		"also show the events of the dependents, and of the objects that Kubernetes makes for them")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events")
 	cmd.Flags().StringSliceVar(&o.types, "types", nil, "show only events of these types: Normal, Warning")
 	addOutputFlag(cmd, &output, eventFormats)

@@ -18,8 +18,8 @@ const exportHelp = `Print the component NAME and the objects that it is rendered
 another cluster: its source, if that is a ConfigMap, and the ConfigMaps that it takes values from. Fields that
 belong to this cluster are left out.
 
-Secrets are left out too, and are named on stderr. With --with-secrets they are included, with their values in
-plain text.
+Secrets are left out too, and their names are printed on stderr. With --with-secrets the output includes the
+Secrets, with their values in plain text.
 
 With -o the output is written to a file, or to a file for each object if the argument is a folder or ends in a
 slash. No file is overwritten.`

@@ -89,10 +89,10 @@ var _ = Describe("what the API server does not let a person do", onCluster(func(
 			HaveField("Out", And(MatchRegexp(`ConfigMap +%s/settings +Ready`, namespace),
 				MatchRegexp(`Secret +%s/login +Unknown +Forbidden`, namespace))),
 			HaveField("Err",
-				Equal("fairlead: component.fairlead.io/shop: not all of it can be read: Secret "+namespace+"/login\n"))))
+				Equal("fairlead: component.fairlead.io/shop: these objects cannot be read: Secret "+namespace+"/login\n"))))
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "why", "configmap/settings", "--as=guest") }).
 			Should(And(
 				HaveField("Code", 3), HaveField("Out", ContainSubstring("unknown")),
-				HaveField("Err", ContainSubstring("not all of it can be read: components.fairlead.io"))))
+				HaveField("Err", ContainSubstring("the explanation is incomplete: components.fairlead.io"))))
 	})
 }))

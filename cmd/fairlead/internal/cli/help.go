@@ -18,10 +18,10 @@ const exitCodes = `The exit code is the result of a command:
   130  the command was interrupted before it had an answer: by SIGINT (Ctrl-C); SIGTERM answers 143
 
 Without --wait, commands that change something answer 0 when the API server has accepted the change. Status
-answers 0 if the component is Ready, and 1 if it is not; diff answers 0 if nothing differs, and 1 if something
-does. The other commands that show something answer 0, unless they could not read or write all of it. Commands
-that follow (--watch, logs --follow) end when they are interrupted: status then answers by the last status,
-the others answer 0.`
+answers 0 if the component is Ready, and 1 if it is not; diff answers 0 if nothing differs, and 1 if an object
+differs. The other commands that show something answer 0, unless their output is incomplete. Commands that
+follow (--watch, logs --follow) end when they are interrupted: status then answers by the last status, all
+other commands answer 0.`
 
 // newExitCodes is a help topic: a command that cannot be run.
 func newExitCodes() *cobra.Command {

@@ -12,9 +12,9 @@ import (
 )
 
 const historyHelp = `Show the last ten revisions of the component NAME, the newest last: when they were
-applied, how long that took, how they ended, and their source.
+applied, how long the apply took, the outcome, and the source.
 
-A change of the inputs makes a new revision when it renders. Inputs that do not render are shown as Failed,
+Changed inputs make a new revision if they can be rendered. Inputs that do not render are shown as Failed,
 without a number, and the dependents stay as they are. Rendered objects are not kept: to go back, apply the
 earlier source again.`
 

@@ -11,9 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/logs"
 )
 
-const logsHelp = `Show the logs of the component NAME: of the pods that are its dependents, or that Kubernetes
-made for its Deployments, StatefulSets, DaemonSets, Jobs and CronJobs. Lines are merged by their timestamps.
-KIND/NAME selects dependents.
+const logsHelp = `Show the logs of the component NAME: the logs of pods that are its dependents, and of pods that
+Kubernetes made for its Deployments, StatefulSets, DaemonSets, Jobs and CronJobs. Lines are merged by their
+timestamps. With KIND/NAME only pods of these dependents are shown.
 
 With --follow new lines are shown as they are written, including those of new pods and of restarted
 containers.`

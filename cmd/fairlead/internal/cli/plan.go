@@ -18,8 +18,8 @@ import (
 const planHelp = `Show what the operator would do with the component NAME, and write nothing.
 
 With DIR the command shows what would be done after fairlead apply with the same folder and flags. Without DIR
-it shows what is left to do for the component as it is in the cluster. With --delete it shows what the
-deletion of the component would remove, in which order, and what blocks it.
+it shows what the operator has not done yet for the component in the cluster. With --delete it shows which
+objects the deletion of the component would remove, in which order, and what blocks the deletion.
 
 The command decides by the same rules as the operator, and reads with your rights. A dry run asks the API
 server whether it would accept each write, unless the write depends on an earlier one, such as an object in a

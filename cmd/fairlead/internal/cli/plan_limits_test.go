@@ -46,7 +46,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "plan", "shop")
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Err",
-			And(ContainSubstring("nothing would be done"), ContainSubstring("there")))))
+			And(ContainSubstring("the operator would do nothing"), ContainSubstring("there")))))
 
 		Expect(k8s.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "there"},
@@ -55,7 +55,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		// What a RoleBinding grants is known to who authorises a moment later.
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).
 			Should(And(HaveField("Code", 3), HaveField("Out", And(
-				MatchRegexp(`create +ConfigMap +`+namespace+`/web +it is new; held up\n`),
+				MatchRegexp(`create +ConfigMap +`+namespace+`/web +it is new; blocked\n`),
 				ContainSubstring("deployer-of-"+namespace), // who may not make the namespace
 			))))
 	})
@@ -69,7 +69,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
 				ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
 			)), HaveField("Err",
-				"fairlead: component.fairlead.io/shop: not all of it can be read: Secret "+namespace+"/login\n")))
+				"fairlead: component.fairlead.io/shop: these objects cannot be read: Secret "+namespace+"/login\n")))
 	})
 
 	It("tells that a namespace stays for what is in it that nobody else deletes", func(ctx SpecContext) {

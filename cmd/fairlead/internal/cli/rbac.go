@@ -24,17 +24,17 @@ import (
 const rbacHelp = `Print the roles that the component NAME needs: a Role for each namespace, and a ClusterRole
 for cluster-scoped objects.
 
-They grant the component's service account the requests that the operator makes as it: writing dependents,
-escalate and bind on roles among them, and reading what the component references and looks up. If a type is
-not built in, the operator must be granted to watch it: another ClusterRole does that with the label
-fairlead.io/aggregate-to-operator.
+The roles allow the component's service account the requests that the operator makes as this account: writing
+dependents, escalate and bind on roles among the dependents, and reading objects that the component references
+and looks up. If a dependent has a type that is not built in, the output contains a ClusterRole with the label
+fairlead.io/aggregate-to-operator, which allows the operator to watch this type.
 
 With --dir a folder or an archive is rendered without a cluster, as fairlead render does. Without --dir the
-component is read from the cluster and rendered with your rights: apply it first, then grant what it needs.
+component is read from the cluster and rendered with your rights: apply the component before you run rbac.
 
 The service account and the namespaces are not part of the output: create them first, for instance with
-kubectl create serviceaccount NAME. An account that may not create namespaces needs nothing more once they
-exist.`
+kubectl create serviceaccount NAME. The account needs no right to create namespaces if all namespaces of the
+dependents exist.`
 
 // rbacOptions are the flags of rbac.
 type rbacOptions struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-const reconcileHelp = `Ask the operator to reconcile the component NAME now. Repairs in back-off, because
-somebody keeps undoing them, run at once. Inputs and revision stay the same.
+const reconcileHelp = `Ask the operator to reconcile the component NAME now. Repairs that were
+delayed because another client undoes them repeatedly run at once. Inputs and revision stay the same.
 
 With --wait the command waits until the operator has acknowledged the request and the component is Ready. This
 needs an operator that acknowledges requests.`

@@ -21,16 +21,16 @@ import (
 
 const renderHelp = `Render a folder or a .tgz archive, and print the objects as a stream of YAML documents.
 
-Nothing is applied, and no cluster is asked: look-ups find nothing, and the available APIs are those that are
-built into Kubernetes.
+The command applies nothing and sends no request to a cluster: look-ups find nothing, and the available APIs
+are the built-in APIs of Kubernetes.
 
-The output has the objects that the operator would apply, in the same order, with the annotations that set
-this order. The marks of the owner are left out, because they depend on the cluster. Objects of types that are
-neither built in nor defined by the rendered objects keep their namespace: without a cluster it is unknown
-whether they need one.
+The output has the objects that the operator would apply, in the order of the apply, with the annotations that
+set this order. The owner label and the owner annotations are left out, because they depend on the cluster.
+Objects of types that are neither built in nor defined by the rendered objects keep their namespace, because
+only a cluster knows whether the type has namespaces.
 
-With --raw the output is that of the generator alone, as from helm template and kubectl kustomize: in its own
-order, including hooks, and with nothing added.`
+With --raw the command prints the unchanged output of the generator, as helm template and kubectl kustomize do:
+in the generator's order, including hooks, without additions.`
 
 // renderOptions are the flags of render.
 type renderOptions struct {
@@ -121,7 +121,7 @@ func (a *app) render(ctx context.Context, place string, o renderOptions) error {
 // warnOfNothing warns if a source renders no objects, which is rarely intended.
 func (a *app) warnOfNothing(place string, objects int) {
 	if objects == 0 {
-		a.warn(fmt.Errorf("%s: it renders no objects", place))
+		a.warn(fmt.Errorf("%s: the source renders no objects", place))
 	}
 }
 

@@ -60,7 +60,7 @@ var _ = Describe("render", func() {
 		r := run(ctx, append([]string{"fairlead", "render", dir}, flags...)...)
 		Expect(r.Code).To(BeZero())
 		Expect(r.Out).To(BeEmpty())
-		Expect(r.Err).To(Equal("warning: " + dir + ": it renders no objects\n"))
+		Expect(r.Err).To(Equal("warning: " + dir + ": the source renders no objects\n"))
 	},
 		Entry("as dependents"),
 		Entry("as they are", "--raw"),

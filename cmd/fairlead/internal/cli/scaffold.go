@@ -19,21 +19,21 @@ const scaffoldHelp = `Write a project for your own operator: its type, a generat
 tests, and a Makefile.
 
 The operator renders the chart of --chart, as a folder or an archive, or the kustomization of --kustomization.
-They are copied into the project. Without them the project has an example. With a chart, the spec of the
-component has the chart's values as fields: their types, descriptions and limits come from values.yaml and
-values.schema.json. If the chart cannot be rendered with its default values, or needs a cluster, a warning
+The chart or kustomization is copied into the project. Without these flags the project has an example. With a
+chart, the spec of the component has the chart's values as fields: their types, descriptions and limits come
+from values.yaml and values.schema.json. If the chart cannot be rendered with its default values, or needs a cluster, a warning
 says so.
 
 The command fails, with file and line, if the chart cannot be rendered with any values: a template or a
-definition is invalid, a sub-chart is missing (run helm dependency build), or it is a library chart. It also
-fails if a value has the name of a field that --interfaces adds. Correct the chart, or leave the interface
+definition is invalid, a sub-chart is missing (run helm dependency build), or the chart is a library chart. It
+also fails if a value has the name of a field that --interfaces adds. Correct the chart, or leave the interface
 out; otherwise begin with --generator GoTemplate or Go.
 
 The project builds, passes its tests, and brings its sample to Ready without changes. Go and make must be on
 the PATH. No file is overwritten without --force. If anything fails, nothing is written.
 
-A development build of this program makes the project use the checkout that it was built from, by a replace in
-go.mod.`
+A development build of this program adds a replace to go.mod, so that the project uses the checkout that the
+program was built from.`
 
 // scaffoldOptions are the flags of scaffold.
 type scaffoldOptions struct {

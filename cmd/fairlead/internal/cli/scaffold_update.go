@@ -14,13 +14,13 @@ import (
 const scaffoldUpdateHelp = `Bring a scaffolded project up to date with the templates of this program, and keep
 your changes.
 
-The project records what was written in .fairlead, so that your changes can be told from those of the
-templates. Both are merged, as git merges branches. The types of a chart's values follow the chart in the
-project: replace its files, then update.
+The folder .fairlead of the project records the generated files, so that the command can tell your changes
+from changes of the templates. It merges both, as git merges branches. To update the types of a chart's
+values, replace the files of the chart in the project, then run this command.
 
 If you and the templates changed the same lines, the conflicts are listed with file and line, the exit code is
 1, and nothing is written. With --keep-conflicts everything is written, and the files contain conflict
-markers. Deleted files stay deleted.`
+markers. A file that you deleted is not created again.`
 
 // scaffoldUpdateOptions are the flags of scaffold update.
 type scaffoldUpdateOptions struct {

@@ -20,8 +20,8 @@ import (
 )
 
 const statusHelp = `Show the status of the component NAME: its state and since when, which dependents it waits
-for and why, what blocks its deletion, its conditions, its revision and source, and when its operator
-reconciles it next.
+for and why, what blocks its deletion, its conditions, its revision and source, and when its operator will
+reconcile it again.
 
 The exit code is 0 if the component is Ready for its current spec, and 1 if it is not. With --watch the status
 is shown again whenever it changes, until the command is interrupted; the exit code is that of the last

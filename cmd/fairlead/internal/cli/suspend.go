@@ -14,7 +14,7 @@ const suspendHelp = `Suspend the component NAME: its operator neither repairs no
 does not reconcile it. Deletion still works. The reason is shown by status and list until the component is
 resumed.
 
-The type of the component must have a field spec.suspend; that of the ready-made operator has it.`
+The type of the component must have a field spec.suspend, as the type of the ready-made operator has.`
 
 func (a *app) newSuspend() *cobra.Command {
 	var reason string

@@ -13,11 +13,10 @@ import (
 )
 
 const treeHelp = `Show each dependent of the component NAME with its wave, readiness and message, in the order
-in which they are applied.
+in which the dependents are applied.
 
-The dependents are those in the component's inventory (in its status, or in Secrets beside it), and those that
-it waits for. Their readiness is read from the objects themselves. Missing and unreadable dependents are shown
-as such.`
+The command lists the dependents in the component's inventory, and the dependents that the component waits for.
+It reads their readiness from the live objects. Missing and unreadable dependents are listed with a reason.`
 
 func (a *app) newTree() *cobra.Command {
 	var output string

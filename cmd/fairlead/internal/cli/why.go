@@ -20,7 +20,8 @@ With --field PATH it shows one field, such as spec.containers[web].image: its ma
 sets it, and the values that affect it.
 
 To find the values, the component is rendered again with each value changed, for 15 seconds at most. A
-function is called only once, so its values are not searched. The output lists what is unknown.`
+function is called only once, so its values are not searched. A row "unknown" lists each fact that the command
+could not find out.`
 
 func (a *app) newWhy() *cobra.Command {
 	var output, field string

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-// Status decodes the status of a component. For other types than Component it is an error if the status is not that of
-// a component, because then the object is none, or no operator has reconciled it yet.
+// Status decodes the status of a component. For a type other than Component it is an error if the status lacks the
+// fields of a component: then the object is not a component, or no operator has reconciled it yet.
 func Status(target Target, obj *unstructured.Unstructured) (metav1alpha1.Status, error) {
 	status, err := decodeStatus(target, obj)
 	if err == nil && !target.IsReadyMade() && !isOurs(status) {

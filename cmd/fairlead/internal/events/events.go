@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Subject returns the keys of a component and, if dependents is true, of the dependents in its inventory.
+// Subject returns the key of a component and, if dependents is true, the keys of the dependents in its inventory.
 func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dependents bool) ([]manifests.Key, error) {
 	obj, err := c.Find(ctx, target)
 	if err != nil {

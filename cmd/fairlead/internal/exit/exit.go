@@ -164,5 +164,5 @@ func Unreadable(component string, objects []string) error {
 	case more > 0:
 		objects = append(slices.Clone(objects[:maxUnreadable]), fmt.Sprintf("and %d more", more))
 	}
-	return Unasked("%s: not all of it can be read: %s", component, strings.Join(objects, ", "))
+	return Unasked("%s: these objects cannot be read: %s", component, strings.Join(objects, ", "))
 }

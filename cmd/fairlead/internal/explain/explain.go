@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Result is an explanation, and the first error that the API server's refusal to show something left in it.
+// Result is an explanation. If the API server refused a read, the explanation has gaps.
 type Result struct {
 	show.Why
-	// Unreadable is why something is unknown; nil if everything could be read.
+	// Unreadable is the first error of such a read; nil if everything could be read.
 	Unreadable error
 }
 
@@ -32,7 +32,7 @@ type Result struct {
 func (r *Result) unknown(what string, err error) {
 	r.Unknown = append(r.Unknown, what+": "+exit.Line(err))
 	if r.Unreadable == nil && exit.IsUnasked(err) {
-		r.Unreadable = exit.Unasked("%s: not all of it can be read: %w", r.Object, err)
+		r.Unreadable = exit.Unasked("%s: the explanation is incomplete: %w", r.Object, err)
 	}
 }
 
@@ -96,7 +96,7 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 		return err
 	}
 	if !target.IsReadyMade() {
-		r.Unknown = append(r.Unknown, "file and values: only its own operator can render it")
+		r.Unknown = append(r.Unknown, "file and values: only the operator of this type can render the component")
 		return nil
 	}
 	return e.addOrigin(ctx, obj)
@@ -151,7 +151,7 @@ func (e explainer) addOrigin(ctx context.Context, obj *unstructured.Unstructured
 		r.unknown("file and values", err)
 		return nil
 	case p.Rendered == nil:
-		r.Unknown = append(r.Unknown, "file and values: it is not rendered any more")
+		r.Unknown = append(r.Unknown, "file and values: the component does not render this object any more")
 		return nil
 	}
 	r.File, r.Values = p.File, p.Values

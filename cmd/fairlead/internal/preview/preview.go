@@ -121,7 +121,7 @@ func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	text := fmt.Sprintf("%s: nothing would be done: %s: %s", target, refused.Reason, refused.Message)
+	text := fmt.Sprintf("%s: the operator would do nothing: %s: %s", target, refused.Reason, refused.Message)
 	switch {
 	case !refused.Terminal, refused.Reason == metav1alpha1.ReasonForbidden, exit.IsUnasked(refused.Cause):
 		return exit.Unasked("%s", text)

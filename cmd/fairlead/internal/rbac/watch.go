@@ -20,8 +20,8 @@ func (r Requirements) watching() []string {
 	return nil
 }
 
-// toProtect returns the grants with which a watching account finds objects of others before a deletion: instances of a
-// definition in all namespaces, and the contents of a namespace.
+// toProtect returns the grants with which an account that makes the watches finds objects of others before a deletion:
+// instances of a definition in all namespaces, and the contents of a namespace.
 func (r Requirements) toProtect() []Grant {
 	if !r.AccountWatches {
 		return nil
@@ -100,7 +100,7 @@ func watchedAnyway() (func(schema.GroupResource) bool, error) {
 	var rules []rbacv1.PolicyRule
 	for _, object := range objects {
 		if object.GetKind() != "ClusterRole" || !strings.HasPrefix(object.GetName(), "fairlead-operator-") {
-			continue // What is in a namespace is not watched, and the others are for people.
+			continue // Roles in a namespace grant no watch in the cluster, and other ClusterRoles are for people.
 		}
 		var role rbacv1.ClusterRole
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {

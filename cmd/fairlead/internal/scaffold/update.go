@@ -103,7 +103,7 @@ func mergeAll(ctx context.Context, dir string, base, newer []File) (Update, erro
 		v := merge.Versions{Base: before[path], Mine: mine, Newer: after[path]}
 		if v.IsLeftOut() {
 			update.Notes = append(update.Notes,
-				path+" was deleted or renamed in the project: changes of the template in it are left out")
+				path+" was deleted or renamed in the project, so changes of its template are not merged")
 		}
 		change, conflicts, err := v.Merge(ctx, path)
 		if err != nil {

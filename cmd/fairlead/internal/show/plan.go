@@ -173,7 +173,7 @@ func (p Plan) headline() string {
 		name += fmt.Sprintf(": revision %d", c.Revision)
 	}
 	if c.Suspended {
-		name += "\nIt is suspended: nothing of this is done before it is resumed."
+		name += "\nThe component is suspended: the operator takes no step before it is resumed."
 	}
 	return name
 }
@@ -212,7 +212,7 @@ func (s PlanStep) explanation() string {
 		}
 	}
 	if s.Held {
-		why += "; held up"
+		why += "; blocked"
 	}
 	if s.Unchecked != "" {
 		why += "; not checked: " + oneLine(s.Unchecked)
@@ -230,11 +230,12 @@ func (p Plan) writeObstacles(text *strings.Builder, colours terminal.Palette) {
 		fmt.Fprintf(text, "\n%s %s\n", colours.In(terminal.Bad, "Blocked by "+b.Type+":"), oneLine(reason))
 	}
 	if len(p.Finalizers) > 0 {
-		title := colours.In(terminal.Bad, "Nothing is touched before the finalizers of others are gone:")
+		title := colours.In(terminal.Bad, "No dependent is deleted before these finalizers of other controllers are removed:")
 		fmt.Fprintf(text, "\n%s %s\n", title, oneLine(strings.Join(p.Finalizers, ", ")))
 	}
-	p.writeWaiting(text, true, colours.In(terminal.Bad, "Somebody has to put this right; what follows it is held up:"))
-	p.writeWaiting(text, false, colours.In(terminal.Busy, "It waits for:"))
+	p.writeWaiting(text, true, colours.In(terminal.Bad,
+		"Correct these problems; the steps marked as blocked wait for the correction:"))
+	p.writeWaiting(text, false, colours.In(terminal.Busy, "The component waits for:"))
 }
 
 func (p Plan) writeWaiting(text *strings.Builder, failed bool, title string) {
@@ -264,7 +265,7 @@ func (p Plan) summary() string {
 	switch {
 	case len(counts) > 0:
 	case hindered:
-		counts = append(counts, "nothing can be done before that is put right")
+		counts = append(counts, "no step is possible before these problems are corrected")
 	default:
 		counts = append(counts, "nothing to do")
 	}

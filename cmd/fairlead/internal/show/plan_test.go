@@ -45,7 +45,7 @@ var _ = Describe("Plan", func() {
 		},
 		Entry("what is as it should be", component.Forecast{}, "nothing to do."),
 		Entry("what others keep it from", component.Forecast{Waiting: []component.Waiting{{Failed: true}}},
-			"nothing can be done before that is put right."),
+			"no step is possible before these problems are corrected."),
 	)
 
 	const applied = `{"f:spec":{"f:image":{},"f:priority":{}}}`

@@ -100,7 +100,7 @@ func (w Why) Print(o Output) error {
 		rows = append(rows, []cell{{text: title, tone: terminal.Strong}, {text: oneLine(v.Path + " (" + v.From + ")")}})
 	}
 	if w.isConstant() {
-		add("values", "none affects it")
+		add("values", "no value affects the object")
 	}
 	w.Field.add(add, len(w.Through) > 0)
 	for _, unknown := range w.Unknown {
@@ -160,10 +160,10 @@ func (f *WhyField) add(add func(title, text string), made bool) {
 	case f.Rendered:
 		add("manifest", "it sets this value")
 	default:
-		add("manifest", "it does not set it")
+		add("manifest", "it does not set this field")
 	}
 	if len(f.Managers) == 0 {
-		add("managed by", "nobody: it is a default of the API server")
+		add("managed by", "no manager: the value is a default of the API server")
 	}
 	for _, m := range f.Managers {
 		how := m.Operation

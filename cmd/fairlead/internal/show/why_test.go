@@ -31,7 +31,7 @@ var _ = DescribeTable("Why says of a field", func(field show.WhyField, through [
 	Entry("a large number in full", show.WhyField{Value: 1e6, Rendered: true, Differs: true}, nil, "spec.x = 1000000",
 		"it sets another value"),
 	Entry("a map as JSON, in order", show.WhyField{Value: map[string]any{"b": "<1>", "a": []any{true, nil}}}, nil,
-		`spec.x = {"a":[true,null],"b":"<1>"}`, "it does not set it"),
+		`spec.x = {"a":[true,null],"b":"<1>"}`, "it does not set this field"),
 	Entry("that nothing is known of the manifest", show.WhyField{Value: int64(1), Unknown: true}, nil, "spec.x = 1",
 		"it is unknown whether it sets this field"),
 	Entry("that there is no manifest of what a controller made", show.WhyField{Value: true, Unknown: true},

@@ -137,7 +137,7 @@ func (d *deriver) constrainList(t *valueType, s subject) {
 		if t.element.isScalar() && t.element.shape != shapeIntOrString {
 			t.markers = append(t.markers, "listType=set")
 		} else {
-			d.note(s.path, "that its elements are unique is checked when the chart is rendered, not before")
+			d.note(s.path, "uniqueItems of the schema is checked when the chart is rendered, not before")
 		}
 	}
 }
@@ -153,9 +153,10 @@ func (d *deriver) defaulted(t *valueType, s subject) {
 	case !ok || !t.isScalar() || t.shape == shapeIntOrString || !fits(t.shape, s.schema.Default):
 		return
 	case own == "":
-		d.note(s.path, "the schema's default %s is none for Helm, nor here", s.schema.Default)
+		d.note(s.path, "the default %s of the schema is not used, as in Helm", s.schema.Default)
 	case own != compact(s.schema.Default):
-		d.note(s.path, "the schema's default is %s, and that of values.yaml, which counts, %s", s.schema.Default, own)
+		d.note(s.path, "the default %s of the schema is not used, because values.yaml has the default %s",
+			s.schema.Default, own)
 	default:
 		t.markers = append(t.markers, fmt.Sprintf("kubebuilder:default=%s", value))
 	}

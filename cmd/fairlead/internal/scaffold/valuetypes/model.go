@@ -33,7 +33,7 @@ type field struct {
 	key      string
 	doc      []string
 	required bool
-	// fallback is what the chart has by itself, for a person to read; empty where that says nothing.
+	// fallback is the chart's default as text for documentation; empty if the default tells nothing.
 	fallback string
 	of       *valueType
 }

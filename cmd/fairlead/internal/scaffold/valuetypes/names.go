@@ -16,7 +16,7 @@ var initialisms = map[string]bool{
 	"VM": true, "XML": true, "XMPP": true, "XSRF": true, "XSS": true,
 }
 
-// goName returns the name of the field for a key, or "" where a key has nothing to name it by.
+// goName returns the Go name of the field for a key. It is empty if the key has no letter or digit.
 func goName(key string) string {
 	var out strings.Builder
 	for _, word := range words(key) {
@@ -39,7 +39,7 @@ func goName(key string) string {
 	return name
 }
 
-// words splits a key at what is neither a letter nor a digit, and where small letters are followed by a capital.
+// words splits a key at characters that are neither letters nor digits, and between a small letter and a capital.
 func words(key string) []string {
 	var found []string
 	var current []rune
@@ -63,8 +63,8 @@ func words(key string) []string {
 	return found
 }
 
-// isName says whether a key can be the name of a field of a struct in JSON: encoding/json takes letters, digits and
-// some punctuation. Keys with dots and slashes are labels and the like, of which there may be others.
+// isName reports whether a key can be the JSON name of a struct field. encoding/json accepts letters, digits and some
+// punctuation. Keys with dots and slashes are usually labels or annotations, whose set is not fixed.
 func isName(key string) bool {
 	if goName(key) == "" || len(key) > 200 {
 		return false
@@ -77,7 +77,7 @@ func isName(key string) bool {
 	return true
 }
 
-// unique returns the name, or one made of it, that is not taken; it is, from then on.
+// unique returns the name if it is not taken, otherwise a free name derived from it. It marks the result as taken.
 func unique(name string, taken map[string]bool) string {
 	candidate := name
 	for i := 2; taken[candidate]; i++ {

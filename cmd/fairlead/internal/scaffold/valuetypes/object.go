@@ -27,7 +27,7 @@ func (d *deriver) object(s subject) *valueType {
 		return freeObject()
 	}
 	if bad := slices.IndexFunc(keys, func(key string) bool { return !isName(key) }); bad >= 0 {
-		d.note(s.path, "free-form: %q is no name of a field", keys[bad])
+		d.note(s.path, "free-form: its key %q cannot be the name of a field", keys[bad])
 		return freeObject()
 	}
 	t := &valueType{shape: shapeStruct}
@@ -58,7 +58,7 @@ func (d *deriver) open(s subject) *valueType {
 		return freeObject()
 	}
 	if file, looped := d.usage.looped[s.path]; looped {
-		d.note(s.path, "free-form: %s goes through all that is in it", file)
+		d.note(s.path, "free-form: %s loops over all its entries", file)
 		return freeObject()
 	}
 	if s.schema != nil && len(s.schema.PatternProperties) > 0 {

@@ -51,7 +51,8 @@ func Derive(kind string, chart Chart) (Types, error) {
 	}
 	result := Types{
 		Code: p.source(kind+valuesSuffix, t,
-			kind+valuesSuffix+" are the values of the chart. What is not set is what the chart's values.yaml says."),
+			kind+valuesSuffix+" are the values of the chart. "+
+				"A value that is not set has the default of the chart's values.yaml."),
 		Sample: map[string]any{}, Notes: d.notes,
 	}
 	for _, f := range t.fields {
@@ -75,12 +76,13 @@ func foreign(subCharts []string) map[valuePath]string {
 // all derives the struct of all values.
 func (d *deriver) all(s subject) *valueType {
 	if _, whole := d.usage.whole[""]; whole {
-		d.note("values", "%s passes all of them on; what the types do not have is dropped", d.usage.whole[""])
+		d.note("values", "%s passes all values on as a whole; a component cannot set values without a field in these types",
+			d.usage.whole[""])
 	}
 	t := &valueType{shape: shapeStruct}
 	for _, key := range d.keys(s) {
 		if !isName(key) {
-			d.note(valuePath(key), "left out: it is no name of a field")
+			d.note(valuePath(key), "left out: this key cannot be the name of a field")
 			continue
 		}
 		t.fields = append(t.fields, d.field(s, key))

@@ -2,7 +2,7 @@ package valuetypes
 
 import "text/template/parse"
 
-// conditions are functions that test a value and return nothing of it.
+// conditions are functions that test a value and whose result contains no part of the value.
 var conditions = map[string]bool{
 	"and": true, "or": true, "not": true, "empty": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true,
 	"ge":     true,
