@@ -3,7 +3,10 @@
 //
 // Answers are as old as their purpose allows:
 //
-//   - Mapper and Scope keep a type until Reset. Call Reset after a 404 for the path of a type, and ask again.
+//   - Mapper and Scope keep a type until Reset. Send requests for a path of Mapper by WithRenewal, which resets it after
+//     a 404 for that path, and asks again.
+//   - A kind counts as not served in any version only after the API server was asked which versions its group has. A
+//     version that says what it serves is asked again after two seconds.
 //   - Capabilities are read once, and again after events on definitions. Renderings use them.
 //   - HasStatusSubresource and Verbs share lists of resources that are at most two seconds old. No deletion
 //     depends on them.

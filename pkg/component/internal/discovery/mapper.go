@@ -20,8 +20,8 @@ type mapper struct {
 	clock clock.PassiveClock
 	// reset is called by every Reset; nil for nothing.
 	reset func()
-	// newer returns the versions that serve a kind by a reading of discovery after a time; nil for none.
-	newer func(gk schema.GroupKind, after time.Time) []string
+	// versions asks the API server which versions serve a kind now; nil for nobody to ask.
+	versions func(gk schema.GroupKind) ([]string, error)
 
 	mu      sync.RWMutex
 	current meta.RESTMapper
@@ -94,10 +94,10 @@ func (m *mapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVers
 // RESTMapping implements meta.RESTMapper.
 func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	m.mu.RLock()
-	current, built, mappings := m.current, m.built, m.mappings
+	current, mappings := m.current, m.mappings
 	m.mu.RUnlock()
 	if len(versions) == 0 {
-		return m.anyVersion(current, built, gk)
+		return m.anyVersion(current, gk)
 	}
 	if len(versions) > 1 {
 		return current.RESTMapping(gk, versions...)
@@ -116,17 +116,21 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 }
 
 // anyVersion finds a kind in any version. The mapper beneath keeps the list of versions that a group had when it read
-// the group first, and searches no others. A newer reading of discovery may name a version that was added later. Once
-// asked for, the mapper beneath keeps it.
-func (m *mapper) anyVersion(current meta.RESTMapper, built time.Time, gk schema.GroupKind) (*meta.RESTMapping, error) {
+// the group first, and searches no others, whatever the group gets later. So the API server is asked before a kind
+// counts as not served. Once asked for with its version, the mapper beneath keeps the kind.
+func (m *mapper) anyVersion(current meta.RESTMapper, gk schema.GroupKind) (*meta.RESTMapping, error) {
 	mapping, err := current.RESTMapping(gk)
-	if !meta.IsNoMatchError(err) || m.newer == nil {
+	if !meta.IsNoMatchError(err) || m.versions == nil {
 		return mapping, err
 	}
-	for _, version := range m.newer(gk, built) {
+	served, failure := m.versions(gk)
+	for _, version := range served {
 		if added, e := current.RESTMapping(gk, version); e == nil {
 			return added, nil
 		}
+	}
+	if failure != nil {
+		return nil, failure
 	}
 	return mapping, err
 }

@@ -42,6 +42,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = metav1.APIVersions{}
 	case "/apis":
 		answer = s.list()
+	case "/apis/" + s.group(path).Name:
+		answer = s.group(path)
 	default:
 		resources, served := s.groups[path]
 		switch {
@@ -72,6 +74,16 @@ func (s *apiServer) list() metav1.APIGroupList {
 		all.Groups[i].Versions, all.Groups[i].PreferredVersion = append(all.Groups[i].Versions, gv), gv
 	}
 	return all
+}
+
+// group returns a group by name; without a name if it is not served.
+func (s *apiServer) group(name string) metav1.APIGroup {
+	for _, group := range s.list().Groups {
+		if group.Name == name {
+			return group
+		}
+	}
+	return metav1.APIGroup{}
 }
 
 func (s *apiServer) serve(groupVersion string, resources ...metav1.APIResource) {
@@ -232,9 +244,6 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 		t.Fatalf("before it is served: %v", err)
 	}
 	api.serve("example.com/v2", metav1.APIResource{Name: "lates", Kind: "Late", Verbs: allVerbs})
-	if _, err := r.Capabilities(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	for range 2 {
 		mapping, err := r.Mapper().RESTMapping(late)
 		if err != nil {
@@ -246,23 +255,38 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 	}
 }
 
-func TestAKindThatIsNotServedCostsNoRequestMore(t *testing.T) {
+func TestAKindMayBeServedByAVersionThatDoesNotAnswer(t *testing.T) {
 	r, api, _ := reading(t)
-	if _, err := r.Capabilities(t.Context()); err != nil {
-		t.Fatal(err)
+	late := schema.GroupKind{Group: "example.com", Kind: "Late"}
+	if _, err := r.Mapper().RESTMapping(late); !meta.IsNoMatchError(err) {
+		t.Fatalf("before: %v", err)
 	}
-	unheard := schema.GroupKind{Group: "example.com", Kind: "Unheard"}
-	count := func(mapper meta.RESTMapper) int {
+	api.serve("example.com/v2")
+	if _, err := r.Mapper().RESTMapping(late); err == nil || meta.IsNoMatchError(err) {
+		t.Errorf("while v2 does not answer: %v", err)
+	}
+	widget := kind("Widget").GroupKind()
+	if mapping, err := r.Mapper().RESTMapping(widget); err != nil || mapping.GroupVersionKind.Version != "v1" {
+		t.Errorf("a kind that another version serves: %v", err)
+	}
+}
+
+func TestAKindThatIsNotServedCostsOneRequestMore(t *testing.T) {
+	r, api, _ := reading(t)
+	count := func(mapper meta.RESTMapper, gk schema.GroupKind) int {
 		t.Helper()
 		before := api.requests("")
-		if _, err := mapper.RESTMapping(unheard); !meta.IsNoMatchError(err) {
+		if _, err := mapper.RESTMapping(gk); !meta.IsNoMatchError(err) {
 			t.Fatal(err)
 		}
 		return api.requests("") - before
 	}
-	count(r.Mapper())
-	if with, without := count(r.Mapper()), count(r.mapper.beneath()); with != without {
-		t.Errorf("%d requests, and %d by the mapper beneath", with, without)
+	for _, group := range []string{"example.com", "nobody.example.com"} {
+		unheard := schema.GroupKind{Group: group, Kind: "Unheard"}
+		count(r.Mapper(), unheard)
+		if with, without := count(r.Mapper(), unheard), count(r.mapper.beneath(), unheard); with != without+1 {
+			t.Errorf("%s: %d requests, and %d by the mapper beneath", group, with, without)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -101,7 +102,11 @@ func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 
 // Live reads the object of an action. It returns nil if the object does not exist.
 func (e *Executor) Live(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
-	obj, err := e.writer.clients.getAs(ctx, a, e.writer.clients.own)
+	var obj *unstructured.Unstructured
+	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {
+		obj, err = e.writer.clients.getAs(ctx, a, e.writer.clients.own)
+		return err
+	})
 	if isNotFound(err) {
 		return nil, nil
 	}
@@ -179,13 +184,12 @@ func unreadable(err error, a plan.Action) plan.Result {
 // perform carries out an action. If the API server serves nothing at its path, because a version is served no more or
 // the type was defined again, perform resets the mapper and tries once more.
 func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	observed, err := e.writer.perform(ctx, a)
-	m, ok := e.writer.clients.mapper.(meta.ResettableRESTMapper)
-	if !ok || !isUnknownPath(err) {
-		return observed, err
-	}
-	m.Reset()
-	return e.writer.perform(ctx, a)
+	var observed *plan.Observed
+	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {
+		observed, err = e.writer.perform(ctx, a)
+		return err
+	})
+	return observed, err
 }
 
 // withLastVersion sets the last known version of an absent object, so that a later event can be recognised as older or
