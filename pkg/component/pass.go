@@ -34,6 +34,9 @@ type Pass struct {
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first, and
 	// foreign instances forbid to delete the component.
 	Managed []manifests.ManagedType
+	// AcceptUnknown are the groups whose types a deletion takes along although it is not known whether they have foreign
+	// instances.
+	AcceptUnknown []string
 	// Inventory is what was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
 	// Record persists an inventory. It must fail if somebody else persisted one in between. It is called before the
@@ -59,8 +62,9 @@ func (p Pass) request() applier.Request {
 	return applier.Request{
 		Owner: p.Owner, Desired: p.Desired, PreDelete: p.PreDelete, PostDelete: p.PostDelete,
 		Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, RepairNonce: p.RepairNonce,
-		Policies: p.Policies, Managed: p.Managed, Inventory: p.Inventory,
-		Record: p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
+		Policies: p.Policies, Managed: p.Managed, AcceptUnknown: p.AcceptUnknown,
+		Inventory: p.Inventory,
+		Record:    p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
 	}
 }
 

@@ -32,6 +32,10 @@ import (
 const (
 	// AnnotationReconcileRequested starts a pass whenever its value changes.
 	AnnotationReconcileRequested = "reconcile-requested-at"
+	// AnnotationAcceptUnknown names groups, separated by commas. The deletion of the component takes the types of these
+	// groups along although it is not known whether they have foreign instances, because their API does not answer or no
+	// version of them is served. Instances that can be listed are protected as ever.
+	AnnotationAcceptUnknown = "accept-unknown"
 	// AnnotationReconcileAcknowledge with the value of the request asks for an answer: the pass enters the value into
 	// the status, as lastHandledReconcileAt. That is a write, which a request without it does not cause.
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
@@ -127,12 +131,13 @@ func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *c
 // relevant selects the changes of a component that need a pass: those of components.NeedsPass, another record in
 // Secrets, a requested pass, and, by Options.WatchMetadata, other metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
-	requested := r.name + "/" + AnnotationReconcileRequested
+	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		r.components.DropWrite(e.ObjectNew)
 		return components.NeedsPass(e.ObjectOld, e.ObjectNew, r.Finalizer()) ||
 			!r.namesOther(e.ObjectOld) && r.namesOther(e.ObjectNew) ||
 			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
+			e.ObjectOld.GetAnnotations()[accepted] != e.ObjectNew.GetAnnotations()[accepted] ||
 			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}}
 }

@@ -86,11 +86,19 @@ func (e *Executor) ForNamespace(namespace string) *Executor {
 	return &other
 }
 
-// Instances lists all objects of a managed type in all namespaces, consistently. The definition is the name of its
-// CustomResourceDefinition, or empty. If the type is not served, the result is empty only if the definition does not
-// exist or was never established; otherwise an error is returned.
-func (e *Executor) Instances(ctx context.Context, gk schema.GroupKind, definition string) ([]inspect.Instance, error) {
+// Instances lists all objects of a managed type in all namespaces, consistently. The definition is that of its
+// CustomResourceDefinition, or zero. If the type is not served, the result is empty only if the definition does not
+// exist, or is known to have served no version; otherwise an error is returned.
+func (e *Executor) Instances(
+	ctx context.Context, gk schema.GroupKind, definition Definition,
+) ([]inspect.Instance, error) {
 	return e.writer.clients.instances(ctx, gk, definition)
+}
+
+// NeverAvailable reports whether nothing can have been stored through the API of an APIService: it is recorded as one
+// that was created for the component and was never Available, and it is still in the recorded state.
+func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (bool, error) {
+	return e.writer.clients.neverAvailable(ctx, recorded)
 }
 
 // NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. Roles in it may be gone

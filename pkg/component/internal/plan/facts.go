@@ -161,6 +161,9 @@ type Observed struct {
 	// may be Finished.
 	Finished  bool
 	Readiness ready.Result
+	// Unserved identifies the state of a definition that serves nothing; empty for one that does, and for all other
+	// objects.
+	Unserved string
 }
 
 // fields returns the hash of our managed fields entry for an update policy.

@@ -48,7 +48,7 @@ func (s *Simulator) simulate(
 		return err
 	}
 	simulated := &simulation{
-		client: client, protector: s.Applier.Protector(client), planner: planner, facts: facts,
+		client: client, protector: s.Applier.Protector(client, r), planner: planner, facts: facts,
 		recorded: maps.Clone(facts.Inventory),
 		written:  map[manifests.Key]bool{}, away: map[manifests.Key]bool{}, namespaces: map[string]bool{},
 		waited: map[string]bool{}, touched: map[manifests.Key]bool{},

@@ -35,7 +35,7 @@ func (p *Protector) WatchedForeign(
 }
 
 // watchedInstances returns the instances that the watch on a type has. A type that is not served may still have
-// instances in storage, so the API server is asked then.
+// instances in storage, so the API server is asked then, and also before an unknown answer is accepted.
 func (p *Protector) watchedInstances(
 	ctx context.Context,
 	m managedType,
@@ -45,7 +45,7 @@ func (p *Protector) watchedInstances(
 	if reason == plan.WaitNone {
 		return instances, nil
 	}
-	if reason == plan.WaitNotServed {
+	if reason == plan.WaitNotServed || p.accepts(gk.Group) {
 		return p.listInstances(ctx, m, gk)
 	}
 	return nil, errors.New(message)
@@ -73,7 +73,7 @@ func (p *Protector) listInstances(ctx context.Context, m managedType, gk schema.
 func (p *Protector) foreignOf(
 	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
 ) plan.ForeignInstances {
-	if m.definition != "" {
+	if m.definition.Name != "" {
 		// Kubernetes deletes all instances with their definition, so a dependent that is to stay counts as well.
 		f.Inventory = going(f)
 	}
@@ -92,7 +92,7 @@ func (p *Protector) foreignOf(
 		}
 		all = append(all, instances...)
 	}
-	if len(failures) > 0 {
+	if len(failures) > 0 && !p.accepts(m.Group) {
 		return plan.ForeignInstances{Err: errors.New(strings.Join(failures, "; "))}
 	}
 	return foreign(f, all)
