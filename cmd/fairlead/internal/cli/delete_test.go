@@ -86,6 +86,20 @@ var _ = Describe("delete", onCluster(func() {
 			}
 		})
 
+	It("records the groups that it accepts to know nothing about, also of a component that is being deleted",
+		func(ctx SpecContext) {
+			c := held(ctx, namespace, "shop")
+			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=b.example.com").Code).To(Equal(0))
+			accepted := func() string { return shopIn(ctx, namespace).Annotations["fairlead.io/accept-unknown"] }
+			Expect(accepted()).To(Equal("b.example.com"))
+			again := []string{"delete", "shop", "--accept-unknown=b.example.com", "--accept-unknown=a.example.com"}
+			Expect(fairlead(ctx, namespace, again...).Code).To(Equal(0))
+			Expect(accepted()).To(Equal("a.example.com,b.example.com"))
+			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=Shop/a").Err).
+				To(ContainSubstring(`"Shop/a" is no API group`))
+			release(ctx, c)
+		})
+
 	It("says no with the blocker when the time is up, or without waiting when it is known", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")
 		Expect(k8s.Delete(ctx, c)).To(Succeed())
