@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -94,11 +95,30 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 	if !o.wait {
 		return reportBlocker(target, obj)
 	}
-	if err := a.newWaiter(c, target, o.timeout).Gone(ctx, obj); err != nil {
+	if err := a.awaitEnd(ctx, cluster.Object{Cluster: c, Target: target, Live: obj}, o.timeout); err != nil {
 		return err
 	}
 	a.println(target.String() + " deleted")
 	return nil
+}
+
+// awaitEnd waits until the component and its sources are gone.
+func (a *app) awaitEnd(ctx context.Context, f cluster.Object, timeout time.Duration) error {
+	began := time.Now()
+	if err := a.newWaiter(f.Cluster, f.Target, timeout).Gone(ctx, f.Live); err != nil || !f.Target.IsReadyMade() {
+		return err
+	}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		limited, cancel = context.WithDeadline(ctx, began.Add(timeout))
+	}
+	defer cancel()
+	err := publish.Clear(limited, f.Cluster.Client, f.Target, f.Live.GetUID())
+	if limited.Err() != nil {
+		return exit.Refuse("%s is deleted, but its sources are not: see the ConfigMaps with the label %s",
+			f.Target, publish.LabelSourceOf)
+	}
+	return err
 }
 
 // acceptUnknown records in the component the groups of which its operator need not know whether there are objects of

@@ -6,8 +6,11 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
@@ -99,6 +102,35 @@ var _ = Describe("delete", onCluster(func() {
 				To(ContainSubstring(`"Shop/a" is no API group`))
 			release(ctx, c)
 		})
+
+	It("waits until the sources of the component are gone, too, and keeps those of others", func(ctx SpecContext) {
+		c := held(ctx, namespace, "shop")
+		source := func(name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
+			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: name, OwnerReferences: owners, Finalizers: []string{"example.com/held"},
+				Labels: map[string]string{"app.kubernetes.io/managed-by": "fairlead-cli", "fairlead.io/source-of": "shop"},
+			}}
+			Expect(k8s.Create(ctx, m)).To(Succeed())
+			return m
+		}
+		owner := metav1.OwnerReference{APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop", UID: c.UID}
+		ours, unowned := source("shop-0123456789ab", owner), source("shop-ba9876543210")
+		p := start(ctx, namespace, "delete", "shop", "--wait", "--timeout=30s")
+		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested"))
+		release(ctx, c)
+		terminating := func(m *corev1.ConfigMap) bool {
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
+			return m.DeletionTimestamp != nil
+		}
+		Eventually(ctx, func() bool { return terminating(ours) }).Should(BeTrue())
+		Consistently(p.code, 500*time.Millisecond).ShouldNot(Receive())
+		unhold := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		Expect(k8s.Patch(ctx, ours, unhold)).To(Succeed())
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
+		Expect(terminating(unowned)).To(BeFalse())
+		Expect(k8s.Patch(ctx, unowned, unhold)).To(Succeed())
+	})
 
 	It("says no with the blocker when the time is up, or without waiting when it is known", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")
