@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/pkg/component"
@@ -21,7 +24,8 @@ import (
 
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
-The operator refuses the deletion while objects of others exist whose type the component defines. With --wait
+The operator refuses the deletion while objects of others exist whose type the component defines. The command
+looks for them first, with your rights, and warns. fairlead plan --delete shows all of the deletion. With --wait
 the command prints the blocker at once and continues to wait, because the deletion proceeds by itself when
 these objects are gone. It fails if the time is up. If the component is being deleted already, the operator is
 asked to try again.
@@ -80,6 +84,9 @@ func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 		return err
 	}
 	again := obj.GetDeletionTimestamp() != nil
+	if !again {
+		a.warnOfBlockers(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
+	}
 	if obj, err = a.requestDeletion(ctx, c, target, obj); err != nil {
 		return err
 	}
@@ -119,6 +126,30 @@ func (a *app) awaitEnd(ctx context.Context, f cluster.Object, timeout time.Durat
 			f.Target, publish.LabelSourceOf)
 	}
 	return err
+}
+
+// maxBlockers bounds the time for finding out what would block a deletion.
+const maxBlockers = 20 * time.Second
+
+// warnOfBlockers says what will block the deletion, as far as the person may read it: foreign instances, types that
+// cannot be listed, APIs that do not answer. The deletion is requested all the same: only its operator decides, with
+// other rights. So an error is no reason to stop, and says nothing about the deletion.
+func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
+	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
+	defer cancel()
+	blockers, err := preview.Blockers(ctx, f.Cluster, f.Target, f.Live)
+	if err != nil {
+		return
+	}
+	for _, b := range blockers {
+		text := fmt.Sprintf("the deletion will be refused while foreign instances of %s exist (%d): %s",
+			b.Type, b.Count, strings.Join(b.Names, ", "))
+		if b.Error != "" {
+			text = fmt.Sprintf("the deletion may be refused, because you cannot see whether foreign instances of %s exist: %s",
+				b.Type, b.Error)
+		}
+		a.warn(errors.New(text))
+	}
 }
 
 // acceptUnknown records in the component the groups of which its operator need not know whether there are objects of

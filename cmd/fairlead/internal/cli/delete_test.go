@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -9,10 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 var _ = Describe("delete", onCluster(func() {
@@ -101,6 +106,38 @@ var _ = Describe("delete", onCluster(func() {
 			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=Shop/a").Err).
 				To(ContainSubstring(`"Shop/a" is no API group`))
 			release(ctx, c)
+		})
+
+	It("says before what will block the deletion, as far as the person may see it, and requests it all the same",
+		func(ctx SpecContext) {
+			definition := &unstructured.Unstructured{}
+			text := strings.NewReplacer("plain", "thing", "Plain", "Thing").Replace(plainType)
+			Expect(yaml.Unmarshal([]byte(text), &definition.Object)).To(Succeed())
+			Expect(k8s.Create(ctx, definition)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, definition)).To(Succeed()) })
+			theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "thing.example.com/v1", "kind": "Thing"}}
+			theirs.SetNamespace(namespace)
+			theirs.SetName("theirs")
+			Eventually(ctx, func() error { return k8s.Create(ctx, theirs) }).Should(Succeed())
+			c := held(ctx, namespace, "shop")
+			owner := manifests.Owner{
+				Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "shop",
+			}
+			mark := fmt.Sprintf(`{"metadata":{"labels":{"fairlead.io/owner-id":%q},"annotations":{"fairlead.io/owner-id":%q}}}`,
+				owner.ID(), owner.String())
+			Expect(k8s.Patch(ctx, definition, client.RawPatch(types.MergePatchType, []byte(mark)))).To(Succeed())
+			line := "apiextensions.k8s.io/v1/CustomResourceDefinition//things.thing.example.com u=" + string(definition.GetUID()) +
+				" t=Thing.thing.example.com"
+			digest, err := manifests.Digest([]string{line})
+			Expect(err).NotTo(HaveOccurred())
+			report(ctx, c, metav1alpha1.Status{
+				Reconciler: "fairlead.io", State: "Ready", Inventory: []string{line}, InventoryDigest: digest,
+				Identity: "c/" + string(c.UID),
+			})
+			r := fairlead(ctx, namespace, "delete", "shop")
+			Expect(r.Out).To(Equal("component.fairlead.io/shop deletion requested\n"))
+			Expect(r.Err).To(Equal("warning: the deletion will be refused while foreign instances of Thing.thing.example.com " +
+				"exist (1): Thing.thing.example.com " + namespace + "/theirs\n"))
 		})
 
 	It("waits until the sources of the component are gone, too, and keeps those of others", func(ctx SpecContext) {

@@ -33,10 +33,12 @@ type simulation struct {
 	// waited are the waits that count as over.
 	waited map[string]bool
 	// touched are the dependents with a step or a failure.
-	touched  map[manifests.Key]bool
-	turn     int
-	held     bool
-	forecast Forecast
+	touched map[manifests.Key]bool
+	turn    int
+	held    bool
+	// blockersOnly ends the simulation before its first write.
+	blockersOnly bool
+	forecast     Forecast
 }
 
 // run plans and simulates in turns, until there is nothing left to do, and every wait has been assumed to be over.
@@ -50,6 +52,8 @@ func (r *simulation) run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case r.blockersOnly && slices.ContainsFunc(decided.Actions, changes):
+			return nil
 		case len(decided.Actions) > 0:
 			if r.protector.Check(ctx, r.asListed(), decided, checked) {
 				continue
@@ -64,6 +68,9 @@ func (r *simulation) run(ctx context.Context) error {
 		}
 	}
 }
+
+// changes reports whether an action changes anything, a guard included.
+func changes(a plan.Action) bool { return a.Verb.Writes() || a.Verb.Guards() }
 
 // asListed returns the facts that fit the lists of the API server: nothing has been deleted there.
 func (r *simulation) asListed() plan.Facts {
