@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -70,4 +71,24 @@ var _ = Describe("A group that gets another version later", func() {
 		Entry("follows definitions", operatorOptions{}),
 		Entry("may not follow definitions", operatorOptions{transport: unfollowed}),
 	)
+
+	It("does not make an operator read all of discovery for each kind that is not served yet", func(ctx SpecContext) {
+		var readings atomic.Int64
+		runOperator(operator, operatorOptions{transport: observed(nil, func(r *http.Request) {
+			if r.URL.Path == "/apis" {
+				readings.Add(1)
+			}
+		})})
+		var set []string
+		for i := range 10 {
+			kind := strings.NewReplacer("Widget", fmt.Sprintf("Kind%d", i), "widgets", fmt.Sprintf("kind%ds", i))
+			set = append(set, kind.Replace(widgetDefinition(group)), kind.Replace(widget(group, "own")))
+		}
+		g := newGadget(ctx, namespace, "app", together(set...), servedBy(operator))
+		expectReady(ctx, g)
+		// The mapper reads it once, and so do the capabilities, and twice after a burst of events.
+		Expect(readings.Load()).To(BeNumerically("<=", 6))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
 })

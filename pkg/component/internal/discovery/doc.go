@@ -5,8 +5,8 @@
 //
 //   - Mapper and Scope keep a type until Reset. Send requests for a path of Mapper by WithRenewal, which resets it after
 //     a 404 for that path, and asks again.
-//   - A kind counts as not served in any version only after the API server was asked which versions its group has. A
-//     version that says what it serves is asked again after two seconds.
+//   - A kind is searched in any version by asking the API server which versions its group has, and what these serve; the
+//     latter is kept for two seconds. The whole of discovery is not read for that.
 //   - Capabilities are read once, and again after events on definitions. Renderings use them.
 //   - HasStatusSubresource and Verbs share lists of resources that are at most two seconds old. No deletion
 //     depends on them.

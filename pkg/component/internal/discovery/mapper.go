@@ -27,7 +27,7 @@ type mapper struct {
 	current meta.RESTMapper
 	built   time.Time
 	resets  int
-	// mappings caches what current returned, by GroupVersionKind. Every write needs a mapping, and current searches
+	// mappings caches what current returned, by GroupVersionKind, and by GroupKind for any version. Every write needs a mapping, and current searches
 	// all groups for it.
 	mappings *sync.Map
 }
@@ -97,7 +97,7 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 	current, mappings := m.current, m.mappings
 	m.mu.RUnlock()
 	if len(versions) == 0 {
-		return m.anyVersion(current, gk)
+		return m.anyVersion(current, mappings, gk)
 	}
 	if len(versions) > 1 {
 		return current.RESTMapping(gk, versions...)
@@ -116,23 +116,29 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 }
 
 // anyVersion finds a kind in any version. The mapper beneath keeps the list of versions that a group had when it read
-// the group first, and searches no others, whatever the group gets later. So the API server is asked before a kind
-// counts as not served. Once asked for with its version, the mapper beneath keeps the kind.
-func (m *mapper) anyVersion(current meta.RESTMapper, gk schema.GroupKind) (*meta.RESTMapping, error) {
-	mapping, err := current.RESTMapping(gk)
-	if !meta.IsNoMatchError(err) || m.versions == nil {
-		return mapping, err
+// the group first, and searches no others, whatever the group gets later. It also reads the whole of discovery whenever
+// it is asked for a group that is not served. So the API server is asked for the versions of the group first, and the
+// mapper beneath for a kind with its version only.
+func (m *mapper) anyVersion(current meta.RESTMapper, mappings *sync.Map, gk schema.GroupKind) (*meta.RESTMapping, error) {
+	if gk.Group == "" || m.versions == nil {
+		return current.RESTMapping(gk)
+	}
+	if known, ok := mappings.Load(gk); ok {
+		if mapping, ok := known.(*meta.RESTMapping); ok {
+			return mapping, nil
+		}
 	}
 	served, failure := m.versions(gk)
 	for _, version := range served {
-		if added, e := current.RESTMapping(gk, version); e == nil {
-			return added, nil
+		if mapping, err := current.RESTMapping(gk, version); err == nil {
+			mappings.Store(gk, mapping)
+			return mapping, nil
 		}
 	}
 	if failure != nil {
 		return nil, failure
 	}
-	return mapping, err
+	return nil, &meta.NoKindMatchError{GroupKind: gk, SearchedVersions: served}
 }
 
 // RESTMappings implements meta.RESTMapper.
