@@ -37,7 +37,10 @@ type Pass struct {
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
 	// instances of these types (objects that are not dependents) block the deletion of the component.
 	Managed []manifests.ManagedType
-	// Inventory is the inventory that was persisted last.
+	// AcceptUnknown are the groups whose types a deletion takes along although it is not known whether they have foreign
+	// instances.
+	AcceptUnknown []string
+	// Inventory is what was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
 	// Record persists an inventory. It must return an error if another process persisted an inventory in the meantime. It
 	// is called before the first write to a dependent that is missing in the persisted inventory.
@@ -62,8 +65,9 @@ func (p Pass) request() applier.Request {
 	return applier.Request{
 		Owner: p.Owner, Desired: p.Desired, PreDelete: p.PreDelete, PostDelete: p.PostDelete,
 		Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, RepairNonce: p.RepairNonce,
-		Policies: p.Policies, Managed: p.Managed, Inventory: p.Inventory,
-		Record: p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
+		Policies: p.Policies, Managed: p.Managed, AcceptUnknown: p.AcceptUnknown,
+		Inventory: p.Inventory,
+		Record:    p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
 	}
 }
 

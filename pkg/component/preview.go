@@ -59,17 +59,24 @@ func (e *RefusedError) Unwrap() error { return e.Cause }
 // Apply returns the forecast for a component as it is given; it need not exist. Its status counts as the record of the
 // last apply. A RefusedError means that nothing would be applied.
 func (p Preview[T]) Apply(ctx context.Context, component T) (Forecast, error) {
-	return p.run(ctx, component, (*reconcile.Pass).Apply)
+	return p.run(ctx, component, (*reconcile.Pass).Apply, false)
 }
 
 // Delete returns the forecast for the deletion of a component.
 func (p Preview[T]) Delete(ctx context.Context, component T) (Forecast, error) {
-	return p.run(ctx, component, (*reconcile.Pass).Delete)
+	return p.run(ctx, component, (*reconcile.Pass).Delete, false)
+}
+
+// Blockers returns what would block the deletion of a component, as Delete does, without the rest of the forecast. It
+// makes no dry runs.
+func (p Preview[T]) Blockers(ctx context.Context, component T) ([]Blocked, error) {
+	forecast, err := p.run(ctx, component, (*reconcile.Pass).Delete, true)
+	return forecast.Blocked, err
 }
 
 func (p Preview[T]) run(
 	ctx context.Context, component T,
-	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error),
+	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error), blockersOnly bool,
 ) (Forecast, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -81,6 +88,7 @@ func (p Preview[T]) run(
 	if err != nil {
 		return Forecast{}, err
 	}
+	simulator.BlockersOnly = blockersOnly
 	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
 	last := copied.GetStatus().Revision
 	if _, err := simulate(pass, ctx, c); err != nil {

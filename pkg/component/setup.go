@@ -33,9 +33,12 @@ import (
 const (
 	// AnnotationReconcileRequested starts a pass when its value changes.
 	AnnotationReconcileRequested = "reconcile-requested-at"
-	// AnnotationReconcileAcknowledge asks for an answer to a requested pass. Its value must be that of
-	// AnnotationReconcileRequested. The pass then writes the value to lastHandledReconcileAt in the status. Without this
-	// annotation, a requested pass does not write the status unless something else changed.
+	// AnnotationAcceptUnknown names groups, separated by commas. The deletion of the component takes the types of these
+	// groups along although it is not known whether they have foreign instances, because their API does not answer or no
+	// version of them is served. Instances that can be listed are protected as ever.
+	AnnotationAcceptUnknown = "accept-unknown"
+	// AnnotationReconcileAcknowledge with the value of the request asks for an answer: the pass enters the value into
+	// the status, as lastHandledReconcileAt. That is a write, which a request without it does not cause.
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
 	// AnnotationSuspendReason is the reason why a component is suspended. The conditions of the component repeat it.
 	AnnotationSuspendReason = "suspend-reason"
@@ -132,12 +135,13 @@ func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *c
 // reports, a status that names other Secrets than this process wrote, a requested pass, and, with
 // Options.WatchMetadata, other changes of the metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
-	requested := r.name + "/" + AnnotationReconcileRequested
+	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		r.components.DropWrite(e.ObjectNew)
 		return components.NeedsPass(e.ObjectOld, e.ObjectNew, r.Finalizer()) ||
 			!r.namesOther(e.ObjectOld) && r.namesOther(e.ObjectNew) ||
 			e.ObjectOld.GetAnnotations()[requested] != e.ObjectNew.GetAnnotations()[requested] ||
+			e.ObjectOld.GetAnnotations()[accepted] != e.ObjectNew.GetAnnotations()[accepted] ||
 			r.options.WatchMetadata && !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}}
 }

@@ -61,6 +61,11 @@ type InventoryEntry struct {
 	Phase string
 	// Types are the types that this dependent defines, in the form Kind.group or *.group.
 	Types []string
+	// Unserved says that the dependent defines types that nobody could ever store objects of, and since when that is
+	// known: it identifies the state in which the object was last seen to serve nothing, after it did so in all states
+	// since it was created for the component. It counts only while the live object is in that state. A reader that does
+	// not know it takes the types for served, so it need not be known.
+	Unserved string
 
 	// unknown holds the fields that this version does not know; a newer version wrote them.
 	unknown []string
@@ -126,6 +131,7 @@ func (e InventoryEntry) String() string {
 		types = append(types, escape(t))
 	}
 	field("t", strings.Join(types, ","))
+	text("un", e.Unserved)
 	for _, f := range e.unknown {
 		b.WriteByte(' ')
 		b.WriteString(f)
@@ -228,6 +234,8 @@ func (e *InventoryEntry) textField(key string) *string {
 		return &e.Phase
 	case "up":
 		return (*string)(&e.UpdatePolicy)
+	case "un":
+		return &e.Unserved
 	case "dp":
 		return (*string)(&e.DeletePolicy)
 	}

@@ -23,8 +23,8 @@ func TestInventoryEntry(t *testing.T) {
 		{"no group, no namespace, never written", InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop"}, "/v1/Namespace//shop"},
 		{"all fields", InventoryEntry{
 			Version: "v1", Kind: "K", Namespace: "ns", Name: "n", UID: "u", Digest: "d", Fields: "f", Values: "v", Order: -2, DeleteOrder: new(3),
-			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete", Types: []string{"A.example.com", "*.b.example.com"},
-		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true ph=pre-delete t=A.example.com,*.b.example.com"},
+			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete", Types: []string{"A.example.com", "*.b.example.com"}, Unserved: "u.1",
+		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true ph=pre-delete t=A.example.com,*.b.example.com un=u.1"},
 		{"a delete order of zero is not none", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},

@@ -97,7 +97,7 @@ func (b *Bundle) add(
 // these would look like a dependent of that owner's component.
 var localAnnotations = []string{
 	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at",
-	"fairlead.io/reconcile-acknowledge",
+	"fairlead.io/reconcile-acknowledge", "fairlead.io/accept-unknown",
 	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
 }
 

@@ -2,47 +2,75 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
-The operator refuses the deletion while objects of others exist whose type the component defines. With --wait
-the command prints these objects at once and continues to wait, because the deletion proceeds by itself when
-they are gone. The command fails if the timeout is over. If the component is being deleted already, the
-command asks the operator to try again.`
+The operator refuses the deletion while objects of others exist whose type the component defines. The command
+looks for them first, with your rights, and warns. fairlead plan --delete shows all of the deletion. With --wait
+the command prints the blocker at once and continues to wait, because the deletion proceeds by itself when
+these objects are gone. It fails if the time is up. If the component is being deleted already, the operator is
+asked to try again.
+
+The operator also refuses the deletion if it cannot know whether such objects exist, for example because an
+API does not answer. --accept-unknown GROUP accepts that the objects of that API group are lost, if there are
+any. It is recorded in the component, and counts for its deletion only. Objects that can be listed are not
+lost.`
+
+// deleteOptions are the flags of delete.
+type deleteOptions struct {
+	wait    bool
+	timeout time.Duration
+	// accepted are groups of which the operator need not know whether there are objects of others.
+	accepted []string
+}
 
 func (a *app) newDelete() *cobra.Command {
-	var wait bool
-	var timeout time.Duration
+	var o deleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete NAME | TYPE/NAME",
 		Short: "Delete a component and its dependents",
 		Long:  deleteHelp,
 		Args:  takes(0, theComponent),
 		RunE: work(func(ctx context.Context, args []string) error {
-			if timeout < 0 {
-				return errNegativeTimeout(timeout)
+			if o.timeout < 0 {
+				return errNegativeTimeout(o.timeout)
 			}
-			return a.delete(ctx, args[0], wait, timeout)
+			for _, group := range o.accepted {
+				if problems := validation.IsDNS1123Subdomain(group); len(problems) > 0 {
+					return exit.BadUsage("--accept-unknown %q is no API group: %s", group, problems[0])
+				}
+			}
+			return a.delete(ctx, args[0], o)
 		}),
 		ValidArgsFunction: a.completer.Component,
 	}
-	addWaitFlags(cmd.Flags(), &wait, &timeout,
+	cmd.Flags().StringSliceVar(&o.accepted, "accept-unknown", nil,
+		"API `group` of which it need not be known whether it has objects of others; may be repeated")
+	addWaitFlags(cmd.Flags(), &o.wait, &o.timeout,
 		"wait until the component and its dependents are deleted, and show the progress")
 	return cmd
 }
 
-func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.Duration) error {
+func (a *app) delete(ctx context.Context, name string, o deleteOptions) error {
 	f, err := a.find(ctx, name)
 	if err != nil {
 		return err
@@ -52,11 +80,17 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 	if _, err := cluster.Status(target, obj); err != nil {
 		return err
 	}
+	if obj, err = acceptUnknown(ctx, f, o.accepted); err != nil {
+		return err
+	}
 	again := obj.GetDeletionTimestamp() != nil
+	if !again {
+		a.warnOfBlockers(ctx, cluster.Object{Cluster: c, Target: target, Live: obj})
+	}
 	if obj, err = a.requestDeletion(ctx, c, target, obj); err != nil {
 		return err
 	}
-	if again && wait {
+	if again && o.wait {
 		if obj, err = a.deleteAgain(ctx, cluster.Object{Cluster: c, Target: target, Live: obj}); err != nil {
 			return err
 		}
@@ -65,14 +99,75 @@ func (a *app) delete(ctx context.Context, name string, wait bool, timeout time.D
 		a.println(target.String() + " deleted")
 		return nil
 	}
-	if !wait {
+	if !o.wait {
 		return reportBlocker(target, obj)
 	}
-	if err := a.newWaiter(c, target, timeout).Gone(ctx, obj); err != nil {
+	if err := a.awaitEnd(ctx, cluster.Object{Cluster: c, Target: target, Live: obj}, o.timeout); err != nil {
 		return err
 	}
 	a.println(target.String() + " deleted")
 	return nil
+}
+
+// awaitEnd waits until the component and its sources are gone.
+func (a *app) awaitEnd(ctx context.Context, f cluster.Object, timeout time.Duration) error {
+	began := time.Now()
+	if err := a.newWaiter(f.Cluster, f.Target, timeout).Gone(ctx, f.Live); err != nil || !f.Target.IsReadyMade() {
+		return err
+	}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		limited, cancel = context.WithDeadline(ctx, began.Add(timeout))
+	}
+	defer cancel()
+	err := publish.Clear(limited, f.Cluster.Client, f.Target, f.Live.GetUID())
+	if limited.Err() != nil {
+		return exit.Refuse("%s is deleted, but its sources are not: see the ConfigMaps with the label %s",
+			f.Target, publish.LabelSourceOf)
+	}
+	return err
+}
+
+// maxBlockers bounds the time for finding out what would block a deletion.
+const maxBlockers = 20 * time.Second
+
+// warnOfBlockers says what will block the deletion, as far as the person may read it: foreign instances, types that
+// cannot be listed, APIs that do not answer. The deletion is requested all the same: only its operator decides, with
+// other rights. So an error is no reason to stop, and says nothing about the deletion.
+func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
+	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
+	defer cancel()
+	blockers, err := preview.Blockers(ctx, f.Cluster, f.Target, f.Live)
+	if err != nil {
+		return
+	}
+	for _, b := range blockers {
+		text := fmt.Sprintf("the deletion will be refused while foreign instances of %s exist (%d): %s",
+			b.Type, b.Count, strings.Join(b.Names, ", "))
+		if b.Error != "" {
+			text = fmt.Sprintf("the deletion may be refused, because you cannot see whether foreign instances of %s exist: %s",
+				b.Type, b.Error)
+		}
+		a.warn(errors.New(text))
+	}
+}
+
+// acceptUnknown records in the component the groups of which its operator need not know whether there are objects of
+// others, besides those that are recorded already. It returns the component as it is afterwards.
+func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*unstructured.Unstructured, error) {
+	if len(groups) == 0 {
+		return f.Live, nil
+	}
+	m, err := f.Managed()
+	if err != nil {
+		return nil, err
+	}
+	key := m.Annotation(component.AnnotationAcceptUnknown)
+	if recorded := f.Live.GetAnnotations()[key]; recorded != "" {
+		groups = slices.Concat(strings.Split(recorded, ","), groups)
+	}
+	slices.Sort(groups)
+	return f.Cluster.Annotate(ctx, f.Live, map[string]string{key: strings.Join(slices.Compact(groups), ",")})
 }
 
 // requestDeletion deletes the component, and returns it as it is afterwards, nil if it is gone.

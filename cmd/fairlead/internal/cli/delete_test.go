@@ -1,15 +1,23 @@
 package cli_test
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 var _ = Describe("delete", onCluster(func() {
@@ -85,6 +93,81 @@ var _ = Describe("delete", onCluster(func() {
 				Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
 			}
 		})
+
+	It("records the groups that it accepts to know nothing about, also of a component that is being deleted",
+		func(ctx SpecContext) {
+			c := held(ctx, namespace, "shop")
+			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=b.example.com").Code).To(Equal(0))
+			accepted := func() string { return shopIn(ctx, namespace).Annotations["fairlead.io/accept-unknown"] }
+			Expect(accepted()).To(Equal("b.example.com"))
+			again := []string{"delete", "shop", "--accept-unknown=b.example.com", "--accept-unknown=a.example.com"}
+			Expect(fairlead(ctx, namespace, again...).Code).To(Equal(0))
+			Expect(accepted()).To(Equal("a.example.com,b.example.com"))
+			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=Shop/a").Err).
+				To(ContainSubstring(`"Shop/a" is no API group`))
+			release(ctx, c)
+		})
+
+	It("says before what will block the deletion, as far as the person may see it, and requests it all the same",
+		func(ctx SpecContext) {
+			definition := &unstructured.Unstructured{}
+			text := strings.NewReplacer("plain", "thing", "Plain", "Thing").Replace(plainType)
+			Expect(yaml.Unmarshal([]byte(text), &definition.Object)).To(Succeed())
+			Expect(k8s.Create(ctx, definition)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, definition)).To(Succeed()) })
+			theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "thing.example.com/v1", "kind": "Thing"}}
+			theirs.SetNamespace(namespace)
+			theirs.SetName("theirs")
+			Eventually(ctx, func() error { return k8s.Create(ctx, theirs) }).Should(Succeed())
+			c := held(ctx, namespace, "shop")
+			owner := manifests.Owner{
+				Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "shop",
+			}
+			mark := fmt.Sprintf(`{"metadata":{"labels":{"fairlead.io/owner-id":%q},"annotations":{"fairlead.io/owner-id":%q}}}`,
+				owner.ID(), owner.String())
+			Expect(k8s.Patch(ctx, definition, client.RawPatch(types.MergePatchType, []byte(mark)))).To(Succeed())
+			line := "apiextensions.k8s.io/v1/CustomResourceDefinition//things.thing.example.com u=" + string(definition.GetUID()) +
+				" t=Thing.thing.example.com"
+			digest, err := manifests.Digest([]string{line})
+			Expect(err).NotTo(HaveOccurred())
+			report(ctx, c, metav1alpha1.Status{
+				Reconciler: "fairlead.io", State: "Ready", Inventory: []string{line}, InventoryDigest: digest,
+				Identity: "c/" + string(c.UID),
+			})
+			r := fairlead(ctx, namespace, "delete", "shop")
+			Expect(r.Out).To(Equal("component.fairlead.io/shop deletion requested\n"))
+			Expect(r.Err).To(Equal("warning: the deletion will be refused while foreign instances of Thing.thing.example.com " +
+				"exist (1): Thing.thing.example.com " + namespace + "/theirs\n"))
+		})
+
+	It("waits until the sources of the component are gone, too, and keeps those of others", func(ctx SpecContext) {
+		c := held(ctx, namespace, "shop")
+		source := func(name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
+			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: name, OwnerReferences: owners, Finalizers: []string{"example.com/held"},
+				Labels: map[string]string{"app.kubernetes.io/managed-by": "fairlead-cli", "fairlead.io/source-of": "shop"},
+			}}
+			Expect(k8s.Create(ctx, m)).To(Succeed())
+			return m
+		}
+		owner := metav1.OwnerReference{APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop", UID: c.UID}
+		ours, unowned := source("shop-0123456789ab", owner), source("shop-ba9876543210")
+		p := start(ctx, namespace, "delete", "shop", "--wait", "--timeout=30s")
+		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested"))
+		release(ctx, c)
+		terminating := func(m *corev1.ConfigMap) bool {
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
+			return m.DeletionTimestamp != nil
+		}
+		Eventually(ctx, func() bool { return terminating(ours) }).Should(BeTrue())
+		Consistently(p.code, 500*time.Millisecond).ShouldNot(Receive())
+		unhold := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		Expect(k8s.Patch(ctx, ours, unhold)).To(Succeed())
+		Eventually(ctx, p.code).Should(Receive(Equal(0)))
+		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
+		Expect(terminating(unowned)).To(BeFalse())
+		Expect(k8s.Patch(ctx, unowned, unhold)).To(Succeed())
+	})
 
 	It("says no with the blocker when the time is up, or without waiting when it is known", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")

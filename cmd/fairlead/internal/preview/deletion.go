@@ -7,8 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
+	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
@@ -39,16 +41,49 @@ func deletionOfOther(ctx context.Context, c *cluster.Cluster, target cluster.Tar
 	if err != nil {
 		return Result{}, err
 	}
-	status, err := cluster.Status(target, obj)
+	p, other, err := previewOfOther(c, target, obj)
 	if err != nil {
 		return Result{}, err
 	}
-	if status.TargetCluster != "" {
-		return Result{}, exit.Refuse("%s: its dependents are in another cluster, and only its operator can connect to that",
-			target)
-	}
-	p := component.Preview[*otherComponent]{Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler}
-	forecast, err := p.Delete(ctx, &otherComponent{Unstructured: obj, status: status})
+	forecast, err := p.Delete(ctx, other)
 	result := Result{Target: target, Component: obj, Forecast: forecast, Deletion: true}
 	return result, explainRefusal(target, err, false)
+}
+
+// previewOfOther returns the preview of the deletion of a component of any operator.
+func previewOfOther(
+	c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
+) (component.Preview[*otherComponent], *otherComponent, error) {
+	status, err := cluster.Status(target, obj)
+	if err != nil {
+		return component.Preview[*otherComponent]{}, nil, err
+	}
+	if status.TargetCluster != "" {
+		return component.Preview[*otherComponent]{}, nil,
+			exit.Refuse("%s: its dependents are in another cluster, and only its operator can connect to that", target)
+	}
+	p := component.Preview[*otherComponent]{Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler}
+	return p, &otherComponent{Unstructured: obj, status: status}, nil
+}
+
+// Blockers returns what would block the deletion of a component, as far as the rights of the person show.
+func Blockers(
+	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
+) ([]component.Blocked, error) {
+	if !target.IsReadyMade() {
+		p, other, err := previewOfOther(c, target, obj)
+		if err != nil {
+			return nil, err
+		}
+		return p.Blockers(ctx, other)
+	}
+	p, err := operator.Preview(c.Config(), nil)
+	if err != nil {
+		return nil, err
+	}
+	typed := &v1alpha1.Component{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
+		return nil, err
+	}
+	return p.Blockers(ctx, typed)
 }

@@ -71,9 +71,13 @@ func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) ou
 	return OutcomeOf(decided, changes)
 }
 
-// Protector returns the Protector for the cluster of a client.
-func (a *Applier) Protector(client *target.Client) *protect.Protector {
-	return protect.New(client, a.options.Incidental)
+// Protector returns the Protector of a request for the cluster of a client.
+func (a *Applier) Protector(client *target.Client, r Request) *protect.Protector {
+	var accepted []string
+	if r.deleting {
+		accepted = r.AcceptUnknown
+	}
+	return protect.New(client, a.options.Incidental, accepted)
 }
 
 // Forget drops the state that the applier keeps for an owner.
@@ -88,7 +92,7 @@ func (a *Applier) run(
 		return outcome.Outcome{Inventory: r.Inventory, Observing: true}, nil
 	}
 	var changes []outcome.Change
-	protector, checked := a.Protector(client), map[manifests.Key]bool{}
+	protector, checked := a.Protector(client, r), map[manifests.Key]bool{}
 	var guard createGuard
 	waves := a.options.Monitor.Waves()
 	defer waves.End()

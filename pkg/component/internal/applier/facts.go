@@ -21,7 +21,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	if r.deleting && len(inventory) > 0 {
 		additional = r.Managed
 	}
-	protector := a.Protector(client)
+	protector := a.Protector(client, r)
 	managed := protector.Types(ctx, plan.Removals(inventory, r.Desired), additional)
 	client.Observer.Watch(ownerID, client.Reader, watchedResources(client, r, inventory), r.Wake)
 	client.Observer.WatchInstances(ownerID, managed.Kinds())

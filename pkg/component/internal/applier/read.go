@@ -25,18 +25,24 @@ func ReadDependent(
 	if body := client.Observer.Body(client.Reader, key); body != nil {
 		return body, nil
 	}
-	mapping, err := client.Discovery.Mapper().RESTMapping(key.GroupKind(), version)
-	if meta.IsNoMatchError(err) {
-		mapping, err = client.Discovery.Mapper().RESTMapping(key.GroupKind())
-	}
-	if err != nil {
-		return nil, err
-	}
-	var resource dynamic.ResourceInterface = client.Dynamic.Resource(mapping.Resource)
-	if key.Namespace != "" {
-		resource = client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace)
-	}
-	return resource.Get(ctx, key.Name, metav1.GetOptions{})
+	var obj *unstructured.Unstructured
+	mapper := client.Discovery.Mapper()
+	err := client.Discovery.WithRenewal(func() error {
+		mapping, err := mapper.RESTMapping(key.GroupKind(), version)
+		if meta.IsNoMatchError(err) {
+			mapping, err = mapper.RESTMapping(key.GroupKind())
+		}
+		if err != nil {
+			return err
+		}
+		var resource dynamic.ResourceInterface = client.Dynamic.Resource(mapping.Resource)
+		if key.Namespace != "" {
+			resource = client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace)
+		}
+		obj, err = resource.Get(ctx, key.Name, metav1.GetOptions{})
+		return err
+	})
+	return obj, err
 }
 
 // NotDependent returns the NotFound error of a key that is no dependent.

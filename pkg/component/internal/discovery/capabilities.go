@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
-	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -26,10 +25,6 @@ type Capabilities struct {
 	Summary
 	// kinds are those that are served, by group and version.
 	kinds map[string][]string
-	// failed are the groups and versions whose discovery failed. Their kinds are those of the reading before, if
-	// there are any.
-	failed []schema.GroupVersion
-	read   time.Time
 }
 
 // Summary identifies capabilities.
@@ -63,7 +58,6 @@ type capabilityServer interface {
 // read at the first call of current, and after events on definitions.
 type capabilityCache struct {
 	server capabilityServer
-	clock  clock.PassiveClock
 	// lifetime bounds all reading.
 	lifetime context.Context
 	// follow starts run, and makes it read after each event on definitions. It is called once, after the first reading.
@@ -87,7 +81,7 @@ type subscriber struct {
 
 func newCapabilityCache(ctx context.Context, server capabilityServer) *capabilityCache {
 	return &capabilityCache{
-		server: server, clock: clock.RealClock{}, lifetime: ctx, follow: func() {},
+		server: server, lifetime: ctx, follow: func() {},
 		kick: make(chan struct{}, 1), subscribers: map[string]subscriber{},
 	}
 }
@@ -128,23 +122,6 @@ func (c *capabilityCache) known() Capabilities {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
-}
-
-// versionsSince returns the versions that serve a kind, newest first, by the last reading, if that was after a time.
-func (c *capabilityCache) versionsSince(gk schema.GroupKind, after time.Time) []string {
-	last := c.known()
-	if !last.read.After(after) {
-		return nil
-	}
-	var versions []string
-	for text, kinds := range last.kinds {
-		gv, err := schema.ParseGroupVersion(text)
-		if err == nil && gv.Group == gk.Group && slices.Contains(kinds, gk.Kind) && !slices.Contains(last.failed, gv) {
-			versions = append(versions, gv.Version)
-		}
-	}
-	slices.SortFunc(versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
-	return versions
 }
 
 func (c *capabilityCache) subscribe(owner, digest string, wake func()) {
@@ -226,7 +203,6 @@ func (c *capabilityCache) keep(read Capabilities) {
 func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	ctx, cancel := context.WithTimeout(c.lifetime, readTimeout)
 	defer cancel()
-	began := c.clock.Now()
 	about, err := c.server.ServerVersionWithContext(ctx)
 	if err != nil {
 		return Capabilities{}, err
@@ -242,7 +218,6 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	read := Capabilities{
 		Capabilities: generator.Capabilities{Version: *about},
 		kinds:        kindsByVersion(lists),
-		read:         began,
 	}
 	if partial != nil {
 		read.complete(before, slices.Collect(maps.Keys(partial.Groups)))
@@ -261,7 +236,6 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 // complete adds the kinds from before of groups and versions whose discovery failed. One that did not exist at a
 // reading without it serves nothing yet.
 func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersion) {
-	c.failed = failed
 	for _, gv := range failed {
 		kinds, ok := before.kinds[gv.String()]
 		switch {

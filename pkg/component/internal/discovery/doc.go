@@ -3,7 +3,10 @@
 //
 // Answers are as old as their purpose allows:
 //
-//   - Mapper and Scope keep a type until Reset. Call Reset after a 404 for the path of a type, and ask again.
+//   - Mapper and Scope keep a type until Reset. Send requests for a path of Mapper by WithRenewal, which resets it after
+//     a 404 for that path, and asks again.
+//   - A kind is searched in any version by asking the API server which versions its group has, and what these serve; the
+//     latter is kept for two seconds. The whole of discovery is not read for that.
 //   - Capabilities are read once, and again after events on definitions. Renderings use them.
 //   - HasStatusSubresource and Verbs share lists of resources that are at most two seconds old. No deletion
 //     depends on them.

@@ -20,14 +20,14 @@ type mapper struct {
 	clock clock.PassiveClock
 	// reset is called by every Reset; nil for nothing.
 	reset func()
-	// newer returns the versions that serve a kind by a reading of discovery after a time; nil for none.
-	newer func(gk schema.GroupKind, after time.Time) []string
+	// versions asks the API server which versions serve a kind now; nil for nobody to ask.
+	versions func(gk schema.GroupKind) ([]string, error)
 
 	mu      sync.RWMutex
 	current meta.RESTMapper
 	built   time.Time
 	resets  int
-	// mappings caches what current returned, by GroupVersionKind. Every write needs a mapping, and current searches
+	// mappings caches what current returned, by GroupVersionKind, and by GroupKind for any version. Every write needs a mapping, and current searches
 	// all groups for it.
 	mappings *sync.Map
 }
@@ -94,10 +94,10 @@ func (m *mapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVers
 // RESTMapping implements meta.RESTMapper.
 func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	m.mu.RLock()
-	current, built, mappings := m.current, m.built, m.mappings
+	current, mappings := m.current, m.mappings
 	m.mu.RUnlock()
 	if len(versions) == 0 {
-		return m.anyVersion(current, built, gk)
+		return m.anyVersion(current, mappings, gk)
 	}
 	if len(versions) > 1 {
 		return current.RESTMapping(gk, versions...)
@@ -116,19 +116,29 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 }
 
 // anyVersion finds a kind in any version. The mapper beneath keeps the list of versions that a group had when it read
-// the group first, and searches no others. A newer reading of discovery may name a version that was added later. Once
-// asked for, the mapper beneath keeps it.
-func (m *mapper) anyVersion(current meta.RESTMapper, built time.Time, gk schema.GroupKind) (*meta.RESTMapping, error) {
-	mapping, err := current.RESTMapping(gk)
-	if !meta.IsNoMatchError(err) || m.newer == nil {
-		return mapping, err
+// the group first, and searches no others, whatever the group gets later. It also reads the whole of discovery whenever
+// it is asked for a group that is not served. So the API server is asked for the versions of the group first, and the
+// mapper beneath for a kind with its version only.
+func (m *mapper) anyVersion(current meta.RESTMapper, mappings *sync.Map, gk schema.GroupKind) (*meta.RESTMapping, error) {
+	if gk.Group == "" || m.versions == nil {
+		return current.RESTMapping(gk)
 	}
-	for _, version := range m.newer(gk, built) {
-		if added, e := current.RESTMapping(gk, version); e == nil {
-			return added, nil
+	if known, ok := mappings.Load(gk); ok {
+		if mapping, ok := known.(*meta.RESTMapping); ok {
+			return mapping, nil
 		}
 	}
-	return mapping, err
+	served, failure := m.versions(gk)
+	for _, version := range served {
+		if mapping, err := current.RESTMapping(gk, version); err == nil {
+			mappings.Store(gk, mapping)
+			return mapping, nil
+		}
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	return nil, &meta.NoKindMatchError{GroupKind: gk, SearchedVersions: served}
 }
 
 // RESTMappings implements meta.RESTMapper.

@@ -2,10 +2,12 @@ package discovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -56,13 +58,17 @@ func New(ctx context.Context, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapper.reset, mapper.newer = lists.forget, capabilities.versionsSince
-	return &Reader{client: client, lifetime: ctx, mapper: mapper, lists: lists, capabilities: capabilities}, nil
+	r := &Reader{client: client, lifetime: ctx, mapper: mapper, lists: lists, capabilities: capabilities}
+	mapper.reset, mapper.versions = lists.forget, r.versionsOf
+	return r, nil
 }
 
 // Mapper returns the RESTMapper of the API server. Call its Reset after a 404 for the path of a type: a version may
 // not be served any more, or the definition of the type may be another.
 func (r *Reader) Mapper() meta.ResettableRESTMapper { return r.mapper }
+
+// WithRenewal sends a request whose path comes from Mapper: see the function of that name.
+func (r *Reader) WithRenewal(send func() error) error { return WithRenewal(r.mapper, send) }
 
 // Resets counts how often Mapper has dropped all types. While it stays the same, so do the scopes of known types.
 func (r *Reader) Resets() int { return r.mapper.resetCount() }
@@ -94,6 +100,35 @@ func (r *Reader) HasStatusSubresource(gvk schema.GroupVersionKind) (bool, error)
 	return slices.ContainsFunc(resources, func(resource metav1.APIResource) bool {
 		return resource.Name == mapping.Resource.Resource+"/status"
 	}), nil
+}
+
+// versionsOf asks the API server which versions of its group serve a kind, in the order of their priority. If the
+// versions are not known, or one of them does not answer, it returns those that serve the kind, and an error.
+func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
+	if gk.Group == "" {
+		return nil, nil
+	}
+	var group metav1.APIGroup
+	err := r.client.RESTClient().Get().AbsPath("/apis", gk.Group).Do(r.lifetime).Into(&group)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the API server which versions %s has: %w", gk.Group, err)
+	}
+	var serving []string
+	var failures []error
+	for _, version := range group.Versions {
+		resources, err := r.lists.of(r.lifetime, schema.GroupVersion{Group: gk.Group, Version: version.Version})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			failures = append(failures, fmt.Errorf("ask the API server what %s has: %w", version.GroupVersion, err))
+		case slices.ContainsFunc(resources, func(o metav1.APIResource) bool { return o.Kind == gk.Kind && isMain(o) }):
+			serving = append(serving, version.Version)
+		}
+	}
+	return serving, errors.Join(failures...)
 }
 
 // Verbs returns the verbs that a resource supports; none if its group and version is served without it.

@@ -42,6 +42,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = metav1.APIVersions{}
 	case "/apis":
 		answer = s.list()
+	case "/apis/" + s.group(path).Name:
+		answer = s.group(path)
 	default:
 		resources, served := s.groups[path]
 		switch {
@@ -72,6 +74,16 @@ func (s *apiServer) list() metav1.APIGroupList {
 		all.Groups[i].Versions, all.Groups[i].PreferredVersion = append(all.Groups[i].Versions, gv), gv
 	}
 	return all
+}
+
+// group returns a group by name; without a name if it is not served.
+func (s *apiServer) group(name string) metav1.APIGroup {
+	for _, group := range s.list().Groups {
+		if group.Name == name {
+			return group
+		}
+	}
+	return metav1.APIGroup{}
 }
 
 func (s *apiServer) serve(groupVersion string, resources ...metav1.APIResource) {
@@ -232,9 +244,6 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 		t.Fatalf("before it is served: %v", err)
 	}
 	api.serve("example.com/v2", metav1.APIResource{Name: "lates", Kind: "Late", Verbs: allVerbs})
-	if _, err := r.Capabilities(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	for range 2 {
 		mapping, err := r.Mapper().RESTMapping(late)
 		if err != nil {
@@ -246,23 +255,56 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 	}
 }
 
-func TestAKindThatIsNotServedCostsNoRequestMore(t *testing.T) {
+func TestAKindMayBeServedByAVersionThatDoesNotAnswer(t *testing.T) {
 	r, api, _ := reading(t)
-	if _, err := r.Capabilities(t.Context()); err != nil {
-		t.Fatal(err)
+	late := schema.GroupKind{Group: "example.com", Kind: "Late"}
+	if _, err := r.Mapper().RESTMapping(late); !meta.IsNoMatchError(err) {
+		t.Fatalf("before: %v", err)
 	}
-	unheard := schema.GroupKind{Group: "example.com", Kind: "Unheard"}
-	count := func(mapper meta.RESTMapper) int {
-		t.Helper()
-		before := api.requests("")
-		if _, err := mapper.RESTMapping(unheard); !meta.IsNoMatchError(err) {
-			t.Fatal(err)
+	api.serve("example.com/v2")
+	if _, err := r.Mapper().RESTMapping(late); err == nil || meta.IsNoMatchError(err) {
+		t.Errorf("while v2 does not answer: %v", err)
+	}
+	widget := kind("Widget").GroupKind()
+	if mapping, err := r.Mapper().RESTMapping(widget); err != nil || mapping.GroupVersionKind.Version != "v1" {
+		t.Errorf("a kind that another version serves: %v", err)
+	}
+}
+
+func TestAKindThatIsNotServedCostsOneRequest(t *testing.T) {
+	r, api, _ := reading(t)
+	for _, group := range []string{"example.com", "nobody.example.com"} {
+		unheard := schema.GroupKind{Group: group, Kind: "Unheard"}
+		for range 2 {
+			before := api.requests("")
+			if _, err := r.Mapper().RESTMapping(unheard); !meta.IsNoMatchError(err) {
+				t.Fatal(err)
+			}
+			if _, err := r.Verbs(widgetResource); err != nil {
+				t.Fatal(err)
+			}
+			got := api.requests("") - before
+			if first := group == "example.com" && before == 0; got != 1 && !(first && got == 2) {
+				t.Errorf("%s: %d requests", group, got)
+			}
 		}
-		return api.requests("") - before
 	}
-	count(r.Mapper())
-	if with, without := count(r.Mapper()), count(r.mapper.beneath()); with != without {
-		t.Errorf("%d requests, and %d by the mapper beneath", with, without)
+	if api.requests("/apis") != 0 {
+		t.Error("the whole of discovery was read")
+	}
+}
+
+func TestAKindOfAnyVersionIsKept(t *testing.T) {
+	r, api, _ := reading(t)
+	widget := kind("Widget").GroupKind()
+	for i := range 2 {
+		before := api.requests("")
+		if mapping, err := r.Mapper().RESTMapping(widget); err != nil || mapping.Resource != widgetResource {
+			t.Fatal(mapping, err)
+		}
+		if i > 0 && api.requests("") != before {
+			t.Error("it is asked for again")
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -45,8 +46,7 @@ func isNotFound(err error) bool {
 }
 
 func isNotServed(err error) bool {
-	return meta.IsNoMatchError(err) ||
-		apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	return meta.IsNoMatchError(err) || discovery.IsUnknownPath(err)
 }
 
 // Classify returns the failure for an error: whether a retry can help, the reason, and the message for people.
@@ -158,9 +158,6 @@ func failureOf(err error, a plan.Action, user string) *plan.Failure {
 	addAdvice(f, err, a)
 	return f
 }
-
-// isUnknownPath reports whether the API server serves nothing at the path of a request, as opposed to a missing object.
-func isUnknownPath(err error) bool { return isNotServed(err) && apierrors.IsNotFound(err) }
 
 // addAdvice adds to the failure of an update what to do about an immutable field. Validation rules of custom resources
 // have their own messages, so the advice for them is conditional.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
@@ -62,11 +63,16 @@ func (c *clients) resourceAs(a plan.Action, objects dynamic.Interface) (dynamic.
 
 // list lists all objects of a type as the component's identity.
 func (c *clients) list(ctx context.Context, gk schema.GroupKind) (*unstructured.UnstructuredList, error) {
-	mapping, err := c.mapper.RESTMapping(gk)
-	if err != nil {
-		return nil, err
-	}
-	return c.own.Resource(mapping.Resource).List(ctx, metav1.ListOptions{})
+	var list *unstructured.UnstructuredList
+	err := discovery.WithRenewal(c.mapper, func() error {
+		mapping, err := c.mapper.RESTMapping(gk)
+		if err != nil {
+			return err
+		}
+		list, err = c.own.Resource(mapping.Resource).List(ctx, metav1.ListOptions{})
+		return err
+	})
+	return list, err
 }
 
 // get reads the object of an action. If no identity may read the object, get may return a not-found error, so that a

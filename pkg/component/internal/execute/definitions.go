@@ -64,12 +64,21 @@ func definesAggregated(a plan.Action, service *unstructured.Unstructured) bool {
 	return aggregated && group == a.Key.Group
 }
 
+// Definition is the record of a definition.
+type Definition struct {
+	// Name is the name of the CustomResourceDefinition or APIService; empty if there is none.
+	Name string
+	// Unserved is the state in which it was last seen to serve nothing; see inspect.Unserved.
+	Unserved string
+}
+
 // instances lists all objects of a type. The list has the objects of all versions, because they are stored once. A type
-// that is not served may have instances all the same: its definition may serve no version any more, and discovery may
-// have gaps. So the list counts as empty only if the definition was never served.
-func (c *clients) instances(ctx context.Context, gk schema.GroupKind, definition string) ([]inspect.Instance, error) {
+// that is not served may have instances: its definition may serve no version any more, and discovery may have gaps.
+func (c *clients) instances(
+	ctx context.Context, gk schema.GroupKind, definition Definition,
+) ([]inspect.Instance, error) {
 	list, err := c.list(ctx, gk)
-	if isNotServed(err) && definition != "" {
+	if isNotServed(err) && definition.Name != "" {
 		return nil, c.confirmNeverServed(ctx, definition, err)
 	}
 	if err != nil {
@@ -82,19 +91,52 @@ func (c *clients) instances(ctx context.Context, gk schema.GroupKind, definition
 	return found, nil
 }
 
-// confirmNeverServed returns an error unless a definition does not exist or was never established. The condition
-// Established is set before the first version is served, and is never unset.
-func (c *clients) confirmNeverServed(ctx context.Context, definition string, cause error) error {
-	crd, err := c.operator.Resource(customResourceDefinitions).Get(ctx, definition, metav1.GetOptions{})
+// confirmNeverServed returns an error unless a definition does not exist, was never established, or is known to have
+// served no version. The condition is set before the first version is served, and never unset.
+func (c *clients) confirmNeverServed(ctx context.Context, definition Definition, cause error) error {
+	crd, err := c.operator.Resource(customResourceDefinitions).Get(ctx, definition.Name, metav1.GetOptions{})
 	switch {
 	case isNotFound(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("get %s: %w", definition, err)
-	case !isEstablished(crd):
+		return fmt.Errorf("get %s: %w", definition.Name, err)
+	case !isEstablished(crd), neverServed(crd, definition):
 		return nil
+	case inspect.Unserved(crd) != "":
+		return fmt.Errorf("%s serves no version, but may have served one before, so it may have instances; serve a "+
+			"version of it: %w; %s", definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
 	}
-	return fmt.Errorf("%s was served before and may have instances; serve a version of it: %w", definition, cause)
+	return fmt.Errorf("%s was served before and may have instances; serve a version of it: %w; %s",
+		definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
+}
+
+func groupOf(crd *unstructured.Unstructured) string {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	return group
+}
+
+// HintAcceptUnknown says how a deletion goes on although it is not known whether the types of a group have instances.
+func HintAcceptUnknown(group string) string {
+	return fmt.Sprintf("or accept to lose what it may have: fairlead delete --accept-unknown %s", group)
+}
+
+// neverServed reports whether a live definition serves nothing and never did, by its state and the recorded one.
+func neverServed(live *unstructured.Unstructured, recorded Definition) bool {
+	definition := live.GroupVersionKind().GroupKind() == plan.CustomResourceDefinition
+	return plan.NeverServed(recorded.Unserved, inspect.Unserved(live), definition, live.GetUID())
+}
+
+// neverAvailable reports whether an APIService is recorded as one that was created for the component and was never
+// Available, and is in that state still. An APIService that does not exist is not known.
+func (c *clients) neverAvailable(ctx context.Context, recorded Definition) (bool, error) {
+	if recorded.Unserved == "" {
+		return false, nil
+	}
+	service, err := c.operator.Resource(apiServices).Get(ctx, recorded.Name, metav1.GetOptions{})
+	if isNotFound(err) {
+		return false, nil
+	}
+	return err == nil && neverServed(service, recorded), err
 }
 
 func isEstablished(crd *unstructured.Unstructured) bool {

@@ -94,7 +94,7 @@ func TestInstancesOfAManagedType(t *testing.T) {
 			if c.known {
 				e.writer.clients.mapper = mapped(gk)
 			}
-			found, err := e.Instances(t.Context(), gk, "widgets.example.com")
+			found, err := e.Instances(t.Context(), gk, Definition{Name: "widgets.example.com"})
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Error(diff)
 			}

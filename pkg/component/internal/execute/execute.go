@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -86,16 +87,23 @@ func (e *Executor) ForNamespace(namespace string) *Executor {
 	return &other
 }
 
-// Instances lists all objects of a managed type in all namespaces, by a consistent read. The definition is the name of
-// its CustomResourceDefinition, or empty. If the type is not served, the result is empty only if the definition does
-// not exist or was never established; otherwise an error is returned.
-func (e *Executor) Instances(ctx context.Context, gk schema.GroupKind, definition string) ([]inspect.Instance, error) {
+// Instances lists all objects of a managed type in all namespaces, consistently. The definition is that of its
+// CustomResourceDefinition, or zero. If the type is not served, the result is empty only if the definition does not
+// exist, or is known to have served no version; otherwise an error is returned.
+func (e *Executor) Instances(
+	ctx context.Context, gk schema.GroupKind, definition Definition,
+) ([]inspect.Instance, error) {
 	return e.writer.clients.instances(ctx, gk, definition)
 }
 
-// NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. The roles in such a
-// namespace may be gone before its other objects, so an identity may no longer be allowed to see whether these objects
-// are gone.
+// NeverAvailable reports whether nothing can have been stored through the API of an APIService: it is recorded as one
+// that was created for the component and was never Available, and it is still in the recorded state.
+func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (bool, error) {
+	return e.writer.clients.neverAvailable(ctx, recorded)
+}
+
+// NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. Roles in it may be gone
+// before the other objects, so an identity may be unable to see the end of those.
 func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 	gone, terminating := e.writer.clients.namespaceState(ctx, namespace)
 	return gone || terminating
@@ -103,7 +111,11 @@ func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 
 // Live reads the object of an action. It returns nil if the object does not exist.
 func (e *Executor) Live(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
-	obj, err := e.writer.clients.getAs(ctx, a, e.writer.clients.own)
+	var obj *unstructured.Unstructured
+	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {
+		obj, err = e.writer.clients.getAs(ctx, a, e.writer.clients.own)
+		return err
+	})
 	if isNotFound(err) {
 		return nil, nil
 	}
@@ -181,13 +193,12 @@ func unreadable(err error, a plan.Action) plan.Result {
 // perform carries out an action. If the API server serves nothing at the path of the request, because it no longer
 // serves the version or because the type was defined again, perform resets the mapper and tries once more.
 func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, error) {
-	observed, err := e.writer.perform(ctx, a)
-	m, ok := e.writer.clients.mapper.(meta.ResettableRESTMapper)
-	if !ok || !isUnknownPath(err) {
-		return observed, err
-	}
-	m.Reset()
-	return e.writer.perform(ctx, a)
+	var observed *plan.Observed
+	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {
+		observed, err = e.writer.perform(ctx, a)
+		return err
+	})
+	return observed, err
 }
 
 // withLastVersion sets the last known version of an absent object, so that a later event can be recognised as older or

@@ -21,6 +21,7 @@ func Object(obj *unstructured.Unstructured, reconciler string) plan.Observed {
 	o.Readiness = ready.Of(obj, Hints(obj, reconciler))
 	o.Finished = manifests.IsEphemeral(obj) && hasSucceeded(obj)
 	o.Retained = retained(obj, reconciler)
+	o.Unserved = Unserved(obj)
 	return o
 }
 

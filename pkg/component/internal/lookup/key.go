@@ -65,7 +65,18 @@ func (a answer) isDefinite() bool {
 
 // read does a look-up, as the identity of the client. The namespace of a cluster-scoped type is ignored, and removed
 // from the key that it returns.
-func read(ctx context.Context, client *target.Client, k key) (key, answer) {
+func read(ctx context.Context, client *target.Client, asked key) (key, answer) {
+	var k key
+	var a answer
+	_ = client.Discovery.WithRenewal(func() error {
+		k, a = readMapped(ctx, client, asked)
+		return a.err
+	})
+	return k, a
+}
+
+// readMapped does a look-up by the mapping of its type, which may be out of date.
+func readMapped(ctx context.Context, client *target.Client, k key) (key, answer) {
 	mapping, err := client.Discovery.Mapper().RESTMapping(k.gvk.GroupKind(), k.gvk.Version)
 	if err != nil {
 		return k, answer{err: err}

@@ -107,7 +107,7 @@ func (p *Plan) updateEntry(c candidate, inSync bool) {
 	if !recorded {
 		return
 	}
-	e.DeletePolicy = c.deletion
+	e.DeletePolicy, e.Unserved = c.deletion, c.unserved()
 	if inSync {
 		e = inSyncEntry(c, e)
 		p.scheduleReapply(c, e)

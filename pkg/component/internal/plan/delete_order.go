@@ -29,9 +29,10 @@ const (
 	stepNamespaces
 )
 
+// The types of the objects that define types.
 var (
-	customResourceDefinition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-	apiService               = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+	CustomResourceDefinition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	APIService               = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 )
 
 func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
@@ -45,7 +46,7 @@ func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 	case manifests.StageConfiguration:
 		return stepConfiguration
 	case manifests.StageDefinitions:
-		if gk == customResourceDefinition {
+		if gk == CustomResourceDefinition {
 			return stepDefinitions
 		}
 		return stepRoles

@@ -161,6 +161,9 @@ type Observed struct {
 	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
 	Finished  bool
 	Readiness ready.Result
+	// Unserved identifies the state of a definition that serves nothing; empty for one that does, and for all other
+	// objects.
+	Unserved string
 }
 
 // fields returns the hash of our managed fields entry for an update policy.

@@ -78,7 +78,7 @@ func IsNamespace(key manifests.Key) bool {
 
 // IsDefinition reports whether an object is a custom resource definition. Kubernetes deletes all instances with their
 // definition.
-func IsDefinition(key manifests.Key) bool { return key.GroupKind() == customResourceDefinition }
+func IsDefinition(key manifests.Key) bool { return key.GroupKind() == CustomResourceDefinition }
 
 // IsClaim reports whether an object is a PersistentVolumeClaim. Its deletion may delete data.
 func IsClaim(key manifests.Key) bool {

@@ -53,10 +53,10 @@ func ownerText(c candidate) string {
 // manifests.
 func avoidance(c candidate) string {
 	switch kind := c.object.Key.GroupKind(); {
-	case kind == customResourceDefinition:
+	case kind == CustomResourceDefinition:
 		return "leave the definition out here, because only one component can own it " +
 			"(for a chart, skipCRDs leaves out the folder crds)"
-	case kind == apiService, IsNamespace(c.object.Key):
+	case kind == APIService, IsNamespace(c.object.Key):
 		return "leave it out here"
 	}
 	return "rename it here"

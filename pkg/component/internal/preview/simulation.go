@@ -33,10 +33,12 @@ type simulation struct {
 	// waited are the waits that count as over, by the object and the reason.
 	waited map[string]bool
 	// touched are the dependents with a step or a failure.
-	touched  map[manifests.Key]bool
-	turn     int
-	held     bool
-	forecast Forecast
+	touched map[manifests.Key]bool
+	turn    int
+	held    bool
+	// blockersOnly ends the simulation before its first write.
+	blockersOnly bool
+	forecast     Forecast
 }
 
 // run plans and simulates in turns, until there is nothing left to do, and every wait counts as over.
@@ -50,6 +52,8 @@ func (r *simulation) run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case r.blockersOnly && slices.ContainsFunc(decided.Actions, changes):
+			return nil
 		case len(decided.Actions) > 0:
 			if r.protector.Check(ctx, r.asListed(), decided, checked) {
 				continue
@@ -65,8 +69,10 @@ func (r *simulation) run(ctx context.Context) error {
 	}
 }
 
-// asListed returns the facts to compare with lists of the API server. Its inventory has the dependents that the
-// simulation deleted, too, because on the API server they still exist.
+// changes reports whether an action changes anything, a guard included.
+func changes(a plan.Action) bool { return a.Verb.Writes() || a.Verb.Guards() }
+
+// asListed returns the facts that fit the lists of the API server: nothing has been deleted there.
 func (r *simulation) asListed() plan.Facts {
 	f := r.facts
 	f.Inventory = r.recorded

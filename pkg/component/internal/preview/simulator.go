@@ -28,6 +28,8 @@ type Simulator struct {
 	Wakes <-chan struct{}
 	// Forecast is the result.
 	Forecast Forecast
+	// BlockersOnly ends each simulation before its first write, which is not sent as a dry run then.
+	BlockersOnly bool
 }
 
 // Apply implements reconcile.Applier.
@@ -48,10 +50,10 @@ func (s *Simulator) simulate(
 		return err
 	}
 	simulated := &simulation{
-		client: client, protector: s.Applier.Protector(client), planner: planner, facts: facts,
+		client: client, protector: s.Applier.Protector(client, r), planner: planner, facts: facts,
 		recorded: maps.Clone(facts.Inventory),
 		written:  map[manifests.Key]bool{}, away: map[manifests.Key]bool{}, namespaces: map[string]bool{},
-		waited: map[string]bool{}, touched: map[manifests.Key]bool{},
+		blockersOnly: s.BlockersOnly, waited: map[string]bool{}, touched: map[manifests.Key]bool{},
 	}
 	if err := simulated.run(ctx); err != nil {
 		return err

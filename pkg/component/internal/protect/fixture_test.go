@@ -30,7 +30,7 @@ func newProtector(t *testing.T) (*apiservertest.Server, *Protector) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, New(connection.Own(), WellKnown)
+	return server, New(connection.Own(), WellKnown, nil)
 }
 
 // widgets returns the entry of the definition of Widgets.

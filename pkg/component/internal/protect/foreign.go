@@ -35,8 +35,8 @@ func (p *Protector) WatchedForeign(
 	return found
 }
 
-// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have stored
-// instances, so for such a type a list request finds out.
+// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have
+// instances in storage, so the API server is asked then, and also before an unknown answer is accepted.
 func (p *Protector) watchedInstances(
 	ctx context.Context,
 	m managedType,
@@ -46,7 +46,7 @@ func (p *Protector) watchedInstances(
 	if reason == plan.WaitNone {
 		return instances, nil
 	}
-	if reason == plan.WaitNotServed {
+	if reason == plan.WaitNotServed || p.accepts(gk.Group) {
 		return p.listInstances(ctx, m, gk)
 	}
 	return nil, errors.New(message)
@@ -74,9 +74,8 @@ func (p *Protector) listInstances(ctx context.Context, m managedType, gk schema.
 func (p *Protector) foreignOf(
 	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
 ) plan.ForeignInstances {
-	if m.definition != "" {
-		// Kubernetes deletes all instances together with their definition. An instance that is a dependent, but is not to be
-		// deleted, would be lost, so it counts as foreign: only the dependents to be deleted stay in the inventory.
+	if m.definition.Name != "" {
+		// Kubernetes deletes all instances with their definition, so a dependent that is to stay counts as well.
 		f.Inventory = going(f)
 	}
 	var all []inspect.Instance
@@ -94,7 +93,7 @@ func (p *Protector) foreignOf(
 		}
 		all = append(all, instances...)
 	}
-	if len(failures) > 0 {
+	if len(failures) > 0 && !p.accepts(m.Group) {
 		return plan.ForeignInstances{Err: errors.New(strings.Join(failures, "; "))}
 	}
 	return foreign(f, all)

@@ -297,7 +297,7 @@ func TestAdditionalTypes(t *testing.T) {
 	if diff := cmp.Diff([]schema.GroupKind{gizmo, widgetKind}, types.Kinds()); diff != "" {
 		t.Error(diff)
 	}
-	if len(types) != 3 || types[0].failure != "" || types[0].definition != "" || len(types[1].kinds) != 0 {
+	if len(types) != 3 || types[0].failure != "" || types[0].definition.Name != "" || len(types[1].kinds) != 0 {
 		t.Errorf("got %+v", types)
 	}
 	server.Requests()

@@ -15,7 +15,7 @@ func TestIncidentalObjects(t *testing.T) {
 		{Kind: "Secret", Name: "pull"},
 		{Group: "example.com", Kind: "Report"},
 		{Kind: "ConfigMap", Labels: map[string]string{"bundle": "all"}},
-	}))
+	}), nil)
 	for _, c := range []struct {
 		name        string
 		group, kind string

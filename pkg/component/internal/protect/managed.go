@@ -2,6 +2,7 @@ package protect
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -16,12 +18,13 @@ import (
 // managedType is a managed type with the kinds that it stands for.
 type managedType struct {
 	manifests.ManagedType
-	// definition is the name of the CustomResourceDefinition that defines the type; empty if the type is defined
-	// otherwise.
-	definition string
+	// definition is the custom resource definition that defines it, if any.
+	definition execute.Definition
 	kinds      []schema.GroupKind
 	// failure is the reason why the kinds are not known, empty if they are.
 	failure string
+	// unserved says that the type is that of an aggregated API that never answered.
+	unserved bool
 }
 
 // definedBy returns the types that the dependents to be removed define. The kinds of an APIService are the kinds that
@@ -33,11 +36,11 @@ func (p *Protector) definedBy(ctx context.Context, removals []metav1alpha1.Inven
 			if t.Kind != "*" {
 				found = append(
 					found,
-					managedType{ManagedType: t, definition: v.Name, kinds: []schema.GroupKind{t.GroupKind}},
+					managedType{ManagedType: t, definition: definitionOf(v), kinds: []schema.GroupKind{t.GroupKind}},
 				)
 				continue
 			}
-			m := p.aggregated(ctx, v.Name, t)
+			m := p.aggregated(ctx, definitionOf(v), t)
 			if i := slices.IndexFunc(found, func(f managedType) bool { return f.ManagedType == t }); i >= 0 {
 				found[i].merge(m)
 				continue
@@ -61,28 +64,51 @@ func (m *managedType) merge(other managedType) {
 	)
 }
 
-// aggregated returns the kinds of an aggregated API. The name of an APIService is version.group.
-func (p *Protector) aggregated(ctx context.Context, name string, t manifests.ManagedType) managedType {
+func definitionOf(e metav1alpha1.InventoryEntry) execute.Definition {
+	return execute.Definition{Name: e.Name, Unserved: e.Unserved}
+}
+
+// aggregated returns the kinds of an aggregated API. The name of an APIService is version.group. An API that was created
+// for the component and never answered has no instances.
+func (p *Protector) aggregated(ctx context.Context, service execute.Definition, t manifests.ManagedType) managedType {
 	m := managedType{ManagedType: t}
-	version, _, _ := strings.Cut(name, ".")
+	version, _, _ := strings.Cut(service.Name, ".")
 	var err error
 	gv := schema.GroupVersion{Group: t.Group, Version: version}
-	if m.kinds, err = p.client.Discovery.AggregatedKinds(ctx, gv); err != nil {
-		m.failure = err.Error()
+	if m.kinds, err = p.client.Discovery.AggregatedKinds(ctx, gv); err == nil {
+		return m
 	}
+	never, unread := p.client.Protecting.NeverAvailable(ctx, service)
+	why := "was not created for this component, or was available before, or the record of that was lost"
+	switch {
+	case never:
+		m.unserved = true
+		return m
+	case unread != nil:
+		why = "cannot be read: " + unread.Error()
+	}
+	m.failure = fmt.Sprintf("%v; it may have instances, because it %s; %s", err, why, execute.HintAcceptUnknown(t.Group))
 	return m
 }
 
-// additional returns the additional managed types with the kinds that are served, and can be listed and created. If the
-// discovery of a group failed, the managed types that match the group get a failure.
-func (p *Protector) additional(ctx context.Context, types []manifests.ManagedType) []managedType {
+// additional returns the additional managed types with the kinds that are served, and can be listed and created. A
+// group whose discovery failed is an error of the types that match it.
+//
+// A group that never answered, by the types that dependents define, has no instances.
+func (p *Protector) additional(ctx context.Context, types []manifests.ManagedType, defined []managedType) []managedType {
 	if len(types) == 0 {
 		return nil
+	}
+	matters := func(group string) bool {
+		return !p.accepts(group) && !slices.ContainsFunc(defined, func(m managedType) bool {
+			return m.unserved && m.Group == group
+		})
 	}
 	served, err := p.client.Discovery.Resources(ctx, "list", "create")
 	found := make([]managedType, 0, len(types))
 	for _, t := range types {
-		m := managedType{ManagedType: t, failure: discovery.PartialFailure(err, t.MatchesGroup)}
+		concerns := func(group string) bool { return t.MatchesGroup(group) && matters(group) }
+		m := managedType{ManagedType: t, failure: discovery.PartialFailure(err, concerns)}
 		for _, r := range served {
 			if t.Matches(r.GroupKind()) {
 				m.kinds = append(m.kinds, r.GroupKind())

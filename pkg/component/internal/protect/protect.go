@@ -2,6 +2,7 @@ package protect
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,12 +17,17 @@ type Protector struct {
 	client *target.Client
 	// incidental are the objects that do not hold up the deletion of their namespace.
 	incidental []Incidental
+	// accepted are the groups whose types may be lost with instances that nobody can list.
+	accepted []string
 }
 
-// New returns a Protector for the cluster of a client.
-func New(client *target.Client, incidental []Incidental) *Protector {
-	return &Protector{client: client, incidental: incidental}
+// New returns a Protector for the cluster of a client. An instance that is listed is protected; whether there are more
+// does not matter in the accepted groups.
+func New(client *target.Client, incidental []Incidental, accepted []string) *Protector {
+	return &Protector{client: client, incidental: incidental, accepted: accepted}
 }
+
+func (p *Protector) accepts(group string) bool { return slices.Contains(p.accepted, group) }
 
 // Types are managed types whose foreign instances concern a pass.
 type Types []managedType
@@ -35,7 +41,8 @@ func (t Types) Kinds() []schema.GroupKind { return kindsOf(t) }
 func (p *Protector) Types(
 	ctx context.Context, removals []metav1alpha1.InventoryEntry, additional []manifests.ManagedType,
 ) Types {
-	return append(p.definedBy(ctx, removals), p.additional(ctx, additional)...)
+	defined := p.definedBy(ctx, removals)
+	return append(defined, p.additional(ctx, additional, defined)...)
 }
 
 // Check lists the instances of the definitions, and the contents of the namespaces, that a plan deletes, and enters the

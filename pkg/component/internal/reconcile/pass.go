@@ -126,6 +126,7 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	}
 	request := p.newRequest(c, owner, recorded.Entries)
 	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
+	request.AcceptUnknown = acceptedGroups(c.Object, p.Reconciler)
 	if request.Managed, err = recordedTypes(c.GetStatus()); err != nil {
 		return outcome.Outcome{}, err
 	}

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -29,6 +30,9 @@ const (
 	AnnotationRequested = "reconcile-requested-at"
 	// AnnotationAcknowledge with the value of the request asks for the request to be acknowledged in the status.
 	AnnotationAcknowledge = "reconcile-acknowledge"
+	// AnnotationAcceptUnknown names the groups, separated by commas, whose types the deletion of the component takes
+	// along although nobody knows whether they have foreign instances.
+	AnnotationAcceptUnknown = "accept-unknown"
 	// AnnotationSuspendReason is the reason why a component is suspended.
 	AnnotationSuspendReason = "suspend-reason"
 )
@@ -299,6 +303,13 @@ func (r *Runner) requestOf(c *Component) schedule.Request {
 
 func requestedAt(obj client.Object, reconciler string) string {
 	return obj.GetAnnotations()[reconciler+"/"+AnnotationRequested]
+}
+
+// acceptedGroups returns the groups of which a deletion need not know whether they have foreign instances.
+func acceptedGroups(obj client.Object, reconciler string) []string {
+	return strings.FieldsFunc(obj.GetAnnotations()[reconciler+"/"+AnnotationAcceptUnknown], func(r rune) bool {
+		return r == ',' || r == ' '
+	})
 }
 
 // acknowledged returns the request for a pass that its sender wants to be acknowledged; empty without one.

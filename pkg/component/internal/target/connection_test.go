@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -126,7 +127,7 @@ func TestClientsOfAnIdentity(t *testing.T) {
 				return err
 			})
 			asked("protecting", c.protects, func() error {
-				_, err := client.Protecting.Instances(t.Context(), secretKind, "")
+				_, err := client.Protecting.Instances(t.Context(), secretKind, execute.Definition{})
 				return err
 			})
 			if client.User != c.id.User || client.RemoteTarget || (client.Reader.Name == "") != (c.watches == "") {

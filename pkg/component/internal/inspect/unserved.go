@@ -1,0 +1,77 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+)
+
+// firstCheck is the time within which the API server checks a new APIService for the first time.
+const firstCheck = 5 * time.Second
+
+// Unserved identifies the state of a definition that serves nothing now; it is empty for a definition that serves
+// something, and for all other objects. Two equal answers say that nothing was served between them:
+//
+//   - A CustomResourceDefinition without a served version is identified by its UID and its generation, which each change
+//     of its spec raises. So one of generation 1 has served nothing since it was created.
+//   - An APIService that is not Available is identified by its UID and the time since when it is not, or 0 if that is so
+//     since it was created, up to the first check.
+func Unserved(obj *unstructured.Unstructured) string {
+	switch obj.GroupVersionKind().GroupKind() {
+	case plan.CustomResourceDefinition:
+		if servesNoVersion(obj) {
+			return plan.UnservedState(obj.GetUID(), obj.GetGeneration())
+		}
+	case plan.APIService:
+		if since, ok := notAvailableSince(obj); ok {
+			return plan.UnservedState(obj.GetUID(), since)
+		}
+	}
+	return ""
+}
+
+// servesNoVersion reports whether no version of a CustomResourceDefinition is served, and objects are stored in no
+// others.
+func servesNoVersion(crd *unstructured.Unstructured) bool {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	var names []string
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if version["served"] != false {
+			return false
+		}
+		names = append(names, fmt.Sprint(version["name"]))
+	}
+	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
+	unknown := slices.ContainsFunc(stored, func(name string) bool { return !slices.Contains(names, name) })
+	return len(names) > 0 && !unknown
+}
+
+// notAvailableSince returns since when an APIService with a server of its own is not Available, in seconds since 1970, or
+// 0 if it is not since it was created.
+func notAvailableSince(service *unstructured.Unstructured) (since int64, ok bool) {
+	if backend, _, _ := unstructured.NestedMap(service.Object, "spec", "service"); backend == nil {
+		return 0, false
+	}
+	conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		if condition["type"] != "Available" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, fmt.Sprint(condition["lastTransitionTime"]))
+		if err != nil || condition["status"] != string(metav1.ConditionFalse) {
+			return 0, false
+		}
+		if at.Sub(service.GetCreationTimestamp().Time) <= firstCheck {
+			return 0, true
+		}
+		return at.Unix(), true
+	}
+	return 0, true
+}

@@ -1,0 +1,94 @@
+package conformance_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// observed calls saw for each request, before a transport that may be nil.
+func observed(
+	transport func(http.RoundTripper) http.RoundTripper, saw func(*http.Request),
+) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		if transport != nil {
+			next = transport(next)
+		}
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			saw(r)
+			return next.RoundTrip(r)
+		})
+	}
+}
+
+var _ = Describe("A group that gets another version later", func() {
+	var namespace, group, operator string
+
+	BeforeEach(func(ctx SpecContext) {
+		namespace, group, operator = newNamespace(ctx), newGroup(), newOperatorName()
+	})
+	// unfollowed refuses to list and watch all definitions, as an API server does with an operator that has few rights.
+	// Requests with a selector are those of the watches on dependents.
+	unfollowed := func(next http.RoundTripper) http.RoundTripper {
+		refuse := &meddler{code: http.StatusForbidden, reason: "Forbidden", matches: func(r *http.Request) bool {
+			defining := strings.HasSuffix(r.URL.Path, "/customresourcedefinitions") || strings.HasSuffix(r.URL.Path, "/apiservices")
+			return r.Method == http.MethodGet && defining && r.URL.Query().Get("labelSelector") == ""
+		}}
+		refuse.on.Store(true)
+		return refuse.wrap(next)
+	}
+
+	// Without a version, the search for Gizmo, which no version serves yet, reads the versions that the group has: v1alpha1.
+	DescribeTable("has its kinds found, and its definitions deleted, by an operator that", func(ctx SpecContext, o operatorOptions) {
+		var searches atomic.Int64
+		o.transport = observed(o.transport, func(r *http.Request) {
+			if r.URL.Path == "/apis/"+group+"/v1alpha1" {
+				searches.Add(1)
+			}
+		})
+		runOperator(operator, o)
+		first := strings.Replace(widgetDefinition(group), "name: v1", "name: v1alpha1", 1)
+		own := gizmo(widget(group, "own"))
+		g := newGadget(ctx, namespace, "app", together(first, own), servedBy(operator), retrySoon)
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("Gizmo"))
+		Eventually(ctx, func() int64 {
+			requestPass(ctx, g, operator)
+			return searches.Load()
+		}).WithPolling(time.Second).Should(BeNumerically(">", 1))
+
+		changeManifests(ctx, g, together(first, gizmo(widgetDefinition(group))))
+		expectReady(ctx, g)
+		remove(ctx, g)
+		expectGone(ctx, g)
+	},
+		Entry("follows definitions", operatorOptions{}),
+		Entry("may not follow definitions", operatorOptions{transport: unfollowed}),
+	)
+
+	It("does not make an operator read all of discovery for each kind that is not served yet", func(ctx SpecContext) {
+		var readings atomic.Int64
+		runOperator(operator, operatorOptions{transport: observed(nil, func(r *http.Request) {
+			if r.URL.Path == "/apis" {
+				readings.Add(1)
+			}
+		})})
+		var set []string
+		for i := range 10 {
+			kind := strings.NewReplacer("Widget", fmt.Sprintf("Kind%d", i), "widgets", fmt.Sprintf("kind%ds", i))
+			set = append(set, kind.Replace(widgetDefinition(group)), kind.Replace(widget(group, "own")))
+		}
+		g := newGadget(ctx, namespace, "app", together(set...), servedBy(operator))
+		expectReady(ctx, g)
+		// The mapper reads it once, and so do the capabilities, and twice after a burst of events.
+		Expect(readings.Load()).To(BeNumerically("<=", 6))
+		remove(ctx, g)
+		expectGone(ctx, g)
+	})
+})
