@@ -16,7 +16,9 @@ import (
 //	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
 //
 // First group/version/kind/namespace/name (group and namespace may be empty; all texts are path-escaped), then fields
-// that are not zero. Fields that a reader does not know are kept.
+// that are not zero. Fields that a reader does not know are kept. A critical field, whose key is !name@version, must be
+// known: a reader that does not know its name fails with an UnknownFieldError, which names the first version that knows
+// the field. A field is critical if a reader that ignores it would write or delete something wrong.
 type InventoryEntry struct {
 	Group, Version, Kind, Namespace, Name string
 
@@ -61,6 +63,30 @@ type InventoryEntry struct {
 
 	// unknown holds fields of a newer version.
 	unknown []string
+}
+
+// criticalMark is the first character of the key of a critical field.
+const criticalMark = "!"
+
+// UnknownFieldError is the error of an entry with a critical field that this version does not know. The entry is not
+// damaged: a newer version wrote it. Nothing may be done to the component, not even a recovery of its inventory.
+type UnknownFieldError struct {
+	// Entry is group/version/kind/namespace/name of the dependent, as the record has it.
+	Entry string
+	// Field is the name of the field.
+	Field string
+	// Since is the first version that knows the field, empty if the entry does not say it.
+	Since string
+}
+
+// Error implements error.
+func (e *UnknownFieldError) Error() string {
+	known := "a newer version of the operator wrote it"
+	if e.Since != "" {
+		known = e.Since + " and later versions of the operator know it"
+	}
+	return fmt.Sprintf("inventory entry %s: the field %q must not be ignored, and this version does not know it; %s",
+		e.Entry, e.Field, known)
 }
 
 // EffectiveDeleteOrder returns the wave number of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion
@@ -130,7 +156,8 @@ func (e InventoryEntry) String() string {
 	return b.String()
 }
 
-// ParseInventoryEntry reads the text form. The error quotes the entry.
+// ParseInventoryEntry reads the text form. The error quotes the entry. It is an UnknownFieldError if a newer version
+// wrote the entry and it must not be read without the field.
 func ParseInventoryEntry(text string) (InventoryEntry, error) {
 	id, rest, _ := strings.Cut(text, " ")
 	parts := strings.Split(id, "/")
@@ -145,7 +172,12 @@ func ParseInventoryEntry(text string) (InventoryEntry, error) {
 		}
 	}
 	for f := range strings.FieldsSeq(rest) {
-		if err := e.setField(f); err != nil {
+		err := e.setField(f)
+		if unknown, ok := errors.AsType[*UnknownFieldError](err); ok {
+			unknown.Entry = id
+			return InventoryEntry{}, unknown
+		}
+		if err != nil {
 			return InventoryEntry{}, fmt.Errorf("inventory entry %q: %w", text, err)
 		}
 	}
@@ -202,6 +234,10 @@ func (e *InventoryEntry) setField(f string) error {
 	case "t":
 		e.Types, err = unescapeAll(value)
 	default:
+		if name, critical := strings.CutPrefix(key, criticalMark); critical {
+			name, since, _ := strings.Cut(name, "@")
+			return &UnknownFieldError{Field: name, Since: since}
+		}
 		e.unknown = append(e.unknown, f)
 	}
 	return err
@@ -230,7 +266,8 @@ func (e *InventoryEntry) textField(key string) *string {
 	return nil
 }
 
-// ParseInventory reads all entries of a status; the errors of all bad entries are joined.
+// ParseInventory reads all entries of a status; the errors of all bad entries are joined. If one of them is an
+// UnknownFieldError, the caller must not change anything.
 func ParseInventory(lines []string) ([]InventoryEntry, error) {
 	entries := make([]InventoryEntry, 0, len(lines))
 	var errs []error

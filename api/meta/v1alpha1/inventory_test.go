@@ -1,6 +1,9 @@
 package v1alpha1
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -82,6 +85,65 @@ func TestInventoryEntryErrors(t *testing.T) {
 			_, err := ParseInventoryEntry(c.text)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "inventory entry ") {
 				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestCriticalFields(t *testing.T) {
+	for _, c := range []struct{ name, text, field, since, message string }{
+		{
+			"one that a newer version wrote", "batch/v1/Job/shop/a%20b u=x !xx@v9.1=1 r=1", "xx", "v9.1",
+			`inventory entry batch/v1/Job/shop/a%20b: the field "xx" must not be ignored, and this version does not know it; ` +
+				"v9.1 and later versions of the operator know it",
+		},
+		{
+			"one without a version", "/v1/K//n !xx=1", "xx", "",
+			`inventory entry /v1/K//n: the field "xx" must not be ignored, and this version does not know it; ` +
+				"a newer version of the operator wrote it",
+		},
+		{"one with the name of a field that is not critical", "/v1/K//n !u@v9.1=1", "u", "v9.1", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			entries, err := ParseInventory([]string{"/v1/K//a", "bad", c.text})
+			if len(entries) != 1 {
+				t.Errorf("got %v", entries)
+			}
+			unknown, ok := errors.AsType[*UnknownFieldError](err)
+			if !ok || unknown.Field != c.field || unknown.Since != c.since {
+				t.Fatalf("got %#v", err)
+			}
+			if c.message != "" && unknown.Error() != c.message {
+				t.Errorf("got %s", unknown)
+			}
+		})
+	}
+}
+
+// The golden records are what former versions wrote. Who changes the format adds the form before as another file.
+func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
+	files, err := filepath.Glob("testdata/inventory-*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d golden records: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			entries, err := ParseInventory(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, e := range entries {
+				if e.String() != lines[i] {
+					t.Errorf("got  %s\nwant %s", e, lines[i])
+				}
+				if len(e.unknown) > 0 {
+					t.Errorf("unknown fields: %q", e.unknown)
+				}
 			}
 		})
 	}

@@ -104,6 +104,9 @@ const (
 	ReasonWarning = "Warning"
 	// ReasonInformation: none of the generator's results is a warning.
 	ReasonInformation = "Information"
+	// ReasonNewerRecord: a newer version wrote the record of the dependents, and this version cannot use it. Nothing is
+	// changed until a version runs that can.
+	ReasonNewerRecord = "NewerRecord"
 	// ReasonForeignFinalizers: deletion waits until the finalizers of others are removed from the component.
 	ReasonForeignFinalizers = "ForeignFinalizers"
 )
