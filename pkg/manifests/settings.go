@@ -14,12 +14,14 @@ import (
 // The annotations that are settings, without the reconciler's prefix. The comments, and those of the policies in
 // api/meta, become docs/reference/settings.md.
 const (
-	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default.
+	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default. Several
+	// numbers, separated by commas, apply it in each of these waves.
 	AnnotationOrder = "order"
 	// AnnotationApplyOrder is an alias of the order.
 	AnnotationApplyOrder = "apply-order"
 	// AnnotationPurgeOrder is the number of the wave at whose end the object is deleted, from -32768 to 32767, and not
-	// before its order; without it the object stays.
+	// before its order; without it the object stays. An object with several orders has a purge order for each of them,
+	// before the next order.
 	AnnotationPurgeOrder = "purge-order"
 	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, from -32768 to 32767.
 	// Deletion waves run in ascending order. By default it is the negative order.
@@ -241,6 +243,10 @@ func (p *settingsParser) order(name string) *int {
 		return nil
 	}
 	n, err := strconv.Atoi(v)
+	if err != nil && strings.Contains(v, listSeparator) {
+		p.fail(name, "%q: only order, apply-order and purge-order may have several values, and only in the phase apply", v)
+		return nil
+	}
 	if err != nil || n < MinOrder || n > MaxOrder {
 		p.fail(name, "%q is not a whole number from %d to %d", v, MinOrder, MaxOrder)
 		return nil

@@ -58,12 +58,19 @@ type InventoryEntry struct {
 	// Phase is the phase of the deletion that the object belongs to; empty for ordinary dependents. With Completed and
 	// without UID it did its work and is gone, and is not applied again.
 	Phase string
+	// Occurrence is the number of the occurrence that the entry describes, from 1, of an object that stands at several
+	// points of the order; those before it are over. It is 0 for other objects. It is critical: a reader without it would
+	// apply again what ran.
+	Occurrence int
 	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
 	Types []string
 
 	// unknown holds fields of a newer version.
 	unknown []string
 }
+
+// occurrenceKey is the key of the occurrence.
+const occurrenceKey = criticalMark + "oc@v0.1"
 
 // criticalMark is the first character of the key of a critical field.
 const criticalMark = "!"
@@ -143,6 +150,9 @@ func (e InventoryEntry) String() string {
 	text("g", e.Trigger)
 	if e.AppliedAt != 0 {
 		field("a", strconv.FormatInt(e.AppliedAt, 10))
+	}
+	if e.Occurrence != 0 {
+		field(occurrenceKey, strconv.Itoa(e.Occurrence))
 	}
 	types := make([]string, 0, len(e.Types))
 	for _, t := range e.Types {
@@ -233,6 +243,8 @@ func (e *InventoryEntry) setField(f string) error {
 		e.AppliedAt, err = strconv.ParseInt(value, 10, 64)
 	case "t":
 		e.Types, err = unescapeAll(value)
+	case occurrenceKey:
+		e.Occurrence, err = strconv.Atoi(value)
 	default:
 		if name, critical := strings.CutPrefix(key, criticalMark); critical {
 			name, since, _ := strings.Cut(name, "@")

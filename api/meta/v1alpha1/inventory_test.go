@@ -28,6 +28,10 @@ func TestInventoryEntry(t *testing.T) {
 			Version: "v1", Kind: "K", Namespace: "ns", Name: "n", UID: "u", Digest: "d", Fields: "f", Values: "v", Order: -2, DeleteOrder: new(3),
 			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete", Types: []string{"A.example.com", "*.b.example.com"},
 		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true ph=pre-delete t=A.example.com,*.b.example.com"},
+		{
+			"the second of several occurrences", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Occurrence: 1, Types: []string{"A.g"}},
+			"/v1/K//n !oc@v0.1=1 t=A.g",
+		},
 		{"a delete order of zero is not none", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},
@@ -79,6 +83,7 @@ func TestInventoryEntryErrors(t *testing.T) {
 		{"a field without a value", "a/v1/ConfigMap/ns/n u", `field "u" has no value`},
 		{"an order that is no number", "a/v1/ConfigMap/ns/n o=x", `parsing "x"`},
 		{"a delete order that is no number", "a/v1/ConfigMap/ns/n x=x", `parsing "x"`},
+		{"an occurrence that is no number", "a/v1/ConfigMap/ns/n !oc@v0.1=x", `parsing "x"`},
 		{"a completion that is neither", "a/v1/ConfigMap/ns/n c=x", `parsing "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -102,6 +107,7 @@ func TestCriticalFields(t *testing.T) {
 			`inventory entry /v1/K//n: the field "xx" must not be ignored, and this version does not know it; ` +
 				"a newer version of the operator wrote it",
 		},
+		{"one that is known in another form", "/v1/K//n !oc@v9.1=1", "oc", "v9.1", ""},
 		{"one with the name of a field that is not critical", "/v1/K//n !u@v9.1=1", "u", "v9.1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // desired.
 func ForApply(f Facts) Plan {
 	p := newPlan(f)
-	p.Desired, p.Applied = len(f.Desired), true
+	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)
 	if p.removeGuardOfDesired(f); len(p.Actions) > 0 {
 		p.Repairs = f.Repairs
 		return p
@@ -28,7 +28,7 @@ func ForApply(f Facts) Plan {
 	if g.passed() {
 		p.purge(f, purges, manifests.MaxOrder)
 	}
-	p.resetCompleted()
+	p.resetCompleted(f)
 	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
 		p.prune(f)
 	}
@@ -60,7 +60,10 @@ func (p *Plan) prune(f Facts) {
 func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	var actions []Action
 	for i := range group {
-		c := newCandidate(f, &group[i])
+		c, ok := p.candidate(f, g, &group[i])
+		if !ok {
+			continue
+		}
 		d := decide(applyRules, c)
 		p.add(c, d)
 		g.count(d)
@@ -69,6 +72,36 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 		}
 	}
 	p.begin(actions)
+}
+
+// candidate returns the candidate of an object of the gate's stage. ok is false if another occurrence of the object is
+// the current one: this one is over, or it is to come and holds up its stage.
+func (p *Plan) candidate(f Facts, g *gate, o *manifests.Object) (c candidate, ok bool) {
+	c = newCandidate(f, o)
+	c.attempts, c.last = maxAttempts*p.occurrences.several(o.Key), p.occurrences.isLast(o)
+	switch current := p.occurrences.current(f, o.Key, p.Inventory[o.Key]); {
+	case o.Occurrence < current:
+		return c, false
+	case o.Occurrence > current && !g.open():
+		g.unapplied[g.stage], g.unready[g.stage], p.Applied = true, true, false
+		return c, false
+	case o.Occurrence > current:
+		p.advance(f, o)
+		c.entry = p.Inventory[o.Key]
+		c.sameInputs = c.isSameInputs()
+	}
+	return c, true
+}
+
+// CountObjects returns the number of objects of a set, each with all its occurrences.
+func CountObjects(objects []manifests.Object) int {
+	count := 0
+	for i := range objects {
+		if objects[i].Occurrence == 0 {
+			count++
+		}
+	}
+	return count
 }
 
 // add adds the decision about a candidate to the plan. Each desired object has an entry in the inventory before it is
@@ -93,7 +126,7 @@ func (p *Plan) add(c candidate, d decision) {
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
 		p.Applied = p.Applied && d.applied
-	case !inConflict:
+	case !inConflict && c.last:
 		p.Ready++
 	}
 }

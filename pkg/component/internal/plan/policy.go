@@ -15,6 +15,10 @@ import (
 func ruleOnce(c candidate) (decision, bool) {
 	recorded := c.entry.UID != "" || c.entry.Completed
 	ours := c.live.Presence == Present && c.live.Owner == c.owner
+	if c.object.Occurrence > 0 {
+		// The UID, and the owner, may be those of the occurrence before.
+		recorded, ours = c.entry.Digest != "", ours && c.live.Digest == c.object.Digest
+	}
 	if c.reconcile != metav1alpha1.ReconcileOnce || !recorded && !ours {
 		return decision{}, false
 	}
@@ -115,6 +119,9 @@ func appliedAt(c candidate) int64 {
 // inSyncEntry returns the entry e of an object in sync with the current revision and settings. Changes of these need no
 // write to the object.
 func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
+	if e.Revision != c.revision {
+		e.Occurrence = c.recordedNumber()
+	}
 	e.Revision, e.Rendition = c.revision, c.rendition
 	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
 	switch at := appliedAt(c); {

@@ -58,17 +58,18 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	done = true
 	for _, o := range purges {
 		e := p.Inventory[o.Key]
-		if e.Completed && e.UID == "" {
+		if e.Completed && e.UID == "" || p.occurrences.current(f, o.Key, e) != o.Occurrence {
 			continue
 		}
 		r := newRemoval(f, e, ReasonPurged)
-		r.wave = *o.Settings.PurgeOrder
+		r.wave, r.attempts = *o.Settings.PurgeOrder, maxAttempts*p.occurrences.several(o.Key)
 		d := decide(deleteRules, r)
 		done = done && d.action == nil && d.waiting == nil
 		switch {
 		case d.action != nil:
 			actions = append(actions, *d.action)
-			p.Record = p.Record || !e.Completed
+			recorded := f.Recorded[o.Key]
+			p.Record = p.Record || !e.Completed || !recorded.Completed || recorded.Digest != e.Digest
 		case d.waiting != nil:
 			p.Waiting = append(p.Waiting, *d.waiting)
 			continue
@@ -84,10 +85,14 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 
 // resetCompleted records that objects are no longer completed before they are created again: from then on they may
 // exist.
-func (p *Plan) resetCompleted() {
+func (p *Plan) resetCompleted(f Facts) {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {
-			e.Completed, e.Digest = false, ""
+			e.Completed, e.Digest, e.Occurrence = false, "", 0
+			if p.occurrences.several(a.Key) > 1 {
+				// Without a digest, the revision tells which run the occurrence belongs to.
+				e.Occurrence, e.Revision = a.Object.Occurrence+1, f.Revision
+			}
 			p.Inventory[a.Key] = e
 			p.Record = true
 		}

@@ -22,6 +22,8 @@ type removal struct {
 	contents Contents
 	// protected says that a guard prevents new instances of a definition from being lost with it.
 	protected bool
+	// attempts bounds the actions on the object in a pass.
+	attempts int
 }
 
 func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
@@ -29,6 +31,7 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	r := removal{
 		owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(),
 		live: f.Live.Of(key), result: f.Results[key], protected: f.Guard.protects(key.Name, f.Now),
+		attempts: maxAttempts,
 	}
 	if IsNamespace(key) {
 		r.contents = f.Contents[key.Name]
@@ -77,7 +80,7 @@ func deleteFailed(r removal) (decision, bool) {
 	if f := r.result.Failure; f != nil {
 		return r.wait(f.Reason, f.Message, f), true
 	}
-	if r.result.Attempts >= maxAttempts {
+	if r.result.Attempts >= r.attempts {
 		message := fmt.Sprintf("it changed %d times while it was being deleted", r.result.Attempts)
 		return r.wait(WaitContended, message, &Failure{Class: Transient, Reason: WaitContended, Message: message}), true
 	}

@@ -42,7 +42,7 @@ func ruleFailed(c candidate) (decision, bool) {
 	if c.result.Failure != nil {
 		return c.fail(*c.result.Failure), true
 	}
-	if c.result.Attempts >= maxAttempts {
+	if c.result.Attempts >= c.attempts {
 		return c.fail(Failure{
 			Class: Transient, Reason: WaitContended,
 			Message: fmt.Sprintf("it changed %d times while it was being written", c.result.Attempts),
