@@ -37,6 +37,9 @@ const (
 	// AnnotationReapplyInterval is the time after which the object is applied again although it is in sync, such as
 	// 30m; 0 for never. By default it is the reconciler's, which is never.
 	AnnotationReapplyInterval = "reapply-interval"
+	// AnnotationTimeout is the time after which an object counts as failed that is applied and not ready, such as 5m; 0,
+	// the default, for never. It is ready as soon as it is, also after that.
+	AnnotationTimeout = "timeout"
 	// AnnotationStatusHint describes how readiness is read from a status that does not follow the API conventions:
 	// has-observed-generation, has-ready-condition, conditions=A;B, or several of them, separated by commas.
 	AnnotationStatusHint = "status-hint"
@@ -67,7 +70,7 @@ const (
 var marks = []string{
 	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationDeleteOrder,
 	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy,
-	AnnotationReapplyInterval, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
+	AnnotationReapplyInterval, AnnotationTimeout, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
 }
 
 // IsMark reports whether the key of a label or an annotation is one of the reconciler's names.
@@ -98,6 +101,8 @@ type Settings struct {
 	// ReapplyInterval is the time after which an unchanged dependent is applied again; zero means never, nil the
 	// default.
 	ReapplyInterval *time.Duration
+	// Timeout is the time after which the dependent counts as failed if it is not ready; zero means never.
+	Timeout time.Duration
 	// Phase is the phase in which the dependent is applied.
 	Phase Phase
 	// Hints describe how readiness is read from the status.
@@ -149,6 +154,9 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 	}
 	if s.UpdatePolicy == metav1alpha1.UpdateDefault {
 		s.UpdatePolicy = ""
+	}
+	if timeout := p.duration(AnnotationTimeout); timeout != nil {
+		s.Timeout = *timeout
 	}
 	s.Order = p.applyOrder()
 	if s.Phase = enum(&p, AnnotationPhase, "apply", PhasePreDelete, PhasePostDelete); s.Phase == "apply" {

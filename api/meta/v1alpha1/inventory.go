@@ -49,8 +49,8 @@ type InventoryEntry struct {
 	// Trigger identifies the state of the component that the object was applied for, where its reconcile policy is
 	// on-object-or-component-change; empty otherwise.
 	Trigger string
-	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval; zero
-	// otherwise.
+	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval or a timeout;
+	// zero otherwise.
 	AppliedAt int64
 	// Guarded says that there may be an admission policy of ours that refuses new instances of what the dependent
 	// defines, because the dependent is about to be deleted.

@@ -17,7 +17,7 @@ var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + st
 	manifests.AnnotationDeleteOrder,
 	manifests.AnnotationReconcilePolicy, manifests.AnnotationUpdatePolicy, manifests.AnnotationAdoptionPolicy,
 	manifests.AnnotationDeletePolicy,
-	manifests.AnnotationReapplyInterval, manifests.AnnotationStatusHint, manifests.AnnotationPhase,
+	manifests.AnnotationReapplyInterval, manifests.AnnotationTimeout, manifests.AnnotationStatusHint, manifests.AnnotationPhase,
 	manifests.AnnotationPhaseOrder,
 }, "|") + `)\b`)
 

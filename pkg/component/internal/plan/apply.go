@@ -119,6 +119,9 @@ func (p *Plan) add(c candidate, d decision) {
 		p.Inventory[c.object.Key] = *d.entry
 	}
 	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied))
+	if due := timeoutDue(c, p.Inventory[c.object.Key]); d.waiting != nil && d.applied && due.After(c.now) {
+		p.planAgainAt(due)
+	}
 	inConflict := p.recordRepairs(c, d)
 	switch {
 	case d.action != nil:

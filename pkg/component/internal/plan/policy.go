@@ -107,10 +107,10 @@ func reasonOfRenewal(c candidate) Reason {
 	return ReasonChanged
 }
 
-// appliedAt returns the time that is recorded with a write, in seconds since 1970; zero if the object has no reapply
-// interval. It is rounded up, so that the object is never due at once.
+// appliedAt returns the time that is recorded with a write, in seconds since 1970; zero if the object has neither a
+// reapply interval nor a timeout. It is rounded up, so that the object is never due at once.
 func appliedAt(c candidate) int64 {
-	if c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce {
+	if (c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce) && c.object.Settings.Timeout <= 0 {
 		return 0
 	}
 	return c.now.Add(time.Second - 1).Unix()
@@ -143,6 +143,14 @@ func (p *Plan) scheduleReapply(c candidate, e metav1alpha1.InventoryEntry) {
 		return
 	}
 	p.planAgainAt(at)
+}
+
+// timeoutDue returns the time at which an object counts as failed that is not ready. Zero means never.
+func timeoutDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
+	if c.object.Settings.Timeout <= 0 || e.AppliedAt == 0 {
+		return time.Time{}
+	}
+	return time.Unix(e.AppliedAt, 0).Add(c.object.Settings.Timeout)
 }
 
 // reapplyDue returns the time at which an object is to be applied again: the end of its interval plus a spread. An

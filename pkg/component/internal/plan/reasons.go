@@ -77,6 +77,8 @@ const (
 const (
 	WaitOwnershipConflict WaitReason = metav1alpha1.ReasonOwnershipConflict
 	WaitDependentFailed   WaitReason = metav1alpha1.ReasonDependentFailed
+	// WaitTimeout: it was not ready within its timeout.
+	WaitTimeout WaitReason = metav1alpha1.ReasonTimeout
 	// WaitNotEmpty: a namespace holds objects that nothing else deletes.
 	WaitNotEmpty WaitReason = "NamespaceNotEmpty"
 	// WaitContended: others wrote the object each time between the plan and the action.

@@ -152,6 +152,10 @@ func ruleUnverified(c candidate) (decision, bool) {
 			return applyAgain(c, ReasonTriggered), true
 		}
 	}
+	if c.object.Settings.Timeout > 0 && c.entry.Digest != c.live.Digest {
+		// The recorded time is that of another manifest.
+		c.entry.AppliedAt = 0
+	}
 	d, _ := ruleInSync(c)
 	d.entry = new(entryAfterWrite(c))
 	return d, true
@@ -203,6 +207,12 @@ func ruleInSync(c candidate) (decision, bool) {
 		d.applied = true
 		return d, true
 	case ready.InProgress, ready.Terminating, ready.Unknown:
+	}
+	if due := timeoutDue(c, c.entry); !due.IsZero() && !c.now.Before(due) && !c.written() {
+		message := fmt.Sprintf("not ready within %s: %s", c.object.Settings.Timeout, r.Message)
+		d := c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})
+		d.applied = true
+		return d, true
 	}
 	d := c.wait(WaitReason(r.State), r.Message)
 	d.applied = true

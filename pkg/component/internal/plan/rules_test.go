@@ -593,6 +593,25 @@ var applyRows = []row{
 	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(66), renderedAgain), "done"},
 	{"does not create again what is due and was purged", edits(reapplied(66), purged), "done"},
 
+	// An object with a timeout fails after it.
+	{
+		"waits for what is on its way, until its timeout", edits(timed(59), readiness(ready.InProgress, "it runs")),
+		"waits, InProgress: it runs [applied]",
+	},
+	{
+		"fails for what is not ready at its timeout", edits(timed(60), readiness(ready.InProgress, "it runs")),
+		"fails (Terminal), Timeout: not ready within 1m0s: it runs [applied]",
+	},
+	{"is done with what is ready after its timeout", edits(timed(600)), "done"},
+	{
+		"records when it was applied, for its timeout", edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1 a=10000]",
+	},
+	{
+		"does not take the time of another manifest for its own", edits(timed(600), newManifest, writtenAs("d2"), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1]",
+	},
+
 	// An object in sync is ready, or waited for.
 	{"is done with what is ready", nil, "done"},
 	{
