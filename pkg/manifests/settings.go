@@ -23,6 +23,9 @@ const (
 	// before its order; without it the object stays. An object with several orders has a purge order for each of them,
 	// before the next order.
 	AnnotationPurgeOrder = "purge-order"
+	// AnnotationPurgeFailed deletes the object when it has failed: true, or false by default. It counts as failed until its
+	// reconcile policy applies it again.
+	AnnotationPurgeFailed = "purge-failed"
 	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, from -32768 to 32767.
 	// Deletion waves run in ascending order. By default it is the negative order.
 	AnnotationDeleteOrder = "delete-order"
@@ -68,7 +71,8 @@ const (
 
 // marks are the names of all labels and annotations that identify a dependent or configure how it is applied.
 var marks = []string{
-	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationDeleteOrder,
+	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationPurgeFailed,
+	AnnotationDeleteOrder,
 	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy,
 	AnnotationReapplyInterval, AnnotationTimeout, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
 }
@@ -91,6 +95,8 @@ type Settings struct {
 	Order int
 	// PurgeOrder is the number of the wave at whose end the dependent is deleted; nil means never.
 	PurgeOrder *int
+	// PurgeFailed says that the dependent is deleted when it has failed.
+	PurgeFailed bool
 	// DeleteOrder is the number of the wave that deletes the dependent; nil means the negative Order.
 	DeleteOrder *int
 
@@ -155,6 +161,7 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 	if s.UpdatePolicy == metav1alpha1.UpdateDefault {
 		s.UpdatePolicy = ""
 	}
+	s.PurgeFailed = enum(&p, AnnotationPurgeFailed, "false", "true") == "true"
 	if timeout := p.duration(AnnotationTimeout); timeout != nil {
 		s.Timeout = *timeout
 	}

@@ -52,6 +52,8 @@ func TestSettings(t *testing.T) {
 		{"orphan-on-delete", map[string]string{"delete-policy": "orphan-on-delete"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnDelete}},
 		{"a purge order, at the end of its own " +
 			"wave", map[string]string{"order": "2", "purge-order": "2"}, manifests.Settings{Order: 2, PurgeOrder: new(2)}},
+		{"a purge of failures", map[string]string{"purge-failed": "true"}, manifests.Settings{PurgeFailed: true}},
+		{"no purge of failures", map[string]string{"purge-failed": "false"}, manifests.Settings{}},
 		{"a timeout", map[string]string{"timeout": "5m"}, manifests.Settings{Timeout: 5 * time.Minute}},
 		{"a reapply interval", map[string]string{"reapply-interval": "90m"}, manifests.Settings{ReapplyInterval: new(90 * time.Minute)}},
 		{"a reapply interval that turns the default " +
@@ -127,7 +129,7 @@ func TestSettingsErrors(t *testing.T) {
 			"an unknown name",
 			map[string]string{"oder": "1"},
 			"oder: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, " +
-				"purge-order, delete-order, reapply-interval, status-hint, timeout, order, apply-order, phase, phase-order",
+				"purge-order, delete-order, reapply-interval, status-hint, purge-failed, timeout, order, apply-order, phase, phase-order",
 		},
 		{"what the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler " +

@@ -62,6 +62,9 @@ type InventoryEntry struct {
 	// points of the order; those before it are over. It is 0 for other objects. It is critical: a reader without it would
 	// apply again what ran.
 	Occurrence int
+	// Failed is the message of an object that failed, and is deleted because of that; empty for others. It is critical: a
+	// reader without it would create the object again.
+	Failed string
 	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
 	Types []string
 
@@ -69,8 +72,11 @@ type InventoryEntry struct {
 	unknown []string
 }
 
-// occurrenceKey is the key of the occurrence.
-const occurrenceKey = criticalMark + "oc@v0.1"
+// The keys of critical fields.
+const (
+	occurrenceKey = criticalMark + "oc@v0.1"
+	failedKey     = criticalMark + "fd@v0.1"
+)
 
 // criticalMark is the first character of the key of a critical field.
 const criticalMark = "!"
@@ -154,6 +160,7 @@ func (e InventoryEntry) String() string {
 	if e.Occurrence != 0 {
 		field(occurrenceKey, strconv.Itoa(e.Occurrence))
 	}
+	text(failedKey, e.Failed)
 	types := make([]string, 0, len(e.Types))
 	for _, t := range e.Types {
 		types = append(types, escape(t))
@@ -274,6 +281,8 @@ func (e *InventoryEntry) textField(key string) *string {
 		return (*string)(&e.UpdatePolicy)
 	case "dp":
 		return (*string)(&e.DeletePolicy)
+	case failedKey:
+		return &e.Failed
 	}
 	return nil
 }

@@ -32,6 +32,10 @@ func TestInventoryEntry(t *testing.T) {
 			"the second of several occurrences", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Occurrence: 1, Types: []string{"A.g"}},
 			"/v1/K//n !oc@v0.1=1 t=A.g",
 		},
+		{
+			"one that failed and is deleted", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Failed: "no, 2 = 1"},
+			"/v1/K//n !fd@v0.1=no%2C%202%20=%201",
+		},
 		{"a delete order of zero is not none", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},

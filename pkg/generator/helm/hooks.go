@@ -32,6 +32,7 @@ type hook struct {
 	events    []release.HookEvent
 	weight    int
 	succeeded bool
+	failed    bool
 }
 
 // hookOf parses the annotations of a hook as Helm does: an invalid weight counts as 0, and an object with an unknown
@@ -51,7 +52,9 @@ func hookOf(object *unstructured.Unstructured, file string) (h hook, isHook, kno
 		h.events = append(h.events, event)
 	}
 	h.weight, _ = strconv.Atoi(annotations[release.HookWeightAnnotation])
-	h.succeeded = slices.Contains(listOf(annotations[release.HookDeleteAnnotation]), string(release.HookSucceeded))
+	policies := listOf(annotations[release.HookDeleteAnnotation])
+	h.succeeded = slices.Contains(policies, string(release.HookSucceeded))
+	h.failed = slices.Contains(policies, string(release.HookFailed))
 	return h, true, true
 }
 

@@ -185,6 +185,9 @@ func (w waves) placeInApply(h hook, m moments, rank, count int) {
 		w.set(h.object, manifests.AnnotationPurgeOrder, cmp.Or(w.orderOf(h.object), strings.Join(purges, ",")))
 	}
 	w.set(h.object, manifests.AnnotationOrder, strings.Join(orders, ","))
+	if h.failed && h.runs() {
+		w.set(h.object, manifests.AnnotationPurgeFailed, "true")
+	}
 	if installs(h) && !h.runs() {
 		w.set(h.object, manifests.AnnotationReconcilePolicy, string(metav1alpha1.ReconcileOnce))
 		if len(orders) > 1 {

@@ -116,6 +116,7 @@ func (p *Plan) add(c candidate, d decision) {
 		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
 	}
 	if d.entry != nil {
+		p.Record = p.Record || d.entry.Failed != c.entry.Failed && d.entry.Failed != ""
 		p.Inventory[c.object.Key] = *d.entry
 	}
 	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied))

@@ -88,7 +88,7 @@ func (p *Plan) advance(f Facts, o *manifests.Object) {
 	e := p.Inventory[o.Key]
 	e.Occurrence, e.Order = o.Occurrence+1, o.Settings.Order
 	e.Revision, e.Rendition = f.Revision, f.Rendition
-	e.Digest, e.Fields, e.Values, e.Trigger, e.AppliedAt, e.Completed = "", "", "", "", 0, false
+	e.Digest, e.Fields, e.Values, e.Trigger, e.AppliedAt, e.Completed, e.Failed = "", "", "", "", 0, false, ""
 	p.Inventory[o.Key] = e
 	p.Record = true
 }

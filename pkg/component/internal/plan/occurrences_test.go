@@ -305,6 +305,52 @@ func TestARepairBetweenTwoOccurrencesIsThatOfTheFirst(t *testing.T) {
 	}
 }
 
+// failing is a process over a Job that fails and is deleted because of that, before a workload.
+func failing() *process {
+	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "recreated")}
+	for i := range c.desired {
+		c.desired[i].Settings.PurgeFailed = true
+	}
+	c.slow[c.desired[0].Key] = true
+	return c
+}
+
+func TestWhatFailedIsDeletedAndStaysFailedUntilItsContentChanges(t *testing.T) {
+	for crashAt := range 5 {
+		for _, unanswered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("crash at %d, unanswered %t", crashAt, unanswered), func(t *testing.T) {
+				c := failing()
+				key := c.desired[0].Key
+				c.pass()
+				c.objects[key].state = ready.Failed
+				c.touch(c.objects[key])
+				c.crashAt, c.unanswered, c.actions = crashAt, unanswered, 0
+				var p Plan
+				for range 4 {
+					p, _ = c.pass()
+				}
+				if want := []string{"create job", "delete job"}; !slices.Equal(c.told, want) {
+					t.Errorf("got %q", c.told)
+				}
+				if len(p.Waiting) != 1 || !strings.HasPrefix(p.Waiting[0].Message, "it is Failed; it was deleted") {
+					t.Errorf("waiting for %v", p.Waiting)
+				}
+				if e := c.recorded[key]; e.Failed != "it is Failed" {
+					t.Errorf("recorded %s", e)
+				}
+				c.told, c.slow[key], c.desired, c.revision = nil, false, around("d2", "recreated"), 2
+				c.settle(t)
+				if want := []string{"create job", "create controller", "delete job", "create job"}; !slices.Equal(c.told, want) {
+					t.Errorf("upgrade: got %q", c.told)
+				}
+				if e := c.recorded[key]; e.Failed != "" {
+					t.Errorf("recorded %s", e)
+				}
+			})
+		}
+	}
+}
+
 // An inventory that was recovered from labels has no digests.
 func TestAfterTheLossOfTheRecordTheLiveObjectTellsTheOccurrence(t *testing.T) {
 	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "recreated")}

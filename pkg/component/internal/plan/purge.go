@@ -3,7 +3,9 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -11,6 +13,50 @@ import (
 // rule holds until the reconcile policy would apply the object again.
 func rulePurged(c candidate) (decision, bool) {
 	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
+}
+
+// rulePurgeFailed deletes an object that has failed, if its manifest says so. The failure is recorded before, because
+// the object would be created again without it.
+func rulePurgeFailed(c candidate) (decision, bool) {
+	if !c.object.Settings.PurgeFailed || c.live.Readiness.State != ready.Failed || c.holdsOthers() {
+		return decision{}, false
+	}
+	d := c.act(VerbDelete, ReasonPurgedFailed)
+	d.repair = false
+	e := c.entry
+	e.Failed = truncate(cmp.Or(c.live.Readiness.Message, "it failed"))
+	d.entry = &e
+	return d, true
+}
+
+// rulePurgedFailed lets an object fail that failed before, and deletes it if it still exists. The rule holds until the
+// reconcile policy would apply the object again.
+func rulePurgedFailed(c candidate) (decision, bool) {
+	ours := c.live.Presence == Present && c.live.Owner == c.owner && c.live.UID == c.entry.UID
+	switch {
+	case c.entry.Failed == "" || c.renewed():
+		return decision{}, false
+	case ours && !c.live.Terminating:
+		d := c.act(VerbDelete, ReasonPurgedFailed)
+		d.repair = false
+		return d, true
+	}
+	d := c.fail(Failure{
+		Class: Terminal, Reason: WaitDependentFailed,
+		Message: c.entry.Failed + "; it was deleted, as its manifest says; it is created again when its content changes",
+	})
+	d.applied = true
+	return d, true
+}
+
+// maxFailure bounds a recorded message, in bytes.
+const maxFailure = 256
+
+func truncate(message string) string {
+	if len(message) <= maxFailure {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxFailure], "") + "..."
 }
 
 // isPurged reports whether an object is deleted at the end of a wave. Objects that hold other objects are not; their

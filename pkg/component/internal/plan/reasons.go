@@ -26,6 +26,7 @@ const (
 	ReasonConfirm        Reason = "its absence must be confirmed"
 	ReasonPruned         Reason = "it is no longer rendered"
 	ReasonPurged         Reason = "its purge wave is ready"
+	ReasonPurgedFailed   Reason = "it failed"
 	ReasonDeleted        Reason = "the component is being deleted"
 	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
 	ReasonOrphaned       Reason = "its delete policy orphans it"

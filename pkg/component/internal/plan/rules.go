@@ -19,6 +19,7 @@ var applyRules = []rule[candidate]{
 	{"an object that failed in this pass is not tried again before the next pass", ruleFailed},
 	{"an object of a type that is not served waits", ruleNotServed},
 	{"an object that was purged is complete", rulePurged},
+	{"an object that failed and is deleted because of that stays failed", rulePurgedFailed},
 	{"an object of a type that is not watched is read", ruleUnwatched},
 	{"an object in an unknown state waits", ruleUnknown},
 	{"an object with the reconcile policy once is not written again", ruleOnce},
@@ -35,6 +36,7 @@ var applyRules = []rule[candidate]{
 	{"an object that drifted is repaired", ruleDrifted},
 	{"an object that follows the component is applied again when the component changed", ruleTriggered},
 	{"an object is applied again after its interval", ruleReapply},
+	{"an object that failed is deleted if its manifest says so", rulePurgeFailed},
 	{"an object in sync is ready, or waited for", ruleInSync},
 }
 

@@ -593,6 +593,27 @@ var applyRows = []row{
 	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(66), renderedAgain), "done"},
 	{"does not create again what is due and was purged", edits(reapplied(66), purged), "done"},
 
+	// An object that failed is deleted if its manifest says so, and stays failed.
+	{
+		"deletes what failed", edits(purgingFailed, readiness(ready.Failed, "no")),
+		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 !fd@v0.1=no]",
+	},
+	{"leaves what failed and holds others", edits(purgingFailed, claim, readiness(ready.Failed, "no")), "fails (Terminal), DependentFailed: no [applied]"},
+	{"waits for what may fail", edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]"},
+	{
+		"deletes what failed after a crash", edits(purgedFailed, readiness(ready.Failed, "no")),
+		"Delete: it failed (uid u1, version 7)",
+	},
+	{
+		"does not create again what failed", edits(purgedFailed, absent),
+		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
+	},
+	{
+		"leaves what others created in its place", edits(purgedFailed, recreatedByOthers, unowned),
+		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
+	},
+	{"creates again what failed when its content changed", edits(purgedFailed, absent, newManifest), "Create: its manifest changed"},
+
 	// An object with a timeout fails after it.
 	{
 		"waits for what is on its way, until its timeout", edits(timed(59), readiness(ready.InProgress, "it runs")),

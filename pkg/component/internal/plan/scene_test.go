@@ -220,6 +220,14 @@ func timed(ago int64) func(*scene) {
 	}
 }
 
+// purgingFailed is a dependent that is deleted when it has failed, and purgedFailed one that was.
+func purgingFailed(s *scene) { s.object.Settings.PurgeFailed = true }
+
+func purgedFailed(s *scene) {
+	purgingFailed(s)
+	s.entry.Failed = "no"
+}
+
 // writtenAs is a live object that was written from the manifest of that digest.
 func writtenAs(digest string) func(*scene) { return func(s *scene) { s.live.Digest = digest } }
 
