@@ -29,11 +29,13 @@ func TestInventoryEntry(t *testing.T) {
 			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete", Types: []string{"A.example.com", "*.b.example.com"},
 		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true ph=pre-delete t=A.example.com,*.b.example.com"},
 		{
-			"the second of several occurrences", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Occurrence: 1, Types: []string{"A.g"}},
+			"the first of several occurrences",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Occurrence: 1, Types: []string{"A.g"}},
 			"/v1/K//n !oc@v0.1=1 t=A.g",
 		},
 		{
-			"one that failed and is deleted", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Failed: "no, 2 = 1"},
+			"one that failed and is deleted",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Failed: "no, 2 = 1"},
 			"/v1/K//n !fd@v0.1=no%2C%202%20=%201",
 		},
 		{"a delete order of zero is not none", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},

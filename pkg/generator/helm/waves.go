@@ -177,7 +177,7 @@ func (w waves) placeInApply(h hook, m moments, rank, count int) {
 		orders = append(orders, strconv.Itoa(preHooksOrder+rank))
 		purges = append(purges, strconv.Itoa(preHooksOrder+2*count-1-rank))
 	}
-	if m.post && !(m.pre && (h.holds() || m.kept)) {
+	if m.post && (!m.pre || !h.holds() && !m.kept) {
 		orders = append(orders, strconv.Itoa(postHooksOrder+rank))
 		purges = append(purges, strconv.Itoa(postHooksOrder+2*count-1-rank))
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -116,13 +117,10 @@ func (p *Plan) add(c candidate, d decision) {
 		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
 	}
 	if d.entry != nil {
-		p.Record = p.Record || d.entry.Failed != c.entry.Failed && d.entry.Failed != ""
-		p.Inventory[c.object.Key] = *d.entry
+		p.replaceEntry(c, *d.entry)
 	}
 	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied))
-	if due := timeoutDue(c, p.Inventory[c.object.Key]); d.waiting != nil && d.applied && due.After(c.now) {
-		p.planAgainAt(due)
-	}
+	p.scheduleTimeout(c, d)
 	inConflict := p.recordRepairs(c, d)
 	switch {
 	case d.action != nil:
@@ -133,6 +131,12 @@ func (p *Plan) add(c candidate, d decision) {
 	case !inConflict && c.last:
 		p.Ready++
 	}
+}
+
+// replaceEntry replaces the entry of an object. A failure is recorded before the object is deleted because of it.
+func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
+	p.Record = p.Record || e.Failed != "" && e.Failed != c.entry.Failed
+	p.Inventory[c.object.Key] = e
 }
 
 // updateEntry updates the parts of an entry that need no write to the object: the delete policy, and, if the object is

@@ -153,6 +153,14 @@ func timeoutDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 	return time.Unix(e.AppliedAt, 0).Add(c.object.Settings.Timeout)
 }
 
+// scheduleTimeout plans again when an object that is applied and waited for counts as failed.
+func (p *Plan) scheduleTimeout(c candidate, d decision) {
+	due := timeoutDue(c, p.Inventory[c.object.Key])
+	if d.waiting != nil && d.applied && due.After(c.now) {
+		p.planAgainAt(due)
+	}
+}
+
 // reapplyDue returns the time at which an object is to be applied again: the end of its interval plus a spread. An
 // interval that ended before the process started counts as ended at the start, so that an operator does not apply all
 // objects at once after a long downtime. Zero means never.
