@@ -43,11 +43,13 @@ type NormaliseOptions struct {
 
 // Normalise converts generated manifests to the objects that are applied. It validates each manifest, sets its scope
 // and namespace, reads its settings, merges stringData, removes fields that only the API server sets, adds the owner,
-// computes the digest, and sorts the set in apply order. It does not change its input. The returned error joins all
+// computes the digest, and sorts the set in apply order. An object with several orders is in the set once for each of
+// them; see Object.Occurrence. It does not change its input. The returned error joins all
 // errors, each with the key of its object.
 func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Object, error) {
 	bodies, errs := copyAll(generated)
-	bodies = inPhases(o.Reconciler, bodies)
+	bodies, err := inOccurrences(o.Reconciler, inPhases(o.Reconciler, bodies))
+	errs = append(errs, err)
 	n := normaliser{
 		NormaliseOptions: o,
 		defined:          map[schema.GroupKind]Scope{},
@@ -72,7 +74,7 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 		objects = append(objects, obj)
 	}
 	slices.SortFunc(objects, compareApply)
-	errs = append(errs, duplicates(objects)...)
+	errs = append(errs, n.numberOccurrences(objects)...)
 	errs = append(errs, findOrderConflicts(objects)...)
 	return objects, errors.Join(errs...)
 }
@@ -176,23 +178,6 @@ func (n normaliser) scope(gvk schema.GroupVersionKind) (Scope, error) {
 		return s, nil
 	}
 	return n.ScopeOf(gvk)
-}
-
-func duplicates(objects []Object) []error {
-	type place struct {
-		key   Key
-		phase Phase
-	}
-	seen := map[place]int{}
-	var errs []error
-	for _, o := range objects {
-		at := place{o.Key, o.Settings.Phase}
-		seen[at]++
-		if seen[at] == 2 {
-			errs = append(errs, fmt.Errorf("%s: rendered more than once; names are unique in a component", o.Key))
-		}
-	}
-	return errs
 }
 
 // ToUnstructured converts a generated object, typed or unstructured, to a manifest. gvkOf returns the type of a typed

@@ -18,6 +18,10 @@ type Object struct {
 	Types []ManagedType
 	// Ephemeral reports that the object may be removed after its work is done. Its absence is then no drift.
 	Ephemeral bool
+	// Occurrence is the number of the object among those of its set with the same key, in apply order from 0. A set has
+	// several of them if the object stands at several points of the order: it is applied at each. They are one object in
+	// the cluster.
+	Occurrence int
 	// Digest is the digest of the content of the manifest and of its settings; see SameContent.
 	Digest string
 	// Body is the manifest as it is applied, with the labels and annotations of the reconciler. It is nil if the object

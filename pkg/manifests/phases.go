@@ -25,6 +25,7 @@ func (p *settingsParser) checkPhase(s Settings) {
 		}
 	}
 	refuse(AnnotationPurgeOrder, s.PurgeOrder != nil)
+	refuse(AnnotationPurgeFailed, s.PurgeFailed)
 	refuse(AnnotationReapplyInterval, s.ReapplyInterval != nil)
 	refuse(
 		AnnotationReconcilePolicy,
@@ -69,6 +70,7 @@ func inPhase(reconciler string, body *unstructured.Unstructured, phase string, s
 		}
 		if shared {
 			delete(annotations, reconciler+"/"+AnnotationPurgeOrder)
+			delete(annotations, reconciler+"/"+AnnotationPurgeFailed)
 			delete(annotations, reconciler+"/"+AnnotationReapplyInterval)
 			delete(annotations, reconciler+"/"+AnnotationReconcilePolicy)
 		}

@@ -32,6 +32,7 @@ metadata:
   annotations:
     shop.example.com/order: "-7"
     shop.example.com/purge-order: "-5"
+    shop.example.com/purge-failed: "true"
     shop.example.com/reconcile-policy: once
     shop.example.com/phase: apply, pre-delete,post-delete
     shop.example.com/phase-order: "3"

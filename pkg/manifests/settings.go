@@ -14,13 +14,18 @@ import (
 // The annotations that are settings, without the reconciler's prefix. The comments, and those of the policies in
 // api/meta, become docs/reference/settings.md.
 const (
-	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default.
+	// AnnotationOrder is the number of the wave that applies the object, from -32768 to 32767; 0 by default. Several
+	// numbers, separated by commas, apply it in each of these waves.
 	AnnotationOrder = "order"
 	// AnnotationApplyOrder is an alias of the order.
 	AnnotationApplyOrder = "apply-order"
 	// AnnotationPurgeOrder is the number of the wave at whose end the object is deleted, from -32768 to 32767, and not
-	// before its order; without it the object stays.
+	// before its order; without it the object stays. An object with several orders has a purge order for each of them,
+	// before the next order.
 	AnnotationPurgeOrder = "purge-order"
+	// AnnotationPurgeFailed deletes the object when it has failed: true, or false by default. It counts as failed until its
+	// reconcile policy applies it again.
+	AnnotationPurgeFailed = "purge-failed"
 	// AnnotationDeleteOrder is the number of the wave of the deletion that deletes the object, from -32768 to 32767.
 	// Deletion waves run in ascending order. By default it is the negative order.
 	AnnotationDeleteOrder = "delete-order"
@@ -35,6 +40,9 @@ const (
 	// AnnotationReapplyInterval is the time after which the object is applied again although it is in sync, such as
 	// 30m; 0 for never. By default it is the reconciler's, which is never.
 	AnnotationReapplyInterval = "reapply-interval"
+	// AnnotationTimeout is the time after which an object counts as failed that is applied and not ready, such as 5m; 0,
+	// the default, for never. It is ready as soon as it is, also after that.
+	AnnotationTimeout = "timeout"
 	// AnnotationStatusHint describes how readiness is read from a status that does not follow the API conventions:
 	// has-observed-generation, has-ready-condition, conditions=A;B, or several of them, separated by commas.
 	AnnotationStatusHint = "status-hint"
@@ -63,9 +71,10 @@ const (
 
 // marks are the names of all labels and annotations that identify a dependent or configure how it is applied.
 var marks = []string{
-	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationDeleteOrder,
+	LabelOwnerID, AnnotationDigest, AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationPurgeFailed,
+	AnnotationDeleteOrder,
 	AnnotationReconcilePolicy, AnnotationUpdatePolicy, AnnotationAdoptionPolicy, AnnotationDeletePolicy,
-	AnnotationReapplyInterval, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
+	AnnotationReapplyInterval, AnnotationTimeout, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder,
 }
 
 // IsMark reports whether the key of a label or an annotation is one of the reconciler's names.
@@ -86,6 +95,8 @@ type Settings struct {
 	Order int
 	// PurgeOrder is the number of the wave at whose end the dependent is deleted; nil means never.
 	PurgeOrder *int
+	// PurgeFailed says that the dependent is deleted when it has failed.
+	PurgeFailed bool
 	// DeleteOrder is the number of the wave that deletes the dependent; nil means the negative Order.
 	DeleteOrder *int
 
@@ -96,6 +107,8 @@ type Settings struct {
 	// ReapplyInterval is the time after which an unchanged dependent is applied again; zero means never, nil the
 	// default.
 	ReapplyInterval *time.Duration
+	// Timeout is the time after which the dependent counts as failed if it is not ready; zero means never.
+	Timeout time.Duration
 	// Phase is the phase in which the dependent is applied.
 	Phase Phase
 	// Hints describe how readiness is read from the status.
@@ -147,6 +160,10 @@ func ParseSettings(prefix string, annotations map[string]string) (Settings, erro
 	}
 	if s.UpdatePolicy == metav1alpha1.UpdateDefault {
 		s.UpdatePolicy = ""
+	}
+	s.PurgeFailed = enum(&p, AnnotationPurgeFailed, "false", "true") == "true"
+	if timeout := p.duration(AnnotationTimeout); timeout != nil {
+		s.Timeout = *timeout
 	}
 	s.Order = p.applyOrder()
 	if s.Phase = enum(&p, AnnotationPhase, "apply", PhasePreDelete, PhasePostDelete); s.Phase == "apply" {
@@ -241,6 +258,10 @@ func (p *settingsParser) order(name string) *int {
 		return nil
 	}
 	n, err := strconv.Atoi(v)
+	if err != nil && strings.Contains(v, listSeparator) {
+		p.fail(name, "%q: only order, apply-order and purge-order may have several values, and only in the phase apply", v)
+		return nil
+	}
 	if err != nil || n < MinOrder || n > MaxOrder {
 		p.fail(name, "%q is not a whole number from %d to %d", v, MinOrder, MaxOrder)
 		return nil

@@ -52,6 +52,9 @@ func TestSettings(t *testing.T) {
 		{"orphan-on-delete", map[string]string{"delete-policy": "orphan-on-delete"}, manifests.Settings{DeletePolicy: metav1alpha1.DeleteOrphanOnDelete}},
 		{"a purge order, at the end of its own " +
 			"wave", map[string]string{"order": "2", "purge-order": "2"}, manifests.Settings{Order: 2, PurgeOrder: new(2)}},
+		{"a purge of failures", map[string]string{"purge-failed": "true"}, manifests.Settings{PurgeFailed: true}},
+		{"no purge of failures", map[string]string{"purge-failed": "false"}, manifests.Settings{}},
+		{"a timeout", map[string]string{"timeout": "5m"}, manifests.Settings{Timeout: 5 * time.Minute}},
 		{"a reapply interval", map[string]string{"reapply-interval": "90m"}, manifests.Settings{ReapplyInterval: new(90 * time.Minute)}},
 		{"a reapply interval that turns the default " +
 			"off", map[string]string{"reapply-interval": "0"}, manifests.Settings{ReapplyInterval: new(time.Duration(0))}},
@@ -116,6 +119,7 @@ func TestSettingsErrors(t *testing.T) {
 			"order", map[string]string{"order": "2", "purge-order": "1"}, "purge-order: 1 is before order 2: it would be purged before it is applied"},
 		{"a reapply interval without " +
 			"unit", map[string]string{"reapply-interval": "10"}, `reapply-interval: "10" is neither a duration such as 30m nor 0, which disables it`},
+		{"a timeout without a unit", map[string]string{"timeout": "5"}, `timeout: "5" is neither a duration such as 30m nor 0, which disables it`},
 		{"a negative reapply interval", map[string]string{"reapply-interval": "-1h"}, `reapply-interval: "-1h" is neither a duration such as 30m nor 0, which disables it`},
 		{"an unknown status hint", map[string]string{"status-hint": "has-status"}, `status-hint: "has-status" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
 		{"an empty status hint", map[string]string{"status-hint": ""}, `status-hint: "" is none of has-observed-generation, has-ready-condition, conditions=A;B`},
@@ -125,7 +129,7 @@ func TestSettingsErrors(t *testing.T) {
 			"an unknown name",
 			map[string]string{"oder": "1"},
 			"oder: is not a setting; settings are reconcile-policy, update-policy, adoption-policy, delete-policy, " +
-				"purge-order, delete-order, reapply-interval, status-hint, order, apply-order, phase, phase-order",
+				"purge-order, delete-order, reapply-interval, status-hint, purge-failed, timeout, order, apply-order, phase, phase-order",
 		},
 		{"what the reconciler writes", map[string]string{"owner-id": "x"}, "owner-id: is written by the reconciler; remove it from the manifest"},
 		{"the digest that the reconciler " +

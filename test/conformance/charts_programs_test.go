@@ -23,8 +23,15 @@ const helmProgram = "../../bin/helm"
 // runHelm runs Helm as an administrator, on the fixture, in a namespace.
 func runHelm(ctx context.Context, namespace, command string, arguments ...string) {
 	GinkgoHelper()
+	output, err := tryHelm(ctx, "testdata/hooks", namespace, command, arguments...)
+	Expect(err).NotTo(HaveOccurred(), output)
+}
+
+// tryHelm runs Helm as an administrator, on a chart, in a namespace, and returns its output.
+func tryHelm(ctx context.Context, chart, namespace, command string, arguments ...string) (string, error) {
+	GinkgoHelper()
 	Expect(helmProgram).To(BeAnExistingFile(), "run make bin/helm")
-	chart, err := filepath.Abs("testdata/hooks")
+	chart, err := filepath.Abs(chart)
 	Expect(err).NotTo(HaveOccurred())
 	program, err := filepath.Abs(helmProgram)
 	Expect(err).NotTo(HaveOccurred())
@@ -35,7 +42,7 @@ func runHelm(ctx context.Context, namespace, command string, arguments ...string
 	run := exec.CommandContext(ctx, program, line...)
 	run.Env = append(os.Environ(), "HELM_CACHE_HOME="+GinkgoT().TempDir(), "HELM_CONFIG_HOME="+GinkgoT().TempDir(), "HELM_DATA_HOME="+GinkgoT().TempDir())
 	output, err := run.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(output))
+	return string(output), err
 }
 
 // besides returns what is in ours and not in theirs, which must be in ours in the same order.

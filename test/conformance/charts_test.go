@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
+	"testing/fstest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -37,7 +39,68 @@ func tale(events testcluster.Events, namespace string) []string {
 	return told
 }
 
+// certificateChart is a chart as many have it: a Job before the objects of the chart makes a certificate, another one
+// after them puts it into the configuration, and both use the same service account.
+func certificateChart() fs.FS {
+	const events = "pre-install,pre-upgrade,post-install,post-upgrade"
+	hook := func(apiVersion, kind, name, events, more string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata:\n  name: " + name +
+			"\n  annotations:\n    helm.sh/hook: " + events +
+			"\n    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded\n" + more)}
+	}
+	run := `spec:
+  template:
+    spec:
+      serviceAccountName: admission
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: "busybox:1"}]
+`
+	return fstest.MapFS{
+		"Chart.yaml":               {Data: []byte("apiVersion: v2\nname: certificate\nversion: 1.0.0\n")},
+		"templates/account.yaml":   hook("v1", "ServiceAccount", "admission", events, ""),
+		"templates/role.yaml":      hook("rbac.authorization.k8s.io/v1", "Role", "admission", events, "rules: []\n"),
+		"templates/create.yaml":    hook("batch/v1", "Job", "admission-create", "pre-install,pre-upgrade", run),
+		"templates/patch.yaml":     hook("batch/v1", "Job", "admission-patch", "post-install,post-upgrade", run),
+		"templates/configmap.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: {{ quote .Values.manifests }}}\n")},
+	}
+}
+
 var _ = Describe("The hooks of a chart", func() {
+	It("of several events are there for the Jobs of each event", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		charts, err := helm.New(certificateChart(), helm.Options{AnnotationPrefix: operator})
+		Expect(err).NotTo(HaveOccurred())
+		runOperator(operator, operatorOptions{generate: charts})
+		g := newGadget(ctx, namespace, "demo", "one", servedBy(operator))
+		expectReady(ctx, g)
+		told := func(mark auditMark, verb string) []string {
+			return slices.DeleteFunc(tale(requestsSince(ctx, mark, operator), namespace), func(s string) bool {
+				return strings.Contains(s, "configmaps/") && !strings.HasPrefix(s, verb)
+			})
+		}
+		around := func(job string) []string {
+			return []string{
+				"create serviceaccounts/admission", "create roles/admission", "create jobs/" + job,
+				"delete jobs/" + job, "delete roles/admission", "delete serviceaccounts/admission",
+			}
+		}
+		want := func(verb string) []string {
+			return slices.Concat(around("admission-create"), []string{verb + " configmaps/settings"}, around("admission-patch"))
+		}
+		Expect(told(0, "create")).To(Equal(want("create")))
+		By("upgrading")
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, "two")
+		expectReady(ctx, g)
+		Expect(told(mark, "update")).To(Equal(want("update")))
+		By("doing nothing when nothing changed")
+		mark = markAudit(ctx)
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(tale(requestsSince(ctx, mark, operator), namespace)).To(BeEmpty())
+	})
+
 	It("run once at each revision, and never to repair what is gone after it completed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(hookChart(), helm.Options{AnnotationPrefix: operator})

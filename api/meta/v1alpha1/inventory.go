@@ -15,8 +15,10 @@ import (
 //
 //	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
 //
-// The text begins with group/version/kind/namespace/name; group and namespace may be empty. The fields that are not
-// zero follow. All texts are path-escaped. Unknown fields are kept when an entry is parsed and written again.
+// First group/version/kind/namespace/name (group and namespace may be empty; all texts are path-escaped), then fields
+// that are not zero. Fields that a reader does not know are kept. A critical field, whose key is !name@version, must be
+// known: a reader that does not know its name fails with an UnknownFieldError, which names the first version that knows
+// the field. A field is critical if a reader that ignores it would write or delete something wrong.
 type InventoryEntry struct {
 	Group, Version, Kind, Namespace, Name string
 
@@ -51,7 +53,8 @@ type InventoryEntry struct {
 	// Trigger identifies the state of the component at the last apply. It is empty unless the reconcile policy is
 	// on-object-or-component-change.
 	Trigger string
-	// AppliedAt is the time of the last apply, in seconds since 1970. It is zero if the object has no reapply interval.
+	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval or a timeout;
+	// zero otherwise.
 	AppliedAt int64
 	// Guarded is set before the reconciler creates an admission policy that denies new instances of the types that this
 	// dependent defines. Such a policy exists while the dependent is about to be deleted.
@@ -59,7 +62,14 @@ type InventoryEntry struct {
 	// Phase is the phase of the deletion in which the object is applied. It is empty for ordinary dependents. If Completed
 	// is set and UID is empty, the object has completed its work and is gone, and it is not applied again.
 	Phase string
-	// Types are the types that this dependent defines, in the form Kind.group or *.group.
+	// Occurrence is the number of the occurrence that the entry describes, from 1, of an object that stands at several
+	// points of the order; those before it are over. It is 0 for other objects. It is critical: a reader without it would
+	// apply again what ran.
+	Occurrence int
+	// Failed is the message of an object that failed, and is deleted because of that; empty for others. It is critical: a
+	// reader without it would create the object again.
+	Failed string
+	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
 	Types []string
 	// Unserved says that the dependent defines types that nobody could ever store objects of, and since when that is
 	// known: it identifies the state in which the object was last seen to serve nothing, after it did so in all states
@@ -71,8 +81,38 @@ type InventoryEntry struct {
 	unknown []string
 }
 
-// EffectiveDeleteOrder returns the number of the wave in which the object is deleted: DeleteOrder, or the negative of
-// Order if DeleteOrder is nil. A deletion works through the waves in ascending order.
+// The keys of critical fields.
+const (
+	occurrenceKey = criticalMark + "oc@v0.1"
+	failedKey     = criticalMark + "fd@v0.1"
+)
+
+// criticalMark is the first character of the key of a critical field.
+const criticalMark = "!"
+
+// UnknownFieldError is the error of an entry with a critical field that this version does not know. The entry is not
+// damaged: a newer version wrote it. Nothing may be done to the component, not even a recovery of its inventory.
+type UnknownFieldError struct {
+	// Entry is group/version/kind/namespace/name of the dependent, as the record has it.
+	Entry string
+	// Field is the name of the field.
+	Field string
+	// Since is the first version that knows the field, empty if the entry does not say it.
+	Since string
+}
+
+// Error implements error.
+func (e *UnknownFieldError) Error() string {
+	known := "a newer version of the operator wrote it"
+	if e.Since != "" {
+		known = e.Since + " and later versions of the operator know it"
+	}
+	return fmt.Sprintf("inventory entry %s: the field %q must not be ignored, and this version does not know it; %s",
+		e.Entry, e.Field, known)
+}
+
+// EffectiveDeleteOrder returns the wave number of a deletion: DeleteOrder, or the reverse of Order. Waves of a deletion
+// ascend.
 func (e InventoryEntry) EffectiveDeleteOrder() int {
 	if e.DeleteOrder != nil {
 		return *e.DeleteOrder
@@ -126,6 +166,10 @@ func (e InventoryEntry) String() string {
 	if e.AppliedAt != 0 {
 		field("a", strconv.FormatInt(e.AppliedAt, 10))
 	}
+	if e.Occurrence != 0 {
+		field(occurrenceKey, strconv.Itoa(e.Occurrence))
+	}
+	text(failedKey, e.Failed)
 	types := make([]string, 0, len(e.Types))
 	for _, t := range e.Types {
 		types = append(types, escape(t))
@@ -139,7 +183,8 @@ func (e InventoryEntry) String() string {
 	return b.String()
 }
 
-// ParseInventoryEntry parses the text form of an entry. The error quotes the text.
+// ParseInventoryEntry reads the text form. The error quotes the entry. It is an UnknownFieldError if a newer version
+// wrote the entry and it must not be read without the field.
 func ParseInventoryEntry(text string) (InventoryEntry, error) {
 	id, rest, _ := strings.Cut(text, " ")
 	parts := strings.Split(id, "/")
@@ -154,7 +199,12 @@ func ParseInventoryEntry(text string) (InventoryEntry, error) {
 		}
 	}
 	for f := range strings.FieldsSeq(rest) {
-		if err := e.setField(f); err != nil {
+		err := e.setField(f)
+		if unknown, ok := errors.AsType[*UnknownFieldError](err); ok {
+			unknown.Entry = id
+			return InventoryEntry{}, unknown
+		}
+		if err != nil {
 			return InventoryEntry{}, fmt.Errorf("inventory entry %q: %w", text, err)
 		}
 	}
@@ -210,7 +260,13 @@ func (e *InventoryEntry) setField(f string) error {
 		e.AppliedAt, err = strconv.ParseInt(value, 10, 64)
 	case "t":
 		e.Types, err = unescapeAll(value)
+	case occurrenceKey:
+		e.Occurrence, err = strconv.Atoi(value)
 	default:
+		if name, critical := strings.CutPrefix(key, criticalMark); critical {
+			name, since, _ := strings.Cut(name, "@")
+			return &UnknownFieldError{Field: name, Since: since}
+		}
 		e.unknown = append(e.unknown, f)
 	}
 	return err
@@ -238,12 +294,14 @@ func (e *InventoryEntry) textField(key string) *string {
 		return &e.Unserved
 	case "dp":
 		return (*string)(&e.DeletePolicy)
+	case failedKey:
+		return &e.Failed
 	}
 	return nil
 }
 
-// ParseInventory parses all entries of a status. It returns the valid entries, and joins the errors of the invalid
-// ones.
+// ParseInventory reads all entries of a status; the errors of all bad entries are joined. If one of them is an
+// UnknownFieldError, the caller must not change anything.
 func ParseInventory(lines []string) ([]InventoryEntry, error) {
 	entries := make([]InventoryEntry, 0, len(lines))
 	var errs []error

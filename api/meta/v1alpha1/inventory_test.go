@@ -1,6 +1,9 @@
 package v1alpha1
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,8 +26,18 @@ func TestInventoryEntry(t *testing.T) {
 		{"no group, no namespace, never written", InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop"}, "/v1/Namespace//shop"},
 		{"all fields", InventoryEntry{
 			Version: "v1", Kind: "K", Namespace: "ns", Name: "n", UID: "u", Digest: "d", Fields: "f", Values: "v", Order: -2, DeleteOrder: new(3),
-			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete", Types: []string{"A.example.com", "*.b.example.com"}, Unserved: "u.1",
-		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true ph=pre-delete t=A.example.com,*.b.example.com un=u.1"},
+			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete", Types: []string{"A.example.com", "*.b.example.com"},
+		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true ph=pre-delete t=A.example.com,*.b.example.com"},
+		{
+			"the first of several occurrences",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Occurrence: 1, Types: []string{"A.g"}},
+			"/v1/K//n !oc@v0.1=1 t=A.g",
+		},
+		{
+			"one that failed and is deleted",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Failed: "no, 2 = 1"},
+			"/v1/K//n !fd@v0.1=no%2C%202%20=%201",
+		},
 		{"a delete order of zero is not none", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},
@@ -76,12 +89,73 @@ func TestInventoryEntryErrors(t *testing.T) {
 		{"a field without a value", "a/v1/ConfigMap/ns/n u", `field "u" has no value`},
 		{"an order that is no number", "a/v1/ConfigMap/ns/n o=x", `parsing "x"`},
 		{"a delete order that is no number", "a/v1/ConfigMap/ns/n x=x", `parsing "x"`},
+		{"an occurrence that is no number", "a/v1/ConfigMap/ns/n !oc@v0.1=x", `parsing "x"`},
 		{"a completion that is neither", "a/v1/ConfigMap/ns/n c=x", `parsing "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ParseInventoryEntry(c.text)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "inventory entry ") {
 				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestCriticalFields(t *testing.T) {
+	for _, c := range []struct{ name, text, field, since, message string }{
+		{
+			"one that a newer version wrote", "batch/v1/Job/shop/a%20b u=x !xx@v9.1=1 r=1", "xx", "v9.1",
+			`inventory entry batch/v1/Job/shop/a%20b: the field "xx" must not be ignored, and this version does not know it; ` +
+				"v9.1 and later versions of the operator know it",
+		},
+		{
+			"one without a version", "/v1/K//n !xx=1", "xx", "",
+			`inventory entry /v1/K//n: the field "xx" must not be ignored, and this version does not know it; ` +
+				"a newer version of the operator wrote it",
+		},
+		{"one that is known in another form", "/v1/K//n !oc@v9.1=1", "oc", "v9.1", ""},
+		{"one with the name of a field that is not critical", "/v1/K//n !u@v9.1=1", "u", "v9.1", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			entries, err := ParseInventory([]string{"/v1/K//a", "bad", c.text})
+			if len(entries) != 1 {
+				t.Errorf("got %v", entries)
+			}
+			unknown, ok := errors.AsType[*UnknownFieldError](err)
+			if !ok || unknown.Field != c.field || unknown.Since != c.since {
+				t.Fatalf("got %#v", err)
+			}
+			if c.message != "" && unknown.Error() != c.message {
+				t.Errorf("got %s", unknown)
+			}
+		})
+	}
+}
+
+// The golden records are what former versions wrote. Who changes the format adds the form before as another file.
+func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
+	files, err := filepath.Glob("testdata/inventory-*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d golden records: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			entries, err := ParseInventory(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, e := range entries {
+				if e.String() != lines[i] {
+					t.Errorf("got  %s\nwant %s", e, lines[i])
+				}
+				if len(e.unknown) > 0 {
+					t.Errorf("unknown fields: %q", e.unknown)
+				}
 			}
 		})
 	}

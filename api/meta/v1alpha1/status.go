@@ -107,8 +107,10 @@ const (
 	ReasonWarning = "Warning"
 	// ReasonInformation: the generator returned notes, and no warning.
 	ReasonInformation = "Information"
-	// ReasonForeignFinalizers: the deletion waits until other controllers have removed their finalizers from the
-	// component.
+	// ReasonNewerRecord: a newer version wrote the record of the dependents, and this version cannot use it. Nothing is
+	// changed until a version runs that can.
+	ReasonNewerRecord = "NewerRecord"
+	// ReasonForeignFinalizers: deletion waits until the finalizers of others are removed from the component.
 	ReasonForeignFinalizers = "ForeignFinalizers"
 )
 

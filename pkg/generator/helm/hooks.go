@@ -2,6 +2,7 @@ package helm
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
 // legacyTest is the name of a test hook in Helm 2, which Helm 3 accepts.
@@ -29,10 +32,11 @@ type hook struct {
 	events    []release.HookEvent
 	weight    int
 	succeeded bool
+	failed    bool
 }
 
 // hookOf parses the annotations of a hook as Helm does: an invalid weight counts as 0, and an object with an unknown
-// event is omitted.
+// event is omitted. An event that is named twice counts once.
 func hookOf(object *unstructured.Unstructured, file string) (h hook, isHook, known bool) {
 	annotations := object.GetAnnotations()
 	named, isHook := annotations[release.HookAnnotation]
@@ -48,8 +52,24 @@ func hookOf(object *unstructured.Unstructured, file string) (h hook, isHook, kno
 		h.events = append(h.events, event)
 	}
 	h.weight, _ = strconv.Atoi(annotations[release.HookWeightAnnotation])
-	h.succeeded = slices.Contains(listOf(annotations[release.HookDeleteAnnotation]), string(release.HookSucceeded))
+	policies := listOf(annotations[release.HookDeleteAnnotation])
+	h.succeeded = slices.Contains(policies, string(release.HookSucceeded))
+	h.failed = slices.Contains(policies, string(release.HookFailed))
 	return h, true, true
+}
+
+// warnOfWeight reports a weight that is no number. Helm says nothing then.
+func (h hook) warnOfWeight(req generator.Request) {
+	weight := h.object.GetAnnotations()[release.HookWeightAnnotation]
+	if _, err := strconv.Atoi(weight); err == nil || weight == "" {
+		return
+	}
+	req.Tell(generator.Result{
+		Severity: generator.SeverityWarning,
+		Message:  fmt.Sprintf("the weight %q is no number, and counts 0, as in Helm", weight),
+		Object:   h.object.GetKind() + " " + h.object.GetName(),
+		Field:    "metadata.annotations[" + release.HookWeightAnnotation + "]",
+	})
 }
 
 // listOf splits the value of an annotation.

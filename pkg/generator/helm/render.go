@@ -104,6 +104,7 @@ func decodeRendered(
 			switch h, isHook, known := hookOf(object, file.Name); {
 			case !known:
 			case isHook && !raw:
+				h.warnOfWeight(req)
 				hooks = append(hooks, h)
 			default:
 				objects = append(objects, object)

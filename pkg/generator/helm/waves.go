@@ -54,16 +54,16 @@ func (w waves) arrange(objects []*unstructured.Unstructured, hooks []hook) ([]*u
 		return nil, fmt.Errorf("%d hooks: more than %d are not supported", len(hooks), maxHooks)
 	}
 	var early []*unstructured.Unstructured
+	own := objects
 	for rank, h := range hooks {
-		switch moment := w.momentOf(h); {
-		case moment == "" && !h.at(release.HookPreDelete, release.HookPostDelete):
-		case moment == kept && w.runsNow(h.object, hooks):
-		default:
-			w.place(h, moment, rank, len(hooks))
-			objects = append(objects, h.object)
-			if moment == pre {
-				early = append(early, h.object)
-			}
+		m := w.momentsOf(h)
+		if m.none() && !h.at(release.HookPreDelete, release.HookPostDelete) || m.kept && w.isReplaced(h.object, own, hooks) {
+			continue
+		}
+		w.place(h, m, rank, len(hooks))
+		objects = append(objects, h.object)
+		if m.pre {
+			early = append(early, h.object)
 		}
 	}
 	for _, object := range objects {
@@ -109,32 +109,28 @@ func (w waves) check(objects []*unstructured.Unstructured, hooks []hook) error {
 	return errors.Join(errs...)
 }
 
-// moment is the time of a hook within an apply.
-type moment string
+// moments are the times of a hook within an apply.
+type moments struct {
+	// pre and post are before and after the chart's own objects.
+	pre, post bool
+	// kept marks an installation hook that an upgrade must not delete, because it may contain a password. It is not
+	// applied again.
+	kept bool
+}
 
-const (
-	pre  moment = "pre"
-	post moment = "post"
-	// kept is an installation hook that an upgrade must not delete, because it may contain a password.
-	kept moment = "kept"
-)
+func (m moments) none() bool { return !m.pre && !m.post }
 
-// momentOf returns the moment at which a hook runs in the apply of this revision. It returns never if the hook does not
-// run.
-func (w waves) momentOf(h hook) moment {
-	first, then := release.HookPreInstall, release.HookPostInstall
+// momentsOf returns when a hook runs in the apply of this revision.
+func (w waves) momentsOf(h hook) moments {
 	if w.revision > 1 {
-		first, then = release.HookPreUpgrade, release.HookPostUpgrade
+		m := moments{pre: h.at(release.HookPreUpgrade), post: h.at(release.HookPostUpgrade)}
+		if !m.none() || h.runs() {
+			return m
+		}
 	}
-	switch {
-	case h.at(first):
-		return pre
-	case h.at(then):
-		return post
-	case w.revision > 1 && installs(h) && !h.runs():
-		return kept
-	}
-	return ""
+	m := moments{pre: h.at(release.HookPreInstall), post: h.at(release.HookPostInstall)}
+	m.kept = w.revision > 1 && !m.none()
+	return m
 }
 
 // installs reports whether the hook runs on installations and not on upgrades.
@@ -143,15 +139,20 @@ func installs(h hook) bool {
 		!h.at(release.HookPreUpgrade, release.HookPostUpgrade)
 }
 
-// runsNow reports whether a hook with the same kind, namespace and name runs at this revision. A chart may have several
-// hooks of the same name, one for each event.
-func (w waves) runsNow(object *unstructured.Unstructured, hooks []hook) bool {
-	return slices.ContainsFunc(hooks, func(h hook) bool {
-		return h.object.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() &&
-			h.object.GetName() == object.GetName() &&
-			w.namespaceOf(h.object) == w.namespaceOf(object) &&
-			(w.momentOf(h) == pre || w.momentOf(h) == post)
-	})
+// isReplaced reports whether an object of the chart, or a hook of this upgrade, has the same name: a chart may have a
+// hook for each event.
+func (w waves) isReplaced(object *unstructured.Unstructured, own []*unstructured.Unstructured, hooks []hook) bool {
+	return slices.ContainsFunc(own, func(o *unstructured.Unstructured) bool { return w.same(o, object) }) ||
+		slices.ContainsFunc(hooks, func(h hook) bool {
+			m := w.momentsOf(h)
+			return w.same(h.object, object) && !m.none() && !m.kept
+		})
+}
+
+// same reports whether two manifests are about one object.
+func (w waves) same(a, b *unstructured.Unstructured) bool {
+	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() && a.GetName() == b.GetName() &&
+		w.namespaceOf(a) == w.namespaceOf(b)
 }
 
 func (w waves) namespaceOf(object *unstructured.Unstructured) string {
@@ -161,25 +162,38 @@ func (w waves) namespaceOf(object *unstructured.Unstructured) string {
 	return w.namespace
 }
 
-// place sets the settings of a hook within an apply. rank is its position among all count hooks.
-func (w waves) place(h hook, m moment, rank, count int) {
-	if m != "" {
+// place sets the settings of a hook. rank is its position among all count hooks.
+func (w waves) place(h hook, m moments, rank, count int) {
+	if !m.none() {
 		w.placeInApply(h, m, rank, count)
 	}
 	w.placeInDeletion(h, m, rank)
 }
 
-func (w waves) placeInApply(h hook, m moment, rank, count int) {
-	first := postHooksOrder
-	if m == pre || m == kept && h.at(release.HookPreInstall) {
-		first = preHooksOrder
+// placeInApply sets the settings of a hook within an apply. A hook for two events of the operation has two orders. An
+// object that holds others is neither recreated nor purged, and a kept one is not applied again, so these have one.
+func (w waves) placeInApply(h hook, m moments, rank, count int) {
+	var orders, purges []string
+	if m.pre {
+		orders = append(orders, strconv.Itoa(preHooksOrder+rank))
+		purges = append(purges, strconv.Itoa(preHooksOrder+2*count-1-rank))
+	}
+	if m.post && (!m.pre || !h.holds() && !m.kept) {
+		orders = append(orders, strconv.Itoa(postHooksOrder+rank))
+		purges = append(purges, strconv.Itoa(postHooksOrder+2*count-1-rank))
 	}
 	if h.succeeded && !h.holds() {
-		w.set(h.object, manifests.AnnotationPurgeOrder, cmp.Or(w.orderOf(h.object), strconv.Itoa(first+2*count-1-rank)))
+		w.set(h.object, manifests.AnnotationPurgeOrder, cmp.Or(w.orderOf(h.object), strings.Join(purges, ",")))
 	}
-	w.set(h.object, manifests.AnnotationOrder, strconv.Itoa(first+rank))
+	w.set(h.object, manifests.AnnotationOrder, strings.Join(orders, ","))
+	if h.failed && h.runs() {
+		w.set(h.object, manifests.AnnotationPurgeFailed, "true")
+	}
 	if installs(h) && !h.runs() {
 		w.set(h.object, manifests.AnnotationReconcilePolicy, string(metav1alpha1.ReconcileOnce))
+		if len(orders) > 1 {
+			w.set(h.object, manifests.AnnotationUpdatePolicy, string(metav1alpha1.UpdateRecreate))
+		}
 		return
 	}
 	annotate(h.object, revisionAnnotation, strconv.FormatInt(w.revision, 10))
@@ -189,9 +203,9 @@ func (w waves) placeInApply(h hook, m moment, rank, count int) {
 }
 
 // placeInDeletion sets the settings of a hook within the deletion.
-func (w waves) placeInDeletion(h hook, m moment, rank int) {
+func (w waves) placeInDeletion(h hook, m moments, rank int) {
 	var phases []string
-	if m != "" {
+	if !m.none() {
 		phases = append(phases, "apply")
 	}
 	if h.at(release.HookPreDelete) {
@@ -200,7 +214,7 @@ func (w waves) placeInDeletion(h hook, m moment, rank int) {
 	if h.at(release.HookPostDelete) {
 		phases = append(phases, string(manifests.PhasePostDelete))
 	}
-	if m != "" && len(phases) == 1 {
+	if !m.none() && len(phases) == 1 {
 		return
 	}
 	w.set(h.object, manifests.AnnotationPhase, strings.Join(phases, ","))

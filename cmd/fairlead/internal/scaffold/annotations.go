@@ -14,10 +14,10 @@ const readyMade = "fairlead.io"
 // settings matches the annotations that are settings for the ready-made operator.
 var settings = regexp.MustCompile(`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join([]string{
 	manifests.AnnotationOrder, manifests.AnnotationApplyOrder, manifests.AnnotationPurgeOrder,
-	manifests.AnnotationDeleteOrder,
+	manifests.AnnotationPurgeFailed, manifests.AnnotationDeleteOrder,
 	manifests.AnnotationReconcilePolicy, manifests.AnnotationUpdatePolicy, manifests.AnnotationAdoptionPolicy,
 	manifests.AnnotationDeletePolicy,
-	manifests.AnnotationReapplyInterval, manifests.AnnotationStatusHint, manifests.AnnotationPhase,
+	manifests.AnnotationReapplyInterval, manifests.AnnotationTimeout, manifests.AnnotationStatusHint, manifests.AnnotationPhase,
 	manifests.AnnotationPhaseOrder,
 }, "|") + `)\b`)
 

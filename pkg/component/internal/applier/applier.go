@@ -107,8 +107,12 @@ func (a *Applier) run(
 			facts.Live = Snapshot(client, facts)
 			continue
 		}
+		recording := guard.record
 		if err := guard.pass(ctx, r, decided); err != nil {
 			return cut(guard, facts, changes), err
+		}
+		if recording && r.Record != nil {
+			facts.Recorded = decided.Inventory
 		}
 		clear(checked)
 		for i, result := range a.execute(ctx, client, waves, r, decided.Actions) {

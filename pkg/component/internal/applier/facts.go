@@ -35,7 +35,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
 		Guard:   a.memory.guardOf(ownerID, a.options.Reconciler),
 		Repairs: a.memory.repairsOf(ownerID, r.RepairNonce),
-		Reason:  r.removalReason(), Inventory: inventory,
+		Reason:  r.removalReason(), Inventory: inventory, Recorded: inventory,
 		Results: map[manifests.Key]plan.Result{}, Contents: map[string]plan.Contents{},
 	}
 	facts.Live = Snapshot(client, facts)

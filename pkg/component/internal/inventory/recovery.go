@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -78,6 +79,9 @@ func (s *Store) read(
 		return nil, nil, readError("cannot be read", lost)
 	}
 	recorded, err := metav1alpha1.ParseInventory(lines)
+	if newer := newerRecord(err); newer != nil {
+		return nil, nil, newer
+	}
 	if err == nil && lost == nil && !s.isDamaged(obj) {
 		return recorded, nil, nil
 	}
@@ -96,6 +100,20 @@ func (s *Store) read(
 		inventory[plan.KeyOf(e)] = e
 	}
 	return inventory.Sorted(), report, nil
+}
+
+// newerRecord returns the condition error of an inventory that a newer version wrote and this version must not use; nil
+// if err is another error. Such an inventory is not damaged, and is not recovered: a recovered one would replace it.
+func newerRecord(err error) error {
+	unknown, ok := errors.AsType[*metav1alpha1.UnknownFieldError](err)
+	if !ok {
+		return nil
+	}
+	return &condition.Error{
+		Reason: metav1alpha1.ReasonNewerRecord, Terminal: true,
+		Message: fmt.Sprintf("nothing is changed, because the record of the dependents is newer than this version: %v; "+
+			"run such a version", unknown),
+	}
 }
 
 // namespacesOf returns the namespaces that the dependents of a component may be in, as far as it is known.
@@ -156,12 +174,15 @@ func (s *Store) restore(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovered plan.Inventory, managed []string,
 ) ([]metav1alpha1.InventoryEntry, error) {
 	st := obj.GetStatus()
-	if err := s.restoreOthers(ctx, st, owner); err != nil {
-		return nil, err
-	}
 	secrets, err := s.addUnnamed(ctx, owner, recovered)
+	if newer, ok := errors.AsType[*condition.Error](err); ok {
+		return nil, newer
+	}
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, readError("is lost or damaged, and what is left of it cannot be found", err)
+	}
+	if err := s.restoreOthers(ctx, st, owner); err != nil {
+		return nil, err
 	}
 	if len(st.ManagedTypes) == 0 {
 		st.ManagedTypes = managed
@@ -224,7 +245,10 @@ func (s *Store) addUnnamed(
 		return nil, err
 	}
 	// Objects whose lines cannot be parsed were found by their labels.
-	entries, _ := metav1alpha1.ParseInventory(lines)
+	entries, err := metav1alpha1.ParseInventory(lines)
+	if newer := newerRecord(err); newer != nil {
+		return nil, newer
+	}
 	for _, e := range entries {
 		found, ok := recovered[plan.KeyOf(e)]
 		if ok && found.UID != e.UID {

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -12,7 +13,7 @@ import (
 // removed.
 func ForApply(f Facts) Plan {
 	p := newPlan(f)
-	p.Desired, p.Applied = len(f.Desired), true
+	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)
 	if p.removeGuardOfDesired(f); len(p.Actions) > 0 {
 		p.Repairs = f.Repairs
 		return p
@@ -29,7 +30,7 @@ func ForApply(f Facts) Plan {
 	if g.passed() {
 		p.purge(f, purges, manifests.MaxOrder)
 	}
-	p.resetCompleted()
+	p.resetCompleted(f)
 	if len(p.Actions) == 0 && len(p.Waiting) == 0 {
 		p.prune(f)
 	}
@@ -62,7 +63,10 @@ func (p *Plan) prune(f Facts) {
 func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	var actions []Action
 	for i := range group {
-		c := newCandidate(f, &group[i])
+		c, ok := p.candidate(f, g, &group[i])
+		if !ok {
+			continue
+		}
 		d := decide(applyRules, c)
 		p.add(c, d)
 		g.count(d)
@@ -73,8 +77,38 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	p.begin(actions)
 }
 
-// add adds the decision about a desired object to the plan. An object that is not recorded yet gets an inventory entry
-// now, because objects must be recorded before they are written.
+// candidate returns the candidate of an object of the gate's stage. ok is false if another occurrence of the object is
+// the current one: this one is over, or it is to come and holds up its stage.
+func (p *Plan) candidate(f Facts, g *gate, o *manifests.Object) (c candidate, ok bool) {
+	c = newCandidate(f, o)
+	c.attempts, c.last = maxAttempts*p.occurrences.several(o.Key), p.occurrences.isLast(o)
+	switch current := p.occurrences.current(f, o.Key, p.Inventory[o.Key]); {
+	case o.Occurrence < current:
+		return c, false
+	case o.Occurrence > current && !g.open():
+		g.unapplied[g.stage], g.unready[g.stage], p.Applied = true, true, false
+		return c, false
+	case o.Occurrence > current:
+		p.advance(f, o)
+		c.entry = p.Inventory[o.Key]
+		c.sameInputs = c.isSameInputs()
+	}
+	return c, true
+}
+
+// CountObjects returns the number of objects of a set, each with all its occurrences.
+func CountObjects(objects []manifests.Object) int {
+	count := 0
+	for i := range objects {
+		if objects[i].Occurrence == 0 {
+			count++
+		}
+	}
+	return count
+}
+
+// add adds the decision about a candidate to the plan. Each desired object has an entry in the inventory before it is
+// written.
 func (p *Plan) add(c candidate, d decision) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded {
@@ -85,9 +119,10 @@ func (p *Plan) add(c candidate, d decision) {
 		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason == ReasonAdopted)
 	}
 	if d.entry != nil {
-		p.Inventory[c.object.Key] = *d.entry
+		p.replaceEntry(c, *d.entry)
 	}
 	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied))
+	p.scheduleTimeout(c, d)
 	inConflict := p.recordRepairs(c, d)
 	switch {
 	case d.action != nil:
@@ -95,13 +130,19 @@ func (p *Plan) add(c candidate, d decision) {
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
 		p.Applied = p.Applied && d.applied
-	case !inConflict:
+	case !inConflict && c.last:
 		p.Ready++
 	}
 }
 
-// updateEntry updates what can change in the inventory entry of an object without a write to the object: always the
-// delete policy, and, if the object is in sync, the revision, the orders and the start of the reapply interval.
+// replaceEntry replaces the entry of an object. A failure is recorded before the object is deleted because of it.
+func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
+	p.Record = p.Record || e.Failed != "" && e.Failed != c.entry.Failed
+	p.Inventory[c.object.Key] = e
+}
+
+// updateEntry updates the parts of an entry that need no write to the object: the delete policy, and, if the object is
+// in sync, the revision and its other settings.
 func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {

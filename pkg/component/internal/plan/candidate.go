@@ -35,6 +35,10 @@ type candidate struct {
 	repairs Repairs
 	// missing is the namespace whose absence made the last write fail.
 	missing missingNamespace
+	// attempts bounds the actions on the object in a pass.
+	attempts int
+	// last says that the object has no later occurrence.
+	last bool
 }
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
@@ -47,6 +51,7 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 		deletion:  RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, f.Defaults.Delete),
 		reapply:   f.Defaults.Reapply,
 		entry:     f.Inventory[o.Key], live: f.Live.Of(o.Key), result: f.Results[o.Key],
+		attempts: maxAttempts, last: true,
 	}
 	if o.Settings.ReapplyInterval != nil {
 		c.reapply = *o.Settings.ReapplyInterval
@@ -197,6 +202,7 @@ func (c candidate) newEntry() metav1alpha1.InventoryEntry {
 		Group: o.Key.Group, Version: o.Version, Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
 		Revision: c.revision, Rendition: c.rendition, Order: o.Settings.Order, DeleteOrder: o.Settings.DeleteOrder,
 		UpdatePolicy: o.Settings.UpdatePolicy, DeletePolicy: c.deletion, Phase: string(o.Settings.Phase),
+		Occurrence: c.recordedNumber(),
 	}
 	for _, t := range o.Types {
 		e.Types = append(e.Types, t.String())

@@ -29,7 +29,8 @@ type Facts struct {
 	// PreDelete are applied, in their order, before a deletion touches anything else, and PostDelete after all other
 	// dependents are gone.
 	PreDelete, PostDelete []manifests.Object
-	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise.
+	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise. It has an object once for
+	// each of its occurrences.
 	Desired []manifests.Object
 	// Revision is the revision of the inputs that Desired was rendered from. Rendition counts the renderings of one
 	// revision that differ because a looked-up object changed. If a manifest differs within one rendition, for example
@@ -40,8 +41,8 @@ type Facts struct {
 	Trigger string
 	// Reason is the reason for the removal of recorded objects that are not desired.
 	Reason Reason
-	// Inventory is the record of dependents as it was persisted last.
-	Inventory Inventory
+	// Inventory is the record, with what this pass has changed. Recorded is the persisted one.
+	Inventory, Recorded Inventory
 	// Live is the state of the objects named by Keys, taken right before the planning.
 	Live Snapshot
 	// Results has, by key, the result of the latest action of this pass on the object.
@@ -65,7 +66,7 @@ func (f Facts) Keys() []manifests.Key {
 	keys := slices.AppendSeq(make([]manifests.Key, 0, max(len(f.Inventory), len(f.Desired))), maps.Keys(f.Inventory))
 	for _, objects := range [][]manifests.Object{f.Desired, f.PreDelete, f.PostDelete} {
 		for i := range objects {
-			if _, recorded := f.Inventory[objects[i].Key]; !recorded {
+			if _, recorded := f.Inventory[objects[i].Key]; !recorded && objects[i].Occurrence == 0 {
 				keys = append(keys, objects[i].Key)
 			}
 		}

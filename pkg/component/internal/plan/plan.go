@@ -29,13 +29,15 @@ type Plan struct {
 	Skipped []manifests.Key
 	// Applied is set if the whole apply set is applied, whether it is ready or not.
 	Applied bool
-	// Ready and Desired count dependents. A dependent with a repair conflict is not counted as ready.
+	// Ready and Desired count dependents. One with several occurrences is ready if the last one is. A dependent with a repair conflict is not counted as ready.
 	Ready, Desired int
 	// RepairConflicts are the dependents whose repairs are reverted repeatedly. The list is complete if there are no
 	// Actions. Such a dependent holds up later waves only if it is not ready, or absent.
 	RepairConflicts []RepairConflict
 	// Repairs must be passed to the next plan; see Facts.Repairs.
 	Repairs map[manifests.Key]Repairs
+	// occurrences are those of the apply set.
+	occurrences occurrences
 	// NextDue is the time of the next plan if nothing happens before: when a dependent in sync is applied again, a
 	// guard is probed, or a deferred repair is due. Zero means never.
 	NextDue time.Time

@@ -15,6 +15,10 @@ import (
 func ruleOnce(c candidate) (decision, bool) {
 	recorded := c.entry.UID != "" || c.entry.Completed
 	ours := c.live.Presence == Present && c.live.Owner == c.owner
+	if c.object.Occurrence > 0 {
+		// The UID, and the owner, may be those of the occurrence before.
+		recorded, ours = c.entry.Digest != "", ours && c.live.Digest == c.object.Digest
+	}
 	if c.reconcile != metav1alpha1.ReconcileOnce || !recorded && !ours {
 		return decision{}, false
 	}
@@ -104,10 +108,10 @@ func reasonOfRenewal(c candidate) Reason {
 	return ReasonChanged
 }
 
-// appliedAt returns the time that is recorded with a write, in seconds since 1970; zero if the object has no reapply
-// interval. The time is rounded up, so that the object is never due again immediately after the write.
+// appliedAt returns the time that is recorded with a write, in seconds since 1970; zero if the object has neither a
+// reapply interval nor a timeout. It is rounded up, so that the object is never due at once.
 func appliedAt(c candidate) int64 {
-	if c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce {
+	if (c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce) && c.object.Settings.Timeout <= 0 {
 		return 0
 	}
 	return c.now.Add(time.Second - 1).Unix()
@@ -116,6 +120,9 @@ func appliedAt(c candidate) int64 {
 // inSyncEntry returns the entry e, of an object in sync, with the current revision and settings. The object need not be
 // written for that.
 func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
+	if e.Revision != c.revision {
+		e.Occurrence = c.recordedNumber()
+	}
 	e.Revision, e.Rendition = c.revision, c.rendition
 	e.Order, e.DeleteOrder = c.object.Settings.Order, c.object.Settings.DeleteOrder
 	switch at := appliedAt(c); {
@@ -137,6 +144,22 @@ func (p *Plan) scheduleReapply(c candidate, e metav1alpha1.InventoryEntry) {
 		return
 	}
 	p.planAgainAt(at)
+}
+
+// timeoutDue returns the time at which an object counts as failed that is not ready. Zero means never.
+func timeoutDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
+	if c.object.Settings.Timeout <= 0 || e.AppliedAt == 0 {
+		return time.Time{}
+	}
+	return time.Unix(e.AppliedAt, 0).Add(c.object.Settings.Timeout)
+}
+
+// scheduleTimeout plans again when an object that is applied and waited for counts as failed.
+func (p *Plan) scheduleTimeout(c candidate, d decision) {
+	due := timeoutDue(c, p.Inventory[c.object.Key])
+	if d.waiting != nil && d.applied && due.After(c.now) {
+		p.planAgainAt(due)
+	}
 }
 
 // reapplyDue returns the time at which an object is to be applied again: the end of its interval plus a spread. An

@@ -3,7 +3,9 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -13,8 +15,52 @@ func rulePurged(c candidate) (decision, bool) {
 	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
 }
 
-// isPurged reports whether an object is deleted at the end of a wave. Definitions and namespaces are never purged,
-// because they hold other objects: a purge order in their manifests is refused when the manifests are read.
+// rulePurgeFailed deletes an object that has failed, if its manifest says so. The failure is recorded before, because
+// the object would be created again without it.
+func rulePurgeFailed(c candidate) (decision, bool) {
+	if !c.object.Settings.PurgeFailed || c.live.Readiness.State != ready.Failed || c.holdsOthers() {
+		return decision{}, false
+	}
+	d := c.act(VerbDelete, ReasonPurgedFailed)
+	d.repair = false
+	e := c.entry
+	e.Failed = truncate(cmp.Or(c.live.Readiness.Message, "it failed"))
+	d.entry = &e
+	return d, true
+}
+
+// rulePurgedFailed lets an object fail that failed before, and deletes it if it still exists. The rule holds until the
+// reconcile policy would apply the object again.
+func rulePurgedFailed(c candidate) (decision, bool) {
+	ours := c.live.Presence == Present && c.live.Owner == c.owner && c.live.UID == c.entry.UID
+	switch {
+	case c.entry.Failed == "" || c.renewed():
+		return decision{}, false
+	case ours && !c.live.Terminating:
+		d := c.act(VerbDelete, ReasonPurgedFailed)
+		d.repair = false
+		return d, true
+	}
+	d := c.fail(Failure{
+		Class: Terminal, Reason: WaitDependentFailed,
+		Message: c.entry.Failed + "; it was deleted, as its manifest says; it is created again when its content changes",
+	})
+	d.applied = true
+	return d, true
+}
+
+// maxFailure bounds a recorded message, in bytes.
+const maxFailure = 256
+
+func truncate(message string) string {
+	if len(message) <= maxFailure {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxFailure], "") + "..."
+}
+
+// isPurged reports whether an object is deleted at the end of a wave. Objects that hold other objects are not; their
+// purge order is refused when manifests are read.
 func isPurged(o *manifests.Object) bool {
 	return o.Settings.PurgeOrder != nil && len(o.Types) == 0 && !IsNamespace(o.Key)
 }
@@ -58,17 +104,18 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	done = true
 	for _, o := range purges {
 		e := p.Inventory[o.Key]
-		if e.Completed && e.UID == "" {
+		if e.Completed && e.UID == "" || p.occurrences.current(f, o.Key, e) != o.Occurrence {
 			continue
 		}
 		r := newRemoval(f, e, ReasonPurged)
-		r.wave = *o.Settings.PurgeOrder
+		r.wave, r.attempts = *o.Settings.PurgeOrder, maxAttempts*p.occurrences.several(o.Key)
 		d := decide(deleteRules, r)
 		done = done && d.action == nil && d.waiting == nil
 		switch {
 		case d.action != nil:
 			actions = append(actions, *d.action)
-			p.Record = p.Record || !e.Completed
+			recorded := f.Recorded[o.Key]
+			p.Record = p.Record || !e.Completed || !recorded.Completed || recorded.Digest != e.Digest
 		case d.waiting != nil:
 			p.Waiting = append(p.Waiting, *d.waiting)
 			continue
@@ -82,12 +129,16 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	return done
 }
 
-// resetCompleted removes the mark Completed from the entries of objects that the plan creates again. That must be
-// recorded before the create, because the object may exist from then on.
-func (p *Plan) resetCompleted() {
+// resetCompleted records that objects are no longer completed before they are created again: from then on they may
+// exist.
+func (p *Plan) resetCompleted(f Facts) {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {
-			e.Completed, e.Digest = false, ""
+			e.Completed, e.Digest, e.Occurrence = false, "", 0
+			if p.occurrences.several(a.Key) > 1 {
+				// Without a digest, the revision tells which run the occurrence belongs to.
+				e.Occurrence, e.Revision = a.Object.Occurrence+1, f.Revision
+			}
 			p.Inventory[a.Key] = e
 			p.Record = true
 		}

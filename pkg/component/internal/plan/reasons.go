@@ -26,6 +26,7 @@ const (
 	ReasonConfirm        Reason = "its absence must be confirmed"
 	ReasonPruned         Reason = "it is no longer rendered"
 	ReasonPurged         Reason = "its purge wave is ready"
+	ReasonPurgedFailed   Reason = "it failed"
 	ReasonDeleted        Reason = "the component is being deleted"
 	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
 	ReasonOrphaned       Reason = "its delete policy orphans it"
@@ -79,7 +80,9 @@ const (
 const (
 	WaitOwnershipConflict WaitReason = metav1alpha1.ReasonOwnershipConflict
 	WaitDependentFailed   WaitReason = metav1alpha1.ReasonDependentFailed
-	// WaitNotEmpty: a namespace holds objects that would be deleted only because the namespace is deleted.
+	// WaitTimeout: it was not ready within its timeout.
+	WaitTimeout WaitReason = metav1alpha1.ReasonTimeout
+	// WaitNotEmpty: a namespace holds objects that nothing else deletes.
 	WaitNotEmpty WaitReason = "NamespaceNotEmpty"
 	// WaitContended: other clients wrote the object each time between the plan and the action.
 	WaitContended WaitReason = "Contended"

@@ -23,6 +23,8 @@ type removal struct {
 	// protected is set if the object may be deleted although it is a definition: an admission guard refuses new instances,
 	// which would be deleted with the definition, or a guard cannot be set up.
 	protected bool
+	// attempts bounds the actions on the object in a pass.
+	attempts int
 }
 
 func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
@@ -30,6 +32,7 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	r := removal{
 		owner: f.Owner, reason: reason, entry: e, key: key, wave: e.EffectiveDeleteOrder(),
 		live: f.Live.Of(key), result: f.Results[key], protected: f.Guard.protects(key.Name, f.Now),
+		attempts: maxAttempts,
 	}
 	if IsNamespace(key) {
 		r.contents = f.Contents[key.Name]
@@ -78,7 +81,7 @@ func deleteFailed(r removal) (decision, bool) {
 	if f := r.result.Failure; f != nil {
 		return r.wait(f.Reason, f.Message, f), true
 	}
-	if r.result.Attempts >= maxAttempts {
+	if r.result.Attempts >= r.attempts {
 		message := fmt.Sprintf("it changed %d times while it was being deleted", r.result.Attempts)
 		return r.wait(WaitContended, message, &Failure{Class: Transient, Reason: WaitContended, Message: message}), true
 	}

@@ -19,6 +19,7 @@ var applyRules = []rule[candidate]{
 	{"an object that failed in this pass is not tried again before the next pass", ruleFailed},
 	{"an object of a type that is not served waits", ruleNotServed},
 	{"an object that was purged is complete", rulePurged},
+	{"an object that failed and is deleted because of that stays failed", rulePurgedFailed},
 	{"an object of a type that is not watched is read", ruleUnwatched},
 	{"an object in an unknown state waits", ruleUnknown},
 	{"an object with the reconcile policy once is not written again", ruleOnce},
@@ -35,6 +36,7 @@ var applyRules = []rule[candidate]{
 	{"an object that drifted is repaired", ruleDrifted},
 	{"an object that follows the component is applied again when the component changed", ruleTriggered},
 	{"an object is applied again after its interval", ruleReapply},
+	{"an object that failed is deleted if its manifest says so", rulePurgeFailed},
 	{"an object in sync is ready, or waited for", ruleInSync},
 }
 
@@ -42,7 +44,7 @@ func ruleFailed(c candidate) (decision, bool) {
 	if c.result.Failure != nil {
 		return c.fail(*c.result.Failure), true
 	}
-	if c.result.Attempts >= maxAttempts {
+	if c.result.Attempts >= c.attempts {
 		return c.fail(Failure{
 			Class: Transient, Reason: WaitContended,
 			Message: fmt.Sprintf("it changed %d times while it was being written", c.result.Attempts),
@@ -152,6 +154,10 @@ func ruleUnverified(c candidate) (decision, bool) {
 			return applyAgain(c, ReasonTriggered), true
 		}
 	}
+	if c.object.Settings.Timeout > 0 && c.entry.Digest != c.live.Digest {
+		// The recorded time is that of another manifest.
+		c.entry.AppliedAt = 0
+	}
 	d, _ := ruleInSync(c)
 	d.entry = new(entryAfterWrite(c))
 	return d, true
@@ -203,6 +209,12 @@ func ruleInSync(c candidate) (decision, bool) {
 		d.applied = true
 		return d, true
 	case ready.InProgress, ready.Terminating, ready.Unknown:
+	}
+	if due := timeoutDue(c, c.entry); !due.IsZero() && !c.now.Before(due) && !c.written() {
+		message := fmt.Sprintf("not ready within %s: %s", c.object.Settings.Timeout, r.Message)
+		d := c.fail(Failure{Class: Terminal, Reason: WaitTimeout, Message: message})
+		d.applied = true
+		return d, true
 	}
 	d := c.wait(WaitReason(r.State), r.Message)
 	d.applied = true

@@ -593,6 +593,46 @@ var applyRows = []row{
 	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(66), renderedAgain), "done"},
 	{"does not create again what is due and was purged", edits(reapplied(66), purged), "done"},
 
+	// An object that failed is deleted if its manifest says so, and stays failed.
+	{
+		"deletes what failed", edits(purgingFailed, readiness(ready.Failed, "no")),
+		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 !fd@v0.1=no]",
+	},
+	{"leaves what failed and holds others", edits(purgingFailed, claim, readiness(ready.Failed, "no")), "fails (Terminal), DependentFailed: no [applied]"},
+	{"waits for what may fail", edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]"},
+	{
+		"deletes what failed after a crash", edits(purgedFailed, readiness(ready.Failed, "no")),
+		"Delete: it failed (uid u1, version 7)",
+	},
+	{
+		"does not create again what failed", edits(purgedFailed, absent),
+		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
+	},
+	{
+		"leaves what others created in its place", edits(purgedFailed, recreatedByOthers, unowned),
+		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
+	},
+	{"creates again what failed when its content changed", edits(purgedFailed, absent, newManifest), "Create: its manifest changed"},
+
+	// An object with a timeout fails after it.
+	{
+		"waits for what is on its way, until its timeout", edits(timed(59), readiness(ready.InProgress, "it runs")),
+		"waits, InProgress: it runs [applied]",
+	},
+	{
+		"fails for what is not ready at its timeout", edits(timed(60), readiness(ready.InProgress, "it runs")),
+		"fails (Terminal), Timeout: not ready within 1m0s: it runs [applied]",
+	},
+	{"is done with what is ready after its timeout", edits(timed(600)), "done"},
+	{
+		"records when it was applied, for its timeout", edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1 a=10000]",
+	},
+	{
+		"does not take the time of another manifest for its own", edits(timed(600), newManifest, writtenAs("d2"), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1]",
+	},
+
 	// An object in sync is ready, or waited for.
 	{"is done with what is ready", nil, "done"},
 	{

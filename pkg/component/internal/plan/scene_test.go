@@ -213,6 +213,24 @@ func reapplied(ago int64) func(*scene) {
 	}
 }
 
+// timed is a dependent with a timeout of a minute that was applied so many seconds ago.
+func timed(ago int64) func(*scene) {
+	return func(s *scene) {
+		s.object.Settings.Timeout, s.entry.AppliedAt = time.Minute, sceneTime.Unix()-ago
+	}
+}
+
+// purgingFailed is a dependent that is deleted when it has failed, and purgedFailed one that was.
+func purgingFailed(s *scene) { s.object.Settings.PurgeFailed = true }
+
+func purgedFailed(s *scene) {
+	purgingFailed(s)
+	s.entry.Failed = "no"
+}
+
+// writtenAs is a live object that was written from the manifest of that digest.
+func writtenAs(digest string) func(*scene) { return func(s *scene) { s.live.Digest = digest } }
+
 // startedAgo is a process that began to look so many seconds ago.
 func startedAgo(seconds int) func(*scene) {
 	return func(s *scene) { s.started = sceneTime.Add(-time.Duration(seconds) * time.Second) }

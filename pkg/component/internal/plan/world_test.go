@@ -240,7 +240,7 @@ func (c *component) knownGuard() Guard {
 // plan with its facts, and may change the world before the actions are performed.
 func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	c.clock++
-	results := map[manifests.Key]Result{}
+	results, recorded := map[manifests.Key]Result{}, maps.Clone(c.inventory)
 	for key, e := range c.inventory {
 		e.Revision = c.revision()
 		c.inventory[key] = e
@@ -249,7 +249,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		f := Facts{
 			Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 			PreDelete: c.preDelete, PostDelete: c.postDelete,
-			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Results: results, Foreign: c.foreign, Contents: c.contents,
+			Managed: c.managed, Desired: c.desired, Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign, Contents: c.contents,
 			Trigger: c.trigger, Guard: c.knownGuard(), Repairs: c.repairs, Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}
 		f = f.seen(func(key manifests.Key) Observed {
@@ -266,6 +266,9 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		p := planner(f)
 		onPlan(f, p)
 		c.inventory, c.repairs = p.Inventory, p.Repairs
+		if p.Record {
+			recorded = p.Inventory
+		}
 		if len(p.Actions) == 0 {
 			return p
 		}

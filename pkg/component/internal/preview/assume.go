@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
@@ -13,7 +14,7 @@ import (
 func (r *simulation) wait(p plan.Plan) (anew bool) {
 	listed := applier.OutcomeOf(p, nil).Waiting
 	for i, w := range p.Waiting {
-		name := w.Key.String() + " " + string(w.Reason)
+		name := fmt.Sprintf("%s %s %d", w.Key, w.Reason, p.Inventory[w.Key].Occurrence)
 		if r.waited[name] {
 			continue
 		}
@@ -30,12 +31,13 @@ func (r *simulation) wait(p plan.Plan) (anew bool) {
 // assume simulates the end of a wait.
 func (r *simulation) assume(w plan.Waiting) {
 	was := r.facts.Live.Of(w.Key)
-	i := slices.IndexFunc(r.facts.Desired, func(o manifests.Object) bool { return o.Key == w.Key })
+	ofKey := func(o manifests.Object) bool { return o.Key == w.Key }
+	i := slices.IndexFunc(r.facts.Desired, ofKey)
 	var now plan.Observed
 	switch {
 	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
 		// An object of an unknown scope is not recorded, so it can be left out.
-		r.facts.Desired = slices.Delete(slices.Clone(r.facts.Desired), i, i+1)
+		r.facts.Desired = slices.DeleteFunc(slices.Clone(r.facts.Desired), ofKey)
 		return
 	case w.Reason == plan.WaitTerminating, isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
 		now, r.away[w.Key] = simulateGone(was), true
@@ -53,16 +55,18 @@ func isRemoval(reason plan.WaitReason) bool {
 	return reason == plan.WaitNotGone || reason == plan.WaitNotEmpty || reason == plan.WaitUnguarded
 }
 
-// object returns the manifest of a key, nil without one.
-func (r *simulation) object(key manifests.Key) *manifests.Object {
+// object returns the manifest of a key, nil without one. Of an object with several occurrences it is the manifest of
+// the recorded one.
+func (r *simulation) object(key manifests.Key) (found *manifests.Object) {
 	for _, objects := range [][]manifests.Object{r.facts.Desired, r.facts.PreDelete, r.facts.PostDelete} {
 		for i := range objects {
-			if objects[i].Key == key {
-				return &objects[i]
+			current := objects[i].Occurrence == r.facts.Inventory[key].Occurrence-1
+			if objects[i].Key == key && (found == nil || current) {
+				found = &objects[i]
 			}
 		}
 	}
-	return nil
+	return found
 }
 
 func (r *simulation) inPhase(key manifests.Key) bool {

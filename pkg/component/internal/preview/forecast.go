@@ -88,9 +88,10 @@ func effectOf(a plan.Action) Effect {
 
 func effectOfDelete(reason plan.Reason) Effect {
 	effects := map[plan.Reason]Effect{
-		plan.ReasonPruned:  EffectPrune,
-		plan.ReasonPurged:  EffectPurge,
-		plan.ReasonDeleted: EffectDelete,
+		plan.ReasonPruned:       EffectPrune,
+		plan.ReasonPurged:       EffectPurge,
+		plan.ReasonPurgedFailed: EffectPurge,
+		plan.ReasonDeleted:      EffectDelete,
 	}
 	if effect, ok := effects[reason]; ok {
 		return effect

@@ -59,9 +59,9 @@ func (s *Simulator) simulate(
 		return err
 	}
 	s.Forecast = simulated.forecast
-	s.Forecast.Desired = len(r.Desired)
+	s.Forecast.Desired = plan.CountObjects(r.Desired)
 	for _, o := range r.Desired {
-		if !simulated.touched[o.Key] {
+		if o.Occurrence == 0 && !simulated.touched[o.Key] {
 			s.Forecast.Unchanged++
 		}
 	}

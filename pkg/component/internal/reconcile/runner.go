@@ -219,6 +219,10 @@ func (r *Runner) report(
 		Outcome: o, Failure: f, State: v.State, Reason: v.Reason, ProgressingSince: c.GetStatus().ProgressingSince,
 		Request: r.requestOf(c), Now: r.Clock.Now(),
 	}, in)
+	if f != nil && f.Reason == metav1alpha1.ReasonNewerRecord {
+		// This version does not know which records a newer version needs.
+		return after, nil
+	}
 	if err := r.Records.DeleteStale(ctx, c); err != nil {
 		log.FromContext(ctx).Info("stale Secrets are deleted later", "cause", err.Error())
 		after = schedule.Earlier(after, in.Retry)

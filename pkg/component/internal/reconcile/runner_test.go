@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -282,6 +283,15 @@ func TestSecretsThatCouldNotBeDeletedAreDeletedLater(t *testing.T) {
 	w.fails["delete stale"] = errOh
 	if after := w.reconcile(); after != time.Minute {
 		t.Errorf("again after %s", after)
+	}
+}
+
+func TestNoSecretIsDeletedBesideARecordOfANewerVersion(t *testing.T) {
+	w := newWorld(t)
+	w.fails["load"] = &condition.Error{Reason: metav1alpha1.ReasonNewerRecord, Terminal: true, Message: "newer"}
+	w.reconcile()
+	if w.ready().Reason != metav1alpha1.ReasonNewerRecord || slices.Contains(w.steps, "delete stale") {
+		t.Errorf("%+v after %q", w.ready(), w.steps)
 	}
 }
 

@@ -46,9 +46,9 @@ func changesApplied(req Request, set Set) (bool, error) {
 // DiffersFrom reports whether the apply set has other dependents than an inventory, or another manifest of one of them.
 func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
 	applied, desired := plan.NewInventory(inventory), s.Desired()
-	return len(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
+	return plan.CountObjects(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
 		entry, recorded := applied[o.Key]
-		return !recorded || entry.Digest != "" && entry.Digest != o.Digest
+		return !recorded || max(entry.Occurrence-1, 0) == o.Occurrence && entry.Digest != "" && entry.Digest != o.Digest
 	})
 }
 

@@ -1,0 +1,150 @@
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+)
+
+// inOccurrences returns a copy of a manifest for each order that its annotation lists. Each copy has one order, and the
+// purge order of the same place in the list of purge orders. Manifests of the phases of a deletion have one order.
+func inOccurrences(
+	reconciler string,
+	bodies []*unstructured.Unstructured,
+) (expanded []*unstructured.Unstructured, err error) {
+	expanded = make([]*unstructured.Unstructured, 0, len(bodies))
+	var errs []error
+	for i, body := range bodies {
+		annotations := body.GetAnnotations()
+		phase, named := annotations[reconciler+"/"+AnnotationPhase], ""
+		for _, name := range []string{AnnotationOrder, AnnotationApplyOrder} {
+			if strings.Contains(annotations[reconciler+"/"+name], listSeparator) {
+				named = reconciler + "/" + name
+			}
+		}
+		if named == "" || phase != "" && phase != "apply" {
+			expanded = append(expanded, body)
+			continue
+		}
+		copies, err := perOrder(body, named, reconciler+"/"+AnnotationPurgeOrder)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
+			continue
+		}
+		expanded = append(expanded, copies...)
+	}
+	return expanded, errors.Join(errs...)
+}
+
+const listSeparator = ","
+
+// perOrder returns a copy of a manifest for each order in the annotation orderKey.
+func perOrder(body *unstructured.Unstructured, orderKey, purgeKey string) ([]*unstructured.Unstructured, error) {
+	orders := strings.Split(body.GetAnnotations()[orderKey], listSeparator)
+	purge, purged := body.GetAnnotations()[purgeKey]
+	purges := strings.Split(purge, listSeparator)
+	if purged && len(purges) != len(orders) {
+		return nil, fmt.Errorf(
+			"annotation %s: %q has another number of waves than %s: %q; each order needs a purge order",
+			purgeKey, purge, orderKey, body.GetAnnotations()[orderKey],
+		)
+	}
+	copies := make([]*unstructured.Unstructured, 0, len(orders))
+	for i := range orders {
+		one := body.DeepCopy()
+		annotations := one.GetAnnotations()
+		annotations[orderKey] = strings.TrimSpace(orders[i])
+		if purged {
+			annotations[purgeKey] = strings.TrimSpace(purges[i])
+		}
+		one.SetAnnotations(annotations)
+		copies = append(copies, one)
+	}
+	return copies, nil
+}
+
+// numberOccurrences numbers the objects with the same key, which must be sorted in apply order, and makes their digests
+// those of occurrences. It returns errors for objects that are rendered twice for the same point of the order, or that
+// would replace each other in an undefined way.
+func (n normaliser) numberOccurrences(objects []Object) []error {
+	type place struct {
+		key   Key
+		phase Phase
+	}
+	seen := make(map[place]int, len(objects))
+	for _, o := range objects {
+		seen[place{o.Key, o.Settings.Phase}]++
+	}
+	several := map[place][]*Object{}
+	var order []place
+	for i := range objects {
+		at := place{objects[i].Key, objects[i].Settings.Phase}
+		if seen[at] == 1 {
+			continue
+		}
+		if several[at] == nil {
+			order = append(order, at)
+		}
+		several[at] = append(several[at], &objects[i])
+	}
+	var errs []error
+	for _, at := range order {
+		err := checkOccurrences(several[at])
+		if err == nil {
+			err = n.numberObject(several[at])
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", at.key, err))
+		}
+	}
+	return errs
+}
+
+// checkOccurrences returns an error if the manifests of an object contradict each other. They are in apply order. An
+// object stands at several points of the order if each manifest is replaced on purpose: it is purged before the next one
+// is applied, or the next one recreates the object, or both have the same content.
+func checkOccurrences(occurrences []*Object) error {
+	for i := range occurrences[1:] {
+		before, next := *occurrences[i], *occurrences[i+1]
+		order, purge := next.Settings.Order, before.Settings.PurgeOrder
+		switch {
+		case before.Settings.Phase != PhaseApply, before.Settings.Order == order:
+			return errors.New("rendered more than once; names are unique in a component")
+		case purge != nil && *purge >= order:
+			return fmt.Errorf("its purge-order %d is not before its next order %d: it would be purged after it is applied again; "+
+				"give it an earlier purge-order", *purge, order)
+		case purge == nil && next.Settings.UpdatePolicy != metav1alpha1.UpdateRecreate &&
+			!SameContent(before.Digest, next.Digest):
+			return fmt.Errorf("rendered more than once, at order %d and at order %d; names are unique in a component, "+
+				"unless a manifest has a purge-order before the next order, or the next one has update-policy recreate",
+				before.Settings.Order, order)
+		}
+	}
+	return nil
+}
+
+// numberObject numbers the occurrences of an object. The content of each is all contents and the number: so each
+// occurrence counts as another content of the object, and the contents of all change if one does.
+func (n normaliser) numberObject(occurrences []*Object) error {
+	contents := make([]string, 0, len(occurrences))
+	for _, o := range occurrences {
+		content, _, _ := strings.Cut(o.Digest, settingsMark)
+		contents = append(contents, content)
+	}
+	for i, o := range occurrences {
+		digest, err := Digest([]any{contents, i})
+		if err != nil {
+			return err
+		}
+		if _, settings, found := strings.Cut(o.Digest, settingsMark); found {
+			digest += settingsMark + settings
+		}
+		o.Occurrence, o.Digest = i, digest
+		n.Owner.mark(o.Body, n.Reconciler, digest)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package manifests_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// settled is a manifest of a ConfigMap with settings and a value.
+func settled(name, value, settings string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, annotations: {%s}}, data: {value: %q}}\n---\n",
+		name, strings.ReplaceAll(settings, "~", "shop.example.com/"), value)
+}
+
+func TestAnObjectStandsAtEachOfItsOrders(t *testing.T) {
+	objects, err := normalised(t, settled("b", "x", "")+
+		settled("a", "x", "~order: '5, -5', ~purge-order: '9,-2', ~phase: 'apply,pre-delete', ~phase-order: '7'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range objects {
+		purge := "never"
+		if o.Settings.PurgeOrder != nil {
+			purge = fmt.Sprint(*o.Settings.PurgeOrder)
+		}
+		got = append(got, fmt.Sprintf("%s %q: number %d, order %d, purged %s", o.Key.Name, o.Settings.Phase, o.Occurrence, o.Settings.Order, purge))
+		if o.Body.GetAnnotations()["shop.example.com/digest"] != o.Digest {
+			t.Errorf("%s: the object has another digest than its manifest", o.Key)
+		}
+	}
+	want := []string{
+		`a "": number 0, order -5, purged -2`,
+		`b "": number 0, order 0, purged never`,
+		`a "": number 1, order 5, purged 9`,
+		`a "pre-delete": number 0, order 7, purged never`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %s", strings.Join(got, "\n"))
+	}
+}
+
+func TestTheAliasOfTheOrderMayNameSeveral(t *testing.T) {
+	objects, err := normalised(t, settled("a", "x", "~apply-order: '1,2'"))
+	if err != nil || len(objects) != 2 || objects[1].Settings.Order != 2 {
+		t.Errorf("got %v: %v", objects, err)
+	}
+}
+
+func TestEachOccurrenceHasItsOwnContent(t *testing.T) {
+	digests := func(text string) []string {
+		t.Helper()
+		objects, err := normalised(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, o := range objects {
+			found = append(found, o.Digest)
+		}
+		return found
+	}
+	one := digests(settled("a", "x", "~order: '1,2'"))
+	if manifests.SameContent(one[0], one[1]) {
+		t.Error("two occurrences have the same content")
+	}
+	if shifted := digests(settled("a", "x", "~order: '3,4'")); !manifests.SameContent(one[0], shifted[0]) ||
+		!manifests.SameContent(one[1], shifted[1]) || one[0] == shifted[0] {
+		t.Error("other orders are no other settings")
+	}
+	if other := digests(settled("a", "y", "~order: '1,2'")); manifests.SameContent(one[0], other[0]) {
+		t.Error("another content is none")
+	}
+	two := digests(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""))
+	changed := digests(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "z", ""))
+	if manifests.SameContent(two[0], changed[0]) {
+		t.Error("the content of another occurrence does not count")
+	}
+	if single := digests(settled("a", "x", "~order: '1'")); manifests.SameContent(single[0], one[0]) {
+		t.Error("an object with one order has the digest of one with several")
+	}
+}
+
+func TestManifestsOfOneName(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"purged before the next one":     {settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""), ""},
+		"recreated by the next one":      {settled("a", "x", "~order: '-1'") + settled("a", "y", "~update-policy: recreate"), ""},
+		"equal ones":                     {settled("a", "x", "~order: '-1'") + settled("a", "x", ""), ""},
+		"at one order":                   {settled("a", "x", "") + settled("a", "y", "~update-policy: recreate"), "rendered more than once"},
+		"at one order of a list":         {settled("a", "x", "~order: '1, 1'"), "rendered more than once"},
+		"that contradict each other":     {settled("a", "x", "~order: '-1'") + settled("a", "y", ""), "at order -1 and at order 0"},
+		"purged too late":                {settled("a", "x", "~order: '1,3', ~purge-order: '3,5'"), "purge-order 3 is not before its next order 3"},
+		"in one phase of a deletion":     {settled("a", "x", "~phase: pre-delete, ~order: '1'") + settled("a", "x", "~phase: pre-delete"), "rendered more than once"},
+		"with too few purge orders":      {settled("a", "x", "~order: '1,3', ~purge-order: '2'"), "each order needs a purge order"},
+		"with more purge orders":         {settled("a", "x", "~order: '1', ~purge-order: '2,3'"), "only order, apply-order and purge-order may have several values"},
+		"with an order that is none":     {settled("a", "x", "~order: '1,x'"), `"x" is not a whole number`},
+		"of a phase without its order":   {settled("a", "x", "~order: '1,2', ~phase: 'apply,post-delete'"), "only in the phase apply"},
+		"purged before they are applied": {settled("a", "x", "~order: '1,5', ~purge-order: '0,6'"), "purged before it is applied"},
+		"of a definition": {
+			"{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {shop.example.com/order: '1,2', shop.example.com/purge-order: '1,2'}}}",
+			"would delete all objects that it contains",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := normalised(t, c.text)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,192 @@
+//go:build programs
+
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/generator/helm"
+	"github.com/fairlead-io/fairlead/test/gadget"
+	"github.com/fairlead-io/fairlead/test/testcluster"
+)
+
+// hookMatrixTimeout bounds a spec of the matrix: Helm runs hooks one after the other.
+const hookMatrixTimeout = 8 * time.Minute
+
+// The matrix of hooks: a hook for each combination of events, delete policies and kinds.
+var (
+	hookEvents = []string{
+		"pre-install,pre-upgrade", "post-install,post-upgrade", "pre-install,post-install", "pre-upgrade,post-upgrade",
+		"pre-install,post-upgrade", "pre-install,pre-upgrade,post-install,post-upgrade",
+		"pre-install,pre-upgrade,post-install,post-upgrade,pre-delete,post-delete",
+	}
+	hookPolicies = []string{"", "before-hook-creation", "hook-succeeded", "before-hook-creation,hook-succeeded", "before-hook-creation,hook-failed"}
+)
+
+// matrixHook is a hook of the matrix.
+type matrixHook struct{ kind, name, events, policies string }
+
+// matrixOf returns the hooks of a kind, for some of the events and policies.
+func matrixOf(kind string, events, policies []string) []matrixHook {
+	var hooks []matrixHook
+	for i, e := range events {
+		for j, p := range policies {
+			hooks = append(hooks, matrixHook{kind, fmt.Sprintf("h%d%d-%s", i, j, strings.ToLower(kind)), e, p})
+		}
+	}
+	return hooks
+}
+
+func (h matrixHook) template(weight int) string {
+	policies := ""
+	if h.policies != "" {
+		policies = "\n    helm.sh/hook-delete-policy: " + h.policies
+	}
+	head := fmt.Sprintf("kind: %s\nmetadata:\n  name: %s\n  annotations:\n    helm.sh/hook: %s\n    helm.sh/hook-weight: %q%s\n",
+		h.kind, h.name, h.events, fmt.Sprint(weight), policies)
+	if h.kind != "Job" {
+		return "apiVersion: v1\n" + head
+	}
+	return "apiVersion: batch/v1\n" + head + `spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: "busybox:1"}]
+`
+}
+
+// writeMatrix writes a chart with hooks and a Deployment, which is never ready while the value manifests is "held".
+// Some weights are equal, so that names and kinds decide.
+func writeMatrix(hooks []matrixHook) string {
+	GinkgoHelper()
+	folder := filepath.Join(GinkgoT().TempDir(), "matrix")
+	files := map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: matrix\nversion: 1.0.0\n",
+		"templates/web.yaml": `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      {{- if eq .Values.manifests "held" }}
+      nodeSelector: {nowhere: "true"}
+      {{- end }}
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: "nginx:1", env: [{name: VALUE, value: {{ quote .Values.manifests }}}]}]
+`,
+	}
+	for i, h := range hooks {
+		files["templates/"+h.name+".yaml"] = h.template(i*7%5 - 2)
+	}
+	for name, text := range files {
+		file := filepath.Join(folder, name)
+		Expect(os.MkdirAll(filepath.Dir(file), 0o750)).To(Succeed())
+		Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed())
+	}
+	return folder
+}
+
+// ofHooks returns the steps that are about hooks of the matrix.
+func ofHooks(told []string) []string {
+	return slices.DeleteFunc(slices.Clone(told), func(step string) bool {
+		_, name, _ := strings.Cut(step, "/")
+		return !strings.HasPrefix(name, "h") || strings.HasPrefix(step, "update serviceaccounts")
+	})
+}
+
+var _ = Describe("The hooks of a chart, each combination of events and delete policies,", func() {
+	for kind, hooks := range map[string][]matrixHook{
+		"Job":            matrixOf("Job", hookEvents[2:], hookPolicies[1:3]),
+		"ServiceAccount": matrixOf("ServiceAccount", hookEvents, hookPolicies),
+		"ConfigMap":      matrixOf("ConfigMap", hookEvents, hookPolicies),
+	} {
+		It("are created and deleted as by Helm, in its order: "+kind, func(ctx SpecContext) {
+			chart := writeMatrix(hooks)
+			theirs, ours, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
+			charts, err := helm.New(os.DirFS(chart), helm.Options{AnnotationPrefix: operator})
+			Expect(err).NotTo(HaveOccurred())
+			runOperator(operator, operatorOptions{generate: charts})
+			helmSince := func(mark auditMark) []string {
+				byHelm := func(e testcluster.Event) bool { return strings.HasPrefix(e.UserAgent, "Helm/") }
+				return ofHooks(tale(auditEvents(ctx)[mark:].Where(byHelm), theirs))
+			}
+			oursSince := func(mark auditMark) []string { return ofHooks(tale(requestsSince(ctx, mark, operator), ours)) }
+			// onlyInstalled are the Jobs of the installation, which an upgrade of ours deletes.
+			var onlyInstalled []string
+			for _, h := range hooks {
+				if h.kind == "Job" && h.events == "pre-install,post-install" && !strings.Contains(h.policies, "succeeded") {
+					onlyInstalled = append(onlyInstalled, "delete jobs/"+h.name)
+				}
+			}
+
+			By("installing what is never ready")
+			mark := markAudit(ctx)
+			failHelm(ctx, chart, theirs, "install", "--set", "manifests=held", "--timeout", "20s")
+			g := newGadget(ctx, ours, "matrix", "held", servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(5) })
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("/web")))
+			Expect(helmSince(mark)).NotTo(BeEmpty())
+			Expect(oursSince(mark)).To(Equal(helmSince(mark)))
+
+			By("upgrading it")
+			mark = markAudit(ctx)
+			runHelmOn(ctx, chart, theirs, "upgrade", "--set", "manifests=two")
+			changeManifests(ctx, g, "two")
+			expectReady(ctx, g)
+			Expect(helmSince(mark)).NotTo(BeEmpty())
+			Expect(besides(oursSince(mark), helmSince(mark))).To(ConsistOf(onlyInstalled))
+
+			By("upgrading what is ready")
+			mark = markAudit(ctx)
+			runHelmOn(ctx, chart, theirs, "upgrade", "--set", "manifests=three")
+			changeManifests(ctx, g, "three")
+			expectReady(ctx, g)
+			Expect(oursSince(mark)).To(Equal(helmSince(mark)))
+
+			By("uninstalling")
+			mark = markAudit(ctx)
+			runHelmOn(ctx, chart, theirs, "uninstall")
+			remove(ctx, g)
+			expectGone(ctx, g)
+			creates := func(told []string) []string {
+				return slices.DeleteFunc(slices.Clone(told), func(step string) bool { return !strings.HasPrefix(step, "create ") })
+			}
+			Expect(creates(oursSince(mark))).To(Equal(creates(helmSince(mark))))
+
+			By("installing anew")
+			theirs, ours = newNamespace(ctx), newNamespace(ctx)
+			mark = markAudit(ctx)
+			runHelmOn(ctx, chart, theirs, "install", "--set", "manifests=one")
+			g = newGadget(ctx, ours, "matrix", "one", servedBy(operator))
+			expectReady(ctx, g)
+			Expect(oursSince(mark)).To(Equal(helmSince(mark)))
+		}, SpecTimeout(hookMatrixTimeout))
+	}
+})
+
+// failHelm runs Helm where it must fail.
+func failHelm(ctx context.Context, chart, namespace, command string, arguments ...string) {
+	GinkgoHelper()
+	output, err := tryHelm(ctx, chart, namespace, command, arguments...)
+	Expect(err).To(HaveOccurred(), output)
+}
+
+// runHelmOn runs Helm on a chart.
+func runHelmOn(ctx context.Context, chart, namespace, command string, arguments ...string) {
+	GinkgoHelper()
+	output, err := tryHelm(ctx, chart, namespace, command, arguments...)
+	Expect(err).NotTo(HaveOccurred(), output)
+}

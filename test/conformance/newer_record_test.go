@@ -1,0 +1,95 @@
+package conformance_test
+
+import (
+	"context"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/test/gadget"
+)
+
+var _ = Describe("An inventory that a newer version wrote", func() {
+	// newerField is a critical field that no version knows.
+	const newerField = " !xx@v99.1=1"
+
+	var namespace, operator string
+	var g *gadget.Gadget
+	BeforeEach(func(ctx SpecContext) {
+		namespace, operator = newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g = newGadget(ctx, namespace, "app", together(configMap("first", "a"), configMap("second", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+	})
+	// setLines writes other lines into the status.
+	setLines := func(ctx context.Context, lines []string) {
+		GinkgoHelper()
+		changed := current(ctx, g)
+		changed.Status.Inventory, changed.Status.InventoryDigest = lines, previousDigest(lines)
+		Expect(k8s.Status().Update(ctx, changed)).To(Succeed())
+	}
+	newer := func(ctx context.Context) (before, after []string) {
+		GinkgoHelper()
+		before = current(ctx, g).Status.Inventory
+		after = slices.Clone(before)
+		after[0] += newerField
+		setLines(ctx, after)
+		return before, after
+	}
+	expectStalled := func(ctx context.Context) {
+		GinkgoHelper()
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True NewerRecord: nothing is changed"),
+			ContainSubstring("/v1/ConfigMap/"+namespace+"/first"), ContainSubstring(`"xx"`), ContainSubstring("v99.1 and later versions")))
+	}
+
+	It("stalls its component, which is not touched, and goes on when a version runs that can read it", func(ctx SpecContext) {
+		before, after := newer(ctx)
+		changeManifests(ctx, g, configMap("second", "b"))
+		mark := markAudit(ctx)
+		runOperator(operator, operatorOptions{})
+		expectStalled(ctx)
+		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "second"))
+		requestPass(ctx, g, operator)
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status.Inventory).To(Equal(after))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "secrets"))).To(BeEmpty())
+
+		By("being read again")
+		setLines(ctx, before)
+		requestPass(ctx, g, operator)
+		expectReady(ctx, g)
+		Expect(content(ctx, "ConfigMap", namespace, "second")["value"]).To(Equal("b"))
+		_, err := get(ctx, "v1", "ConfigMap", namespace, "first")
+		Expect(err).To(HaveOccurred())
+	})
+
+	It("stalls the deletion of its component", func(ctx SpecContext) {
+		before, _ := newer(ctx)
+		mark := markAudit(ctx)
+		remove(ctx, g)
+		runOperator(operator, operatorOptions{})
+		expectStalled(ctx)
+		settle(ctx, operator)
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "secrets"))).To(BeEmpty())
+		setLines(ctx, before)
+		requestPass(ctx, g, operator)
+		expectGone(ctx, g)
+		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
+	})
+
+	It("is the answer of a preview, and of those who read the inventory", func(ctx SpecContext) {
+		newer(ctx)
+		preview := previewOf(operator)
+		_, err := preview.Apply(ctx, current(ctx, g))
+		Expect(err).To(MatchError(ContainSubstring("v99.1 and later versions")))
+		_, err = preview.Delete(ctx, current(ctx, g))
+		Expect(err).To(MatchError(ContainSubstring("v99.1 and later versions")))
+		entries, err := component.Inventory(ctx, k8s, &current(ctx, g).Status.Status)
+		Expect(err).To(MatchError(ContainSubstring("v99.1 and later versions")))
+		Expect(entries).To(HaveLen(1))
+	})
+})
