@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MissingRight reports whether the user lacks a right for the request. A webhook, a policy or a quota that refuses what
-// is written answers Forbidden, too.
+// MissingRight reports whether a request was refused because the user lacks a right. The reason Forbidden is not enough
+// to decide that, because a webhook, a policy or a quota that refuses an object has the same reason.
 func MissingRight(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(messageOf(err), `" cannot `)
 }
@@ -23,7 +23,7 @@ func MissingImpersonation(message string) bool {
 }
 
 // DryRunUnsupported reports whether a dry run was refused because an admission webhook or an aggregated API server does
-// not support dry runs. The answer says nothing about the request itself.
+// not support dry runs. So the answer does not say whether the request itself would succeed.
 func DryRunUnsupported(err error) bool {
 	return isStatus(err) && strings.Contains(messageOf(err), "does not support dry run")
 }
@@ -46,15 +46,15 @@ func OtherVersion(err error) bool {
 		strings.Contains(message, "to an invalid group/version")
 }
 
-// Untyped reports whether a manifest does not fit the schema of its type. Server-side apply answers with an internal
-// error without a reason.
+// Untyped reports whether a manifest does not fit the schema of its type. The API server answers such a server-side
+// apply with an internal error that has no reason.
 func Untyped(s metav1.Status) bool {
 	return s.Code == http.StatusInternalServerError && s.Reason == metav1.StatusReasonUnknown &&
 		strings.HasPrefix(s.Message, "failed to create typed patch object")
 }
 
-// TooLarge reports whether an object was refused for its size by the store of the API server, which takes 1.5 MiB, or
-// by the connection to the store. The answer is an internal error.
+// TooLarge reports whether an object was refused because of its size: by etcd, whose limit is 1.5 MiB, or by the
+// connection of the API server to etcd. Both are reported as internal errors.
 func TooLarge(s metav1.Status) bool {
 	return s.Code == http.StatusInternalServerError &&
 		(strings.Contains(s.Message, "request is too large") || strings.Contains(s.Message, "message larger than max"))
@@ -82,7 +82,7 @@ func UnknownField(err error, field string) bool {
 		strings.Contains(messageOf(err), fmt.Sprintf("unknown field %q", field))
 }
 
-// RefusedByPolicy reports whether a request was refused by the ValidatingAdmissionPolicy of that name.
+// RefusedByPolicy reports whether a request was refused by the ValidatingAdmissionPolicy with the given name.
 func RefusedByPolicy(err error, name string) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(messageOf(err), "'"+name+"'")
 }
@@ -92,7 +92,7 @@ func isStatus(err error) bool {
 	return errors.As(err, &status)
 }
 
-// messageOf returns the message of an answer, whatever wraps it.
+// messageOf returns the message of the API server in the chain of err.
 func messageOf(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -1,5 +1,6 @@
-// Package fieldset reads managed fields as data. The form is that of FieldsV1 (KEP-555): a key f:name is a field, k:{…}
-// an item of a list by its keys, v:… an item of a set. A node without children stands for everything below it.
+// Package fieldset reads managed fields as data. They have the form of FieldsV1 (KEP-555): a key f:name is a field,
+// k:{…} an item of a list that is identified by its keys, and v:… an item of a set. A node without children stands for
+// everything below it.
 package fieldset
 
 import (
@@ -10,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Decode returns the fields of an entry, nil if they cannot be decoded.
+// Decode returns the fields of an entry of metadata.managedFields, and nil if they cannot be decoded.
 func Decode(f *metav1.FieldsV1) map[string]any {
 	var fields map[string]any
 	if f == nil || json.Unmarshal(f.GetRawBytes(), &fields) != nil {
@@ -19,7 +20,7 @@ func Decode(f *metav1.FieldsV1) map[string]any {
 	return fields
 }
 
-// Unite adds copies of fields to others.
+// Unite adds the fields of from to into. It copies them, and does not change from.
 func Unite(into, from map[string]any) {
 	for name, node := range from {
 		child, _ := node.(map[string]any)
@@ -32,7 +33,7 @@ func Unite(into, from map[string]any) {
 	}
 }
 
-// Elements returns the sorted names of children that stand for items of a list.
+// Elements returns the sorted keys of a node that stand for items of a list or a set.
 func Elements(node map[string]any) []string {
 	var elements []string
 	for name := range node {
@@ -44,7 +45,8 @@ func Elements(node map[string]any) []string {
 	return elements
 }
 
-// Matches reports whether an item of a list is the one that an element names.
+// Matches reports whether item is the item of a list or a set that element stands for. element is a key such as k:{…}
+// or v:….
 func Matches(item any, element string) bool {
 	if fields, ok := item.(map[string]any); ok {
 		return matchesKey(fields, element)
@@ -52,14 +54,15 @@ func Matches(item any, element string) bool {
 	return element == ValueElement(item)
 }
 
-// ValueElement returns the element of an item of a set.
+// ValueElement returns the key that stands for an item of a set.
 func ValueElement(item any) string { return "v:" + encode(item) }
 
-// keyDefaults are the API server's defaults for keys of list items: the keys of ports are number and protocol.
+// keyDefaults are the API server's defaults for fields that identify list items. Ports, for example, are identified by
+// number and protocol.
 var keyDefaults = map[string]any{"protocol": "TCP"}
 
-// matchesKey reports whether an item has the keys of a k:{…} element. A key that the item lacks has its default; if the
-// default is unknown, it matches any value.
+// matchesKey reports whether an item of a list has the key fields and values in an element k:{…}. If the item lacks a
+// key field, the default of the field is compared; if no default is known, any value matches.
 func matchesKey(item map[string]any, element string) bool {
 	text, ok := strings.CutPrefix(element, "k:")
 	if !ok {

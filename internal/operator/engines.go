@@ -14,7 +14,8 @@ const engineHelmWithoutCRDs generator.Engine = "HelmWithoutCRDs"
 
 // RenderOptions configure the output of a generator. The zero value renders what the reconciler applies.
 type RenderOptions struct {
-	// Raw renders what the engine's own command line prints: with hooks unchanged, and without settings.
+	// Raw renders the output of the engine's own command line, such as helm template: hooks stay unchanged, and no
+	// settings are added.
 	Raw bool
 	// SkipCRDs leaves out the folders crds of charts, for every Component.
 	SkipCRDs bool

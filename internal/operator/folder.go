@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// maxNamedFolders is the number of folders in a hint.
+// maxNamedFolders is the largest number of folders that a hint names.
 const maxNamedFolders = 3
 
 // folder is the folder that is rendered.
@@ -22,9 +22,10 @@ type folder struct {
 	path string
 }
 
-// folderOf returns the folder of spec.path. If the path is empty, it is the root, or the only folder in the root if
-// that has a chart or kustomization: packed charts always have one folder. Other sources stay at the root, because
-// templates may name files from there.
+// folderOf returns the folder of spec.path. If the path is empty, it returns the root of the source. There is one
+// exception: if the only entry of the root is a folder with a chart or a kustomization, it returns that folder, because
+// a packed chart always is in such a folder. The exception does not hold for plain templates, which may name files by
+// their path from the root.
 func folderOf(tree fs.FS, path string) (folder, error) {
 	if path == "" {
 		marked, others, err := markedFolders(tree)
@@ -77,8 +78,8 @@ func detect(tree fs.FS, name string) (generator.Engine, error) {
 	return generator.Detect(files)
 }
 
-// misplaced adds a probable cause to an error of a rendering: no engine was named, and the files around a chart or
-// kustomization were rendered as templates.
+// misplaced adds a hint to an error of a rendering if the component names no engine, and all files were rendered as
+// templates although folders of the source have a chart or a kustomization.
 func misplaced(err error, component *v1alpha1.Component, rendered fs.FS) error {
 	if err == nil || component.Spec.Generator != "" || rendered == nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 )
 
-// engineFunction renders with a service of the user. It has no source.
+// engineFunction renders with an HTTP service that the user provides. Such a component has no source.
 const engineFunction generator.Engine = "Function"
 
 // Default keys of the credentials of a function.
@@ -27,7 +27,7 @@ const (
 // functions renders Components with the service in their spec.
 type functions struct{ client *function.Generator }
 
-// newFunctions returns a generator with at most this number of concurrent calls.
+// newFunctions returns a generator that makes at most the given number of concurrent calls.
 func newFunctions(calls int) functions {
 	return functions{function.NewFor(serviceOf, function.Options{MaxCalls: calls})}
 }
@@ -38,7 +38,8 @@ func (f functions) Generate(ctx context.Context, req generator.Request) ([]clien
 	if !ok || component.Spec.Function == nil {
 		return nil, fmt.Errorf("spec.function: it is required if spec.generator is %s", engineFunction)
 	}
-	// Objects from a cache have no type, but the function gets it.
+	// Objects from a cache have no apiVersion and kind. They are set here, because the component is sent to the
+	// function.
 	component = component.DeepCopy()
 	component.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Component"))
 	req.Component = component

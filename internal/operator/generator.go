@@ -33,11 +33,12 @@ func newGenerator(engines map[generator.Engine]generator.Generator, functions ge
 // engine was updated.
 const renderingVersion = "2"
 
-// Version implements generator.Versioner: another version is a change of the inputs.
+// Version implements generator.Versioner. The version is an input of each rendering, so all components are rendered
+// again when it changes.
 func (g *componentGenerator) Version() string { return renderingVersion }
 
 // Generate renders req.Component, which must be a Component, from req.Source if that is set. Errors name the field of
-// the spec, the object and the key, and the file and the line; they quote nothing of a Secret.
+// the spec, the object and the key, and the file and the line; they never quote contents of a Secret.
 func (g *componentGenerator) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	engine, req, err := g.prepare(req)
 	if err != nil {
@@ -47,7 +48,7 @@ func (g *componentGenerator) Generate(ctx context.Context, req generator.Request
 	return objects, explained(err, req)
 }
 
-// Notes returns the notes of a Component's chart. Its errors are like those of Generate.
+// Notes returns the notes of a Component's chart. Its errors name the same details as the errors of Generate.
 func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (string, error) {
 	engine, req, err := g.prepare(req)
 	if err != nil {
@@ -57,7 +58,7 @@ func (g *componentGenerator) Notes(ctx context.Context, req generator.Request) (
 	return notes, explained(err, req)
 }
 
-// prepare returns the engine of a Component, and its request.
+// prepare returns the engine that renders a Component, and the request for that engine.
 func (g *componentGenerator) prepare(req generator.Request) (generator.Generator, generator.Request, error) {
 	component, ok := req.Component.(*v1alpha1.Component)
 	if !ok {

@@ -10,8 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// withSurroundings returns a folder in which a kustomization can refer to files outside of spec.path: an overlay
-// usually builds on ../../base. A folder that needs nothing from outside is returned unchanged.
+// withSurroundings returns a folder in which a kustomization can refer to files outside of spec.path, as overlays do
+// with a base such as ../../base. If no kustomization of the folder refers to such files, the folder is returned
+// unchanged.
 func (f folder) withSurroundings() (folder, error) {
 	outside, err := reachesOut(f.files)
 	if err != nil || !outside || path.Clean(f.path) == "." {
@@ -27,8 +28,8 @@ func (f folder) withSurroundings() (folder, error) {
 	}, nil
 }
 
-// reachesOut reports whether a kustomization in the folder may refer to files outside of it. Templates of
-// kustomizations may refer to any file.
+// reachesOut reports whether a kustomization in the folder may refer to files outside of it. The result is true for
+// templates of kustomizations, because their references are not known before they are rendered.
 func reachesOut(files fs.FS) (bool, error) {
 	found, top := false, false
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {

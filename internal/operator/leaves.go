@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// leaf is a value without values below it, and its place: keys of maps, and indexes of items.
+// leaf is a scalar, or an empty map or list, in a tree of values. Its place is the path to the value: keys of maps, and
+// indexes of list items.
 type leaf struct {
 	place []any
 	value any
@@ -63,7 +64,7 @@ func leavesOf(values map[string]any) []leaf {
 	return leaves
 }
 
-// sortByLikelihood moves leaves to the front whose value appears in want.
+// sortByLikelihood moves leaves to the front if their value appears in want, because these most likely affect it.
 func sortByLikelihood(leaves []leaf, want any) {
 	text := fmt.Sprint(want)
 	rank := func(l leaf) int {
@@ -75,7 +76,7 @@ func sortByLikelihood(leaves []leaf, want any) {
 	slices.SortStableFunc(leaves, func(a, b leaf) int { return rank(a) - rank(b) })
 }
 
-// changedIn returns a copy of values with another value for the leaf.
+// changedIn returns a copy of values in which the leaf has another value.
 func (l leaf) changedIn(values map[string]any) map[string]any {
 	changed, _ := replaced(values, l.place, other(l.value)).(map[string]any)
 	return changed
@@ -102,7 +103,7 @@ func replaced(value any, place []any, by any) any {
 	return value
 }
 
-// other returns another value of the same type.
+// other returns a value that differs from the given one and has the same type.
 func other(value any) any {
 	const text = "traced"
 	switch v := value.(type) {
@@ -122,8 +123,8 @@ func other(value any) any {
 	return text
 }
 
-// visibleValues returns the values that templates see: those of the Component over those of the chart. Defaults of
-// sub-charts are left out.
+// visibleValues returns the values that templates see: the default values of the chart, overlaid with the values of the
+// Component. Defaults of sub-charts are left out.
 func (t tracing) visibleValues() (map[string]any, error) {
 	given, err := valuesOf(t.component, t.request.References)
 	if err != nil {
@@ -156,7 +157,8 @@ func (t tracing) chartDefaults() (map[string]any, error) {
 	return parseValues(text)
 }
 
-// setIn returns where a value is set. The last place wins.
+// setIn returns the name of the place where a value is set. If several places set it, it returns the one that takes
+// precedence.
 func (t tracing) setIn(l leaf) string {
 	if own, err := t.component.GetParameters(); err == nil && has(own, l.place) {
 		return "spec.values"

@@ -23,11 +23,11 @@ import (
 type Provenance struct {
 	// Rendered is the rendered object, nil if it is not rendered.
 	Rendered *unstructured.Unstructured
-	// File is the template or manifest, empty if the engine reports none.
+	// File is the template or manifest file that the object comes from, empty if the engine does not report it.
 	File string
-	// Values are the values that affect it.
+	// Values are the values that affect the object or the field.
 	Values []ValueOrigin
-	// Unknown is why Values may be incomplete, empty if they are complete.
+	// Unknown is the reason why Values may be incomplete, empty if they are complete.
 	Unknown string
 }
 
@@ -46,7 +46,8 @@ type Wanted struct {
 	At func(*unstructured.Unstructured) (any, bool)
 }
 
-// Bounds for finding values: each is changed, and the component is rendered again.
+// Limits for finding the values that affect an object. For each value, the value is changed and the component is
+// rendered again.
 const (
 	maxTracedValues = 300
 	maxTracing      = 15 * time.Second
@@ -69,7 +70,7 @@ func Trace(ctx context.Context, req generator.Request, wanted Wanted) (Provenanc
 		return p, err
 	}
 	if generator.Engine(component.Spec.Generator) == engineFunction {
-		// Each value would be a call of a service that may have side effects.
+		// Trying each value would call the service of the user many times, and a call may have side effects.
 		p.Unknown = "a function renders it, and functions are called only once"
 		return p, nil
 	}
@@ -85,11 +86,11 @@ type tracing struct {
 	request   generator.Request
 	wanted    Wanted
 	component *v1alpha1.Component
-	// values are those that the templates see.
+	// values are the values that the templates see; see visibleValues.
 	values map[string]any
 }
 
-// locate renders as the operator does.
+// locate renders the component once, as the operator does, and finds the object and its file.
 func (t tracing) locate(ctx context.Context) (Provenance, error) {
 	var origins []generator.Origin
 	req := t.request
@@ -123,8 +124,8 @@ func (t tracing) render(ctx context.Context, req generator.Request) ([]*unstruct
 	return objects, nil
 }
 
-// asStored returns a Secret in the form in which the API server stores it, so that its fields can be compared with
-// those of the live object. Other objects are returned unchanged.
+// asStored returns a Secret in the form in which the API server stores it, so that its fields can be compared with the
+// fields of the live object. Other objects are returned unchanged.
 func asStored(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	texts, found, err := unstructured.NestedStringMap(obj.Object, "stringData")
 	if !found || err != nil || obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
@@ -155,7 +156,8 @@ func (t tracing) find(objects []*unstructured.Unstructured) *unstructured.Unstru
 	return nil
 }
 
-// isWanted compares identities. An object that is rendered without a namespace matches any.
+// isWanted reports whether an object is the wanted one. An object that is rendered without a namespace matches any
+// namespace.
 func (t tracing) isWanted(apiVersion, kind, namespace, name string) bool {
 	key := t.wanted.Key
 	return groupOf(apiVersion) == key.Group && kind == key.Kind && name == key.Name &&
@@ -174,7 +176,8 @@ func (t tracing) look(rendered *unstructured.Unstructured) any {
 	return value
 }
 
-// influences changes one value after the other. Unknown is why other values may matter too.
+// influences finds the values that affect the wanted part. It changes one value after the other and renders the
+// component. unknown is the reason why values that it did not find may affect the part too, and empty otherwise.
 func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin, unknown string) {
 	ctx, cancel := context.WithTimeout(ctx, maxTracing)
 	defer cancel()
@@ -202,7 +205,7 @@ func (t tracing) influences(ctx context.Context, want any) (found []ValueOrigin,
 	return found, unknown
 }
 
-// with renders with other values, and returns the selected part.
+// with renders the component with the given values, and returns the selected part of the object.
 func (t tracing) with(ctx context.Context, values map[string]any) (any, error) {
 	data, err := json.Marshal(values)
 	if err != nil {

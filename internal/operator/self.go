@@ -16,19 +16,21 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// self is the Deployment in which this program runs. If it deleted this Deployment, nothing would finish the deletion.
-// An operator that runs elsewhere may delete it.
+// self is the Deployment in which this program runs. The checks of this type prevent that the program deletes this
+// Deployment, because it would end before the deletion is complete. An operator that runs outside of this Deployment
+// may delete it.
 type self struct {
 	reader     component.TreeReader
 	deployment types.NamespacedName
 }
 
-// elsewhere is the hint on how to delete this Deployment.
+// elsewhere is advice in error messages: how to delete the component of this Deployment.
 const elsewhere = "scale the Deployment to 0, and run fairlead-operator elsewhere with an administrator's " +
 	"kubeconfig to delete this component"
 
-// refuseEnd refuses the deletion of the component whose dependent the Deployment is. It runs before a lost inventory is
-// rebuilt; a hook directly before the deletion would run after that, and delay other components.
+// refuseEnd is a hook that refuses the deletion of the component that has the Deployment as a dependent. It is called
+// as PostRead, before a lost inventory is rebuilt. A hook PreDelete would be called after that, so that every deletion
+// of another component would have to wait for it.
 func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
 	if c.DeletionTimestamp.IsZero() {
 		return nil
@@ -42,9 +44,10 @@ func (s self) refuseEnd(ctx context.Context, c *v1alpha1.Component, _ component.
 			"delete all other components first, then %s", s.deployment, elsewhere))
 }
 
-// goesWith reports whether the Deployment is a dependent of a component that would be deleted with it. It is not if its
-// delete policy is orphan, or the given one. If the status does not list all dependents, because it was lost or they
-// are in Secrets, the owner in the Deployment decides, so components of others need not wait for their records.
+// goesWith reports whether the Deployment is a dependent of a component and would be deleted together with the
+// component. It would not be deleted if its delete policy is orphan or equals releases. If the status does not list all
+// dependents, because the inventory was lost or is in Secrets, the owner annotation of the Deployment is read instead.
+// So the check does not have to read the records of other components.
 func (s self) goesWith(
 	ctx context.Context, c *v1alpha1.Component, lost bool, releases metav1alpha1.DeletePolicy,
 ) (bool, error) {
@@ -71,7 +74,7 @@ func (s self) goesWith(
 	return held && goes(cmp.Or(policy, c.Policies().Delete)), nil
 }
 
-// isLost reports whether a status lacks the inventory that was recorded in it.
+// isLost reports whether the inventory in a status was lost or edited.
 func isLost(status *metav1alpha1.Status) bool {
 	if status.Reconciler == "" || len(status.Inventory) == 0 {
 		return status.Reconciler == "" || status.InventoryDigest != ""
@@ -80,7 +83,8 @@ func isLost(status *metav1alpha1.Status) bool {
 	return err != nil || digest != status.InventoryDigest
 }
 
-// heldBy reads whether the Deployment is a dependent of a component, and its annotations.
+// heldBy reads the Deployment. It returns whether the Deployment is a dependent of a component, by its owner
+// annotation, and all annotations of the Deployment.
 func (s self) heldBy(ctx context.Context, c *v1alpha1.Component) (bool, map[string]string, error) {
 	live := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{
 		APIVersion: appsv1.SchemeGroupVersion.String(),

@@ -21,24 +21,25 @@ import (
 // annotations.
 const ReconcilerName = "fairlead.io"
 
-// Policies are the defaults of dependents and Components.
+// Policies are the default policies of dependents if neither their manifests nor their Component set a policy.
 var Policies = component.Policies{
 	Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
 }
 
 // Options configure the reconciler of Components. Zero values mean the defaults of component.Options.
 type Options struct {
-	// MaxConcurrentReconciles bounds the components that are reconciled at once.
+	// MaxConcurrentReconciles is the maximum number of components that are reconciled at the same time.
 	MaxConcurrentReconciles int
-	// Writers bounds the concurrent requests to a cluster that write dependents.
+	// Writers is the maximum number of concurrent requests to a cluster that write dependents.
 	Writers int
-	// RenderedBytes bounds the cache of rendered objects.
+	// RenderedBytes is the maximum size, in bytes, of the cache of rendered objects.
 	RenderedBytes int
 	// StatusInventory is the maximum size, in bytes, of an inventory in a status.
 	StatusInventory int
-	// DefaultServiceAccount is the account of components that name none.
+	// DefaultServiceAccount is the service account for components that name no service account.
 	DefaultServiceAccount string
-	// WatchScope is the watch scope, and WatchNamespaces are the namespaces of components if it is limited to these.
+	// WatchScope is the watch scope. WatchNamespaces are the namespaces in which components are watched if the watch
+	// scope is limited to namespaces.
 	WatchScope      component.WatchScope
 	WatchNamespaces []string
 	// Fetch configures how archives are fetched from outside the cluster.
@@ -47,14 +48,14 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
-	// OwnDeployment is the Deployment in which the program runs, empty if it is unknown. It is not deleted, and neither
-	// is its component.
+	// OwnDeployment is the Deployment in which the program runs, empty if it is unknown. The operator refuses to delete
+	// this Deployment and the component that it belongs to.
 	OwnDeployment types.NamespacedName
 	// SkipNameValidation allows several operators in a process, for tests.
 	SkipNameValidation bool
 }
 
-// Setup registers the reconciler of Components. The manager's scheme must contain them.
+// Setup registers the reconciler of Components. The manager's scheme must contain the type Component.
 func Setup(mgr ctrl.Manager, o Options) error {
 	g, err := NewGenerator(RenderOptions{FunctionCalls: functionCalls(o.MaxConcurrentReconciles)})
 	if err != nil {
@@ -86,8 +87,8 @@ func (o Options) forReconciler() component.Options {
 	}
 }
 
-// Preview returns a preview of what the reconciler of Components would do, with default options. The contents replace
-// those of referenced objects.
+// Preview returns a preview of what the reconciler of Components would do, with default options. contents replaces the
+// contents of referenced objects.
 func Preview(config *rest.Config, contents generator.References) (component.Preview[*v1alpha1.Component], error) {
 	g, err := NewGenerator(RenderOptions{})
 	if err != nil {
@@ -103,7 +104,8 @@ func Preview(config *rest.Config, contents generator.References) (component.Prev
 	}, nil
 }
 
-// functionCalls returns the maximum number of concurrent function calls: they may block at most half of the workers.
+// functionCalls returns the maximum number of concurrent function calls. It is half of the number of workers, so that
+// slow functions do not block all workers.
 func functionCalls(workers int) int {
 	if workers == 0 {
 		return function.DefaultMaxCalls

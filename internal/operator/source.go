@@ -31,13 +31,14 @@ type folderKey struct {
 	path    string
 }
 
-// archiveCache caches unpacked archives: components may share an archive, and each is rendered again when its values
-// change.
+// archiveCache caches unpacked archives. Several components may share an archive, and the same archive is needed again
+// when the values of a component change.
 type archiveCache struct{ unpacked *lru.Cache }
 
 func newArchiveCache() *archiveCache { return &archiveCache{unpacked: lru.New(cachedFolders)} }
 
-// folderFor returns the folder of spec.source and spec.path. Fetched is the source if it was fetched already.
+// folderFor returns the folder of spec.source and spec.path. fetched is the source outside the cluster, nil if the
+// component has none.
 func (c *archiveCache) folderFor(
 	component *v1alpha1.Component, references generator.References, fetched fs.FS,
 ) (folder, error) {
@@ -91,7 +92,7 @@ func (c *archiveCache) fromConfigMap(
 	return folderOf(files, path)
 }
 
-// archiveKey returns the key of an archive, empty if each key is a file.
+// archiveKey returns the key of data that holds an archive. It is empty if each key holds a file instead.
 func archiveKey(data map[string][]byte) (string, error) {
 	if len(data) == 0 {
 		return "", fmt.Errorf("it holds no files; want a file per key, or one key that ends in %s", archiveSuffix)

@@ -23,8 +23,9 @@ const (
 	phases       = ReconcilerName + "/" + manifests.AnnotationPhase
 )
 
-// staying is a generator that protects the Deployment of the operator: it fails if the Deployment is missing from the
-// rendering of its component, which would prune it, or is rendered with settings that would delete it.
+// staying is a generator that protects the Deployment of the operator: it returns an error if the Deployment is missing
+// in the rendering of its component, so that it would be pruned, or if it is rendered with settings that would delete
+// it.
 type staying struct {
 	generator.Generator
 	self self
@@ -59,8 +60,8 @@ func (s staying) Generate(ctx context.Context, req generator.Request) ([]client.
 	return objects, nil
 }
 
-// is reports whether a rendered object is the Deployment. The namespace is the default for objects without one; hooks
-// of the deletion do not count.
+// is reports whether a rendered object is the Deployment of the operator. in is the namespace for objects that are
+// rendered without a namespace. Objects that are applied only in a phase of the deletion do not count.
 func (s self) is(o client.Object, in string) bool {
 	kind := o.GetObjectKind().GroupVersionKind().GroupKind()
 	if s.key() != (manifests.Key{
@@ -74,9 +75,10 @@ func (s self) is(o client.Object, in string) bool {
 		func(phase string) bool { return strings.TrimSpace(phase) == "apply" })
 }
 
-// refusePruning returns an error if the rendering of the Deployment's component lacks it.
+// refusePruning returns an error if the Deployment of the operator is a dependent of a component. It is called when the
+// rendering of the component lacks the Deployment, which would then be pruned.
 func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
-	// A lost inventory is rebuilt before anything is rendered.
+	// The inventory cannot be lost here, because a lost inventory is rebuilt before anything is rendered.
 	goes, err := s.goesWith(ctx, c, false, metav1alpha1.DeleteOrphanOnApply)
 	if err != nil {
 		return component.RetryAfter(err, 0)
@@ -89,8 +91,9 @@ func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
 	return nil
 }
 
-// refuseSettings returns an error if annotations would delete the Deployment, even to create it again, because nothing
-// would create it. It does not matter whether the component owns the Deployment already: a first pass may adopt it.
+// refuseSettings returns an error if annotations of the rendered Deployment of the operator would delete it, even if it
+// is to be created again: the operator would stop before it creates the Deployment. The check does not depend on
+// whether the component already owns the Deployment, because its first pass may adopt it.
 func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]string) error {
 	if c.KubeConfig() != nil {
 		return nil
@@ -103,8 +106,10 @@ func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]strin
 	return s.refusePolicy(c, annotations)
 }
 
-// refuseRecreation returns an error if the update policy of the Deployment's component would delete it. The policy is
-// not an input of the rendering, so objects that were rendered under another policy may still be applied.
+// refuseRecreation is a hook that returns an error if the Deployment of the operator is a dependent of the component,
+// and the component sets the update policy recreate. An update would then delete the Deployment, and the operator would
+// stop before it creates the Deployment again. The hook is needed in addition to the check of rendered objects: a
+// change of spec.updatePolicy does not start a new rendering, so that the check is not repeated.
 func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
 	if c.KubeConfig() != nil || c.Policies().Update != metav1alpha1.UpdateRecreate {
 		return nil
@@ -119,8 +124,8 @@ func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ com
 	return nil
 }
 
-// refusePolicy returns an error if the update policy of the Deployment, in its annotations or its component, is
-// recreate.
+// refusePolicy returns an error if the update policy of the operator's Deployment is recreate, set by the given
+// annotations or by the component.
 func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string) error {
 	own := metav1alpha1.Policies{Update: metav1alpha1.UpdatePolicy(annotations[updatePolicy])}
 	if own.Or(c.Policies()).Update != metav1alpha1.UpdateRecreate {

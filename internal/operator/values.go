@@ -98,8 +98,8 @@ func parseValues(text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// onlyDocument returns the root of the only document, nil if it is empty. Helm's parser reports neither lines nor
-// further documents, so this uses another parser.
+// onlyDocument returns the root of the only document, nil if it is empty. It uses another parser than Helm, because
+// Helm's parser neither reports lines nor detects further documents.
 func onlyDocument(text []byte) (*yamlnode.Node, error) {
 	documents := yamlnode.NewDecoder(bytes.NewReader(text))
 	var first, second yamlnode.Node
@@ -120,12 +120,13 @@ func onlyDocument(text []byte) (*yamlnode.Node, error) {
 	return root, nil
 }
 
-// valuesError is an error in a document of values. Its text quotes nothing of the document.
+// valuesError is an error in a document of values. Its text never quotes contents of the document, which may be a
+// Secret.
 type valuesError struct{ text string }
 
 func (e *valuesError) Error() string { return e.text }
 
-// parserPrefixes are prefixes of the libraries' messages.
+// parserPrefixes matches prefixes in the messages of the YAML libraries, which are removed.
 var parserPrefixes = regexp.MustCompile(`^error converting YAML to JSON: |^yaml: (unmarshal errors:\s+)?`)
 
 func invalidYAML(err error) error {
@@ -135,7 +136,8 @@ func invalidYAML(err error) error {
 
 var lineOfMessage = regexp.MustCompile(`line \d+`)
 
-// withheld returns only the line of an error in a Secret, because parsers quote their input.
+// withheld returns an error that names only the line if the document is in a Secret, because the messages of parsers
+// quote their input.
 func withheld(kind metav1alpha1.ReferenceKind, err error) error {
 	var quotesNothing *valuesError
 	if kind != metav1alpha1.SecretReference || errors.As(err, &quotesNothing) {

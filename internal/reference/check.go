@@ -15,8 +15,8 @@ var update = flag.Bool("update-reference", false, "write the pages of docs/refer
 // notice is at the top of every page.
 const notice = "<!-- Made from the code by make generate. -->\n\n"
 
-// Check compares a page with its file in docs/reference, or writes it with -update-reference. It is called by tests of
-// a package in the module.
+// Check fails a test if a page differs from its file in docs/reference. With the flag -update-reference it writes the
+// file instead.
 func Check(t testing.TB, name, content string) {
 	t.Helper()
 	path := filepath.Join(folder(t), filepath.FromSlash(name))
@@ -39,8 +39,8 @@ func Check(t testing.TB, name, content string) {
 	}
 }
 
-// CheckFolder compares all pages of a folder in docs/reference, and finds, or removes, files that are not among the
-// pages.
+// CheckFolder calls Check for all pages of a folder in docs/reference. It also fails for files in the folder that are
+// not among the pages; with the flag -update-reference it removes them.
 func CheckFolder(t testing.TB, name string, pages map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder(t), name, "*.md"))

@@ -1,4 +1,4 @@
-// Package reference makes the pages of docs/reference from the code: what is written about a constant, a field or a
-// flag is written once. Tests write the pages where the flag -update-reference is set ("make generate"), and fail where
-// they are not current ("make verify").
+// Package reference makes the pages of docs/reference from comments and schemas in the code, so that a constant, a
+// field or a flag is described in one place. Tests that are run with the flag -update-reference write the pages ("make
+// generate"). Without the flag, they fail if the pages are not up to date ("make verify").
 package reference

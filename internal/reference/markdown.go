@@ -2,7 +2,7 @@ package reference
 
 import "strings"
 
-// Table returns a table in Markdown. Cells are Markdown, and become one line each.
+// Table returns a table in Markdown. Cells are Markdown. Line breaks in a cell are replaced by spaces.
 func Table(header []string, rows [][]string) string {
 	var out strings.Builder
 	line := func(cells []string) {

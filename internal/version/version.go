@@ -1,8 +1,8 @@
 // Package version has the version of the build and the path of the module.
 package version
 
-// Version of the program. The build sets it by
-// -ldflags "-X github.com/fairlead-io/fairlead/internal/version.Version=v1.2.3".
+// Version is the version of the program. The build sets it by -ldflags "-X
+// github.com/fairlead-io/fairlead/internal/version.Version=v1.2.3".
 var Version = "dev"
 
 // Module is the path of the Go module of Fairlead.

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// author is the author's code as a pass calls it: the optional interfaces of a component, and the hooks. It is the only
-// place that asks a component for an optional interface.
+// author gives a pass access to the code of the operator's author: the optional interfaces of a component, and the
+// hooks. No other type checks whether a component implements an optional interface.
 type author[T Component] struct {
 	options Options
 	hooks   Hooks[T]
@@ -39,7 +39,7 @@ func (a author[T]) Declare(obj components.Object) reconcile.Declared {
 	return d
 }
 
-// Intervals implements reconcile.Author: the intervals are those of the component, or those of the options.
+// Intervals implements reconcile.Author. Intervals that the component does not set are taken from the options.
 func (a author[T]) Intervals(obj components.Object) schedule.Intervals {
 	in := schedule.Intervals{Resync: a.options.ResyncInterval, Retry: a.options.RetryInterval, Timeout: a.options.Timeout}
 	if c, ok := obj.(Resyncer); ok {
@@ -54,7 +54,7 @@ func (a author[T]) Intervals(obj components.Object) schedule.Intervals {
 	return in
 }
 
-// declaredTarget returns what a component declares about its target.
+// declaredTarget returns the fields of a component that determine the target cluster and the identity of requests.
 func declaredTarget(obj any) target.Declaration {
 	var d target.Declaration
 	if i, ok := obj.(Impersonator); ok {
@@ -96,7 +96,7 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 		d.ManagedTypes = h.AdditionalManagedTypes()
 	}
 	if h, ok := obj.(ReferenceHolder); ok {
-		// Not nil: a component that references nothing any more ends its watches.
+		// The list is not nil even if it is empty, so that the watches of former references are ended.
 		d.References = append([]metav1alpha1.Reference{}, h.References()...)
 	}
 	d.Source, d.SourceName = sourceOf(obj)
@@ -104,7 +104,8 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 	return d, err
 }
 
-// sourceOf returns the source outside the cluster, nil without one, and the name of the source for the history.
+// sourceOf returns the source outside the cluster, nil if the component has none, and the name of the source for the
+// history.
 func sourceOf(obj any) (source *metav1alpha1.SourceReference, name string) {
 	if h, ok := obj.(SourceHolder); ok && h.Source() != nil {
 		source = new(*h.Source())
@@ -116,7 +117,8 @@ func sourceOf(obj any) (source *metav1alpha1.SourceReference, name string) {
 	return source, name
 }
 
-// renderedPart returns the part of a component that is an input of its rendering: its spec, or what it selects.
+// renderedPart returns the part of a component that is an input of its rendering: the result of its InputSelector, or
+// else its spec.
 func renderedPart(component Component) (any, error) {
 	if s, ok := component.(InputSelector); ok {
 		return s.RenderInputs(), nil

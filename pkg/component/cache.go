@@ -35,8 +35,8 @@ func newToleratingInformer(
 }
 
 // toleratingSource returns an empty list if a list is forbidden, until a list or a watch has succeeded. After that a
-// forbidden list is an error, so that known objects do not count as deleted when a right is revoked. The watch after an
-// empty list fails, and the informer lists again.
+// forbidden list is an error, so that known objects do not count as deleted when a right is revoked. The watch that the
+// informer starts after the empty list fails too, so the informer lists again until it is allowed.
 func toleratingSource(source toolscache.ListerWatcher) *toolscache.ListWatch {
 	from, listed := toolscache.ToListerWatcherWithContext(source), false
 	return &toolscache.ListWatch{

@@ -91,9 +91,9 @@ type ServiceAccountHolder interface {
 	ServiceAccountName() string
 }
 
-// Impersonator names a user and its groups to impersonate, instead of a service account. If the user is empty, nobody
-// is impersonated. Note that every user with write access to such components can act as any user that the operator may
-// impersonate.
+// Impersonator names a user and its groups to impersonate, instead of a service account. If the user is empty, the
+// reconciler impersonates no user. Note that every user with write access to such components can act as any user that
+// the operator may impersonate.
 type Impersonator interface {
 	Impersonation() (user string, groups []string)
 }

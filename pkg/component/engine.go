@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Engine applies and deletes sets of dependents in one target. It is the Reconciler without a controller: it keeps no
-// state but that of its watches, its guards and its repairs. The caller persists the inventory. It is safe for
-// concurrent use by different owners.
+// Engine applies and deletes sets of dependents in one target. It works like the Reconciler, but without a controller.
+// It keeps in memory the state of its watches, of its guards against the deletion of definitions, and of its repairs.
+// The caller has to persist the inventory. It is safe for concurrent use by different owners.
 type Engine struct {
 	client  *target.Client
 	applier *applier.Applier
@@ -29,28 +29,30 @@ type Engine struct {
 
 // EngineOptions configure an Engine.
 type EngineOptions struct {
-	// Policies of dependents that name none, in passes that name none.
+	// Policies are the defaults for dependents if neither their manifests nor the Pass set a policy.
 	Policies Policies
-	// PreviousManagers are those of Options.
+	// PreviousManagers are field managers of other tools; see Options.PreviousManagers.
 	PreviousManagers []string
-	// Incidental are those of Options.
+	// Incidental are objects that do not block the deletion of a namespace; see Options.Incidental.
 	Incidental []Incidental
-	// Writers bounds the concurrent requests, which all owners share fairly; 16 by default.
+	// Writers is the maximum number of concurrent requests that write dependents; 16 by default. All owners share it
+	// fairly.
 	Writers int
-	// CacheFull are the kinds whose dependents are kept whole in memory; see Options.CacheFull.
+	// CacheFull are the kinds whose dependents are cached in memory as complete objects; see Options.CacheFull.
 	CacheFull []schema.GroupKind
-	// WatchScope and WatchNamespaces are those of Options. A lost inventory is rebuilt from these namespaces.
+	// WatchScope and WatchNamespaces select the namespaces that are watched; see the fields of Options with these
+	// names. Only these namespaces are searched to rebuild a lost inventory.
 	WatchScope      WatchScope
 	WatchNamespaces []string
-	// RemoteTarget is set if the components live in another cluster than the dependents: an object there with the name
-	// of the component, or of its namespace, is another object.
+	// RemoteTarget is set if the components are in another cluster than the dependents. Then an object in the cluster
+	// of the dependents that has the name of the component or of its namespace is not the component or its namespace.
 	RemoteTarget bool
-	// TracerProvider is that of Options.
+	// TracerProvider receives OpenTelemetry spans; see Options.TracerProvider.
 	TracerProvider trace.TracerProvider
 }
 
-// NewEngine returns an engine whose watches live as long as ctx. The name is the reconciler's: a DNS name that is
-// unique in the cluster. config is used without a rate limit of the client; the API server has its own.
+// NewEngine returns an engine whose watches live as long as ctx. name is the name of the reconciler, a DNS name that is
+// unique in the cluster. The rate limit in config is ignored, because the API server limits requests itself.
 func NewEngine(ctx context.Context, name string, config *rest.Config, o EngineOptions) (*Engine, error) {
 	if err := o.WatchScope.Check(o.WatchNamespaces); err != nil {
 		return nil, fmt.Errorf("EngineOptions.WatchScope and WatchNamespaces: %w", err)
@@ -99,11 +101,11 @@ func (o EngineOptions) monitor(name string) telemetry.Monitor {
 	return telemetry.Monitor{Meter: metrics.Shared.Meter(name), Tracer: tracing.New(o.TracerProvider, name)}
 }
 
-// As returns an engine that writes, looks up and adopts as another identity, which the engine's own must be allowed to
-// impersonate. It shares the watches, the network connections, and the bound on concurrent requests with this engine.
-// The objects of others are protected by reads as the engine's own identity, because they must not depend on the rights
-// of a component. Only with WatchScopeIdentity they are read as the other identity; a list that it may not make is an
-// error then.
+// As returns an engine that writes, looks up and adopts as another identity. The identity of e must have the right to
+// impersonate that identity. Both engines share the watches, the network connections, and the limit of concurrent
+// requests. The checks that protect foreign objects read as the identity of e, so that they do not depend on the rights
+// of a component. Only under WatchScopeIdentity these checks read as the other identity; if it may not list the
+// objects, the result is an error.
 func (e *Engine) As(id Identity) (*Engine, error) {
 	other, err := e.client.As(target.Identity(id))
 	if err != nil {
@@ -125,8 +127,8 @@ func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(o), err
 }
 
-// Plan returns the writes that Apply would begin with, as Changes, and writes nothing. Record is not called. While
-// Observing is set nothing is known yet.
+// Plan returns in Outcome.Changes the first writes that Apply would make, and writes nothing. It does not call
+// Pass.Record. If Outcome.Observing is set, the writes are not known yet.
 func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(e.applier.Plan(ctx, e.client, p.request())), nil
 }
@@ -136,14 +138,15 @@ func (e *Engine) Tree(ctx context.Context, reader TreeReader, inventory []metav1
 	return Tree(ctx, reader, inventory)
 }
 
-// Forget ends the watches that only serve an owner, and drops what is remembered of its guard and its repairs.
+// Forget ends the watches that serve only the given owner, and drops the state of its guards and its repairs from
+// memory.
 func (e *Engine) Forget(owner manifests.Owner) {
 	e.client.Release(owner)
 	e.applier.Forget(owner)
 }
 
-// Identity is a user and its groups. The zero Identity is that of the engine's configuration. A service account is the
-// user system:serviceaccount:<namespace>:<name>; the API server knows its groups.
+// Identity is a user and its groups. The zero Identity stands for the identity of the engine's configuration. A service
+// account is the user system:serviceaccount:<namespace>:<name>; the API server knows its groups.
 type Identity struct {
 	User   string
 	Groups []string

@@ -11,19 +11,21 @@ import (
 type Forecast struct {
 	// Steps are the writes, in the order in which they would be made.
 	Steps []Step
-	// Desired counts the dependents of the apply set, and Unchanged those of them that need no write.
+	// Desired is the number of dependents in the apply set. Unchanged is the number of these dependents that need no
+	// write.
 	Desired, Unchanged int
-	// Waiting are the dependents that would delay the component. If one of them has Failed, a person has to act, and
-	// the steps after it are Held.
+	// Waiting are the dependents that would delay the component. If Failed is set on one of them, a person has to act,
+	// and the steps that come after it have Held set.
 	Waiting []Waiting
-	// Unread are the dependents that the caller may not read, so that their effect is unknown. Waiting holds them too.
+	// Unread are the dependents that the caller may not read, so that the writes to them are unknown. They are also in
+	// Waiting.
 	Unread []manifests.Key
 	// Blocked are the managed types whose foreign instances block a deletion. Nothing is deleted then.
 	Blocked []Blocked
-	// Finalizers are the foreign finalizers on a component that is to be deleted. Its dependents are not changed before
-	// they are gone.
+	// Finalizers are the foreign finalizers on a component that is to be deleted. The dependents of the component are
+	// not changed before these finalizers are removed.
 	Finalizers []string
-	// Revision is the revision that would be applied. NewRevision is set if it is not the last one.
+	// Revision is the revision that would be applied. NewRevision is set if it differs from the last applied revision.
 	Revision    int64
 	NewRevision bool
 	// Suspended is set if the component is suspended: no step is made before it is resumed.
@@ -33,7 +35,7 @@ type Forecast struct {
 // Effect is the effect of a step on a dependent.
 type Effect string
 
-// The effects.
+// The effects of steps.
 const (
 	EffectCreate Effect = "Create"
 	EffectUpdate Effect = "Update"
@@ -55,8 +57,8 @@ const (
 type Step struct {
 	Change
 	Effect Effect
-	// Turn counts from 1. The steps of a turn are made at the same time. The next turn begins when all objects of this
-	// turn are ready or gone.
+	// Turn is the number of the turn, from 1, in which the step is made. The steps of a turn are made at the same time.
+	// The next turn begins when all objects of the turn before are ready or gone.
 	Turn int
 	// Phase is the deletion phase in which the object is applied; empty for ordinary dependents.
 	Phase manifests.Phase
@@ -67,7 +69,7 @@ type Step struct {
 	// Manifest is the applied manifest; nil if the object is deleted or released.
 	Manifest *manifests.Object
 	// Before is the live object, and After the object after the write. After is nil for a deletion. For a new object
-	// that was not checked it is the manifest. Both may hold data of Secrets.
+	// that was not checked by a dry run, After is the manifest. Both may hold data of Secrets.
 	Before, After *unstructured.Unstructured
 }
 

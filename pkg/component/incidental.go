@@ -8,7 +8,8 @@ import (
 )
 
 // Incidental describes objects that a controller creates in namespaces by itself. They do not block the deletion of a
-// namespace, and are deleted with it. Such objects cannot be recognised by their own fields, so they have to be listed.
+// namespace, and are deleted with it. Nothing in such an object shows that a controller created it for the namespace,
+// so the objects have to be listed here.
 type Incidental struct {
 	// Group and Kind of the objects.
 	Group, Kind string
@@ -18,7 +19,7 @@ type Incidental struct {
 	Labels map[string]string
 }
 
-// incidentals returns the well-known objects and the configured ones.
+// incidentals returns the well-known incidental objects and the configured ones.
 func incidentals(configured []Incidental) ([]protect.Incidental, error) {
 	all := slices.Clone(protect.WellKnown)
 	for i, c := range configured {

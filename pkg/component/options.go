@@ -31,7 +31,8 @@ type Options struct {
 	// update policy ssa-override a dependent takes over the fields of these managers, so that a field that is missing in
 	// the manifest is removed from the object.
 	PreviousManagers []string
-	// MaxConcurrentReconciles is the maximum number of concurrent passes, each over another component; 8 by default.
+	// MaxConcurrentReconciles is the maximum number of components over which passes are made at the same time; 8 by
+	// default.
 	MaxConcurrentReconciles int
 	// Writers is the maximum number of concurrent requests that write dependents in a target cluster; 16 by default. All
 	// components share it fairly: if k components write at the same time, each gets about a k-th of it, regardless of the
@@ -70,9 +71,9 @@ type Options struct {
 	// same component. All events in between are handled by that next pass. The interval takes precedence over retries and
 	// over delays that errors ask for. Zero, the default, sets no limit.
 	MinInterval time.Duration
-	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component change.
-	// By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of others, and the
-	// annotation AnnotationReconcileRequested.
+	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component
+	// change. By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of other
+	// controllers, and the annotation AnnotationReconcileRequested.
 	WatchMetadata bool
 	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system by
 	// default. The records of namespaced components are in the namespace of the component. Do not change this option while
@@ -160,7 +161,7 @@ func (o Options) engine() EngineOptions {
 	}
 }
 
-// Policies are the policies of dependents whose manifests set none.
+// Policies are the policies of dependents whose manifests set no policies.
 type Policies = metav1alpha1.Policies
 
 // defaultPolicies are used if neither the manifest, the component nor the options set a policy.

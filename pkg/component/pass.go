@@ -77,7 +77,7 @@ type Outcome struct {
 	Inventory []metav1alpha1.InventoryEntry
 	// Applied is set if all desired objects have been applied.
 	Applied bool
-	// Ready is the number of ready dependents, and Desired the number of desired ones.
+	// Ready is the number of ready dependents, and Desired the number of desired dependents.
 	Ready, Desired int
 	// Observing is set if the initial list of a watch has not been completed. The pass did nothing, and Wake will be
 	// called.
@@ -87,9 +87,10 @@ type Outcome struct {
 	Waiting []Waiting
 	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs of the reconciler.
 	// Either the next repair is delayed, or the last repair is too recent to know that the conflict is over. These
-	// dependents do not count as ready. Those that do not exist are also in Waiting.
+	// dependents do not count as ready. Dependents with a repair conflict that do not exist are also in Waiting.
 	RepairConflicts []metav1alpha1.DependentReport
-	// Blocked are the managed types whose foreign instances block a deletion. If there are any, nothing was deleted.
+	// Blocked are the managed types whose foreign instances block a deletion. If there are such types, nothing was
+	// deleted.
 	Blocked []Blocked
 	// Unwatched are the types of dependents that cannot be watched. Drift and readiness of such dependents are detected
 	// only when the next pass reads them.
@@ -118,8 +119,8 @@ type Waiting struct {
 // Blocked is a managed type with foreign instances.
 type Blocked struct {
 	Type string
-	// Count is the number of foreign instances, and Names are the first ten of them. Error is set if they could not be
-	// listed.
+	// Count is the number of foreign instances, and Names are the first ten of them. Error is set if the instances
+	// could not be listed.
 	Count int
 	Names []string
 	Error string

@@ -24,29 +24,30 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Preview computes what a reconciler would do with a component, by the reconciler's own passes, and writes nothing:
-// write requests are dry runs. An aggregated API that does not declare support for dry runs gets none. Preview reads,
-// and makes dry runs, with the rights of Config, not as the identity of the component.
+// Preview computes the writes that a reconciler would make for a component. It runs the reconciler's own passes, and
+// all write requests are dry runs. It sends no dry run to an aggregated API that does not declare support for dry runs.
+// Preview reads, and makes dry runs, with the rights of Config, and not as the identity of the component.
 type Preview[T Component] struct {
-	// Config leads to the cluster of the component.
+	// Config is the configuration of a client for the cluster of the component.
 	Config *rest.Config
-	// Scheme knows T, and the typed objects that Generator returns.
+	// Scheme has the types T and those of the typed objects that Generator returns.
 	Scheme *runtime.Scheme
-	// Name, Generator and Options are those of the reconciler. Without a generator only Delete can be used.
+	// Name, Generator and Options must be the same as for the reconciler. If Generator is nil, only Delete can be used.
 	Name      string
 	Generator generator.Generator
 	Options   Options
-	// Contents are referenced objects as they would be; others are read.
+	// Contents replace the contents of referenced objects, for a preview of a change of these objects. Referenced
+	// objects that are not in Contents are read from the cluster.
 	Contents generator.References
 }
 
-// RefusedError is the reason why a reconciler would do nothing.
+// RefusedError is the error that would end a pass of the reconciler before it changes any dependent.
 type RefusedError struct {
-	// Reason is that of the component's conditions.
+	// Reason and Message are the ones that the conditions of the component would have.
 	Reason, Message string
-	// Terminal is set if a retry alone could not help.
+	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
-	// Cause is the error of the author's code, such as the generator, that Message quotes; nil without one.
+	// Cause is the error of the author's code, such as the generator, that Message quotes. It is nil for other errors.
 	Cause error
 }
 
@@ -56,8 +57,8 @@ func (e *RefusedError) Error() string { return e.Message }
 // Unwrap returns the cause, if there is one.
 func (e *RefusedError) Unwrap() error { return e.Cause }
 
-// Apply returns the forecast for a component as it is given; it need not exist. Its status counts as the record of the
-// last apply. A RefusedError means that nothing would be applied.
+// Apply returns the forecast for an apply of the given component, which need not exist in the cluster. The status of
+// the component is used as the record of the last apply. If the error is a RefusedError, nothing would be applied.
 func (p Preview[T]) Apply(ctx context.Context, component T) (Forecast, error) {
 	return p.run(ctx, component, (*reconcile.Pass).Apply, false)
 }
@@ -102,7 +103,7 @@ func (p Preview[T]) run(
 	return forecast, nil
 }
 
-// refused returns a condition error as an error that a caller can tell from others.
+// refused converts a condition error to a RefusedError, which callers outside this module can recognise.
 func refused(err error) error {
 	failure := condition.Of(err)
 	if failure == nil || condition.Interrupted(err) {
@@ -116,7 +117,7 @@ func refused(err error) error {
 	}
 }
 
-// open builds a pass on ports that only make dry runs.
+// open builds a pass whose collaborators only make dry runs.
 func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *preview.Simulator, error) {
 	config, err := transport.DryRunOnly(p.Config)
 	if err != nil {
@@ -174,7 +175,7 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 	}, simulator, nil
 }
 
-// fetch gets the source of the component, if it has one outside the cluster.
+// fetch fetches the source of the component, if it has a source outside the cluster.
 func (p Preview[T]) fetch(ctx context.Context, component T) (Fetcher, error) {
 	holder, ok := any(component).(SourceHolder)
 	if !ok || holder.Source() == nil || p.Options.Fetcher == nil {
@@ -188,7 +189,7 @@ func (p Preview[T]) fetch(ctx context.Context, component T) (Fetcher, error) {
 	return preview.Source{Files: files}, nil
 }
 
-// publicForecast returns a forecast as callers get it.
+// publicForecast converts a forecast of the internal package to the public type.
 func publicForecast(f preview.Forecast) Forecast {
 	return Forecast{
 		Steps: convert(f.Steps, func(s preview.Step) Step {

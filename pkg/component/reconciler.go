@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Reconciler keeps the dependents of components of type T as their generator renders them. It is the typed facade of
-// package internal/reconcile, which makes the passes.
+// Reconciler applies the objects that a generator renders for components of type T, and keeps them up to date. It is
+// the typed facade of package internal/reconcile, which makes the passes.
 type Reconciler[T Component] struct {
 	name      string
 	generator generator.Generator
@@ -30,18 +30,19 @@ type Reconciler[T Component] struct {
 	recorder   events.EventRecorder
 	memories   *reconcile.Memories
 	triggers   triggers
-	// runner makes the passes, from the start of the controller on.
+	// runner makes the passes. It is nil until the controller starts.
 	runner *reconcile.Runner
 }
 
 // NewReconciler returns a reconciler for components of type T, a pointer to a struct. The name is a DNS name that is
 // unique in the cluster, such as mycomponent-operator.mydomain.io: it is the field owner of all writes, and the prefix
-// of finalizer, labels and annotations. Two reconcilers of one name must not serve the same cluster.
+// of finalizer, labels and annotations. Two reconcilers with the same name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	return &Reconciler[T]{name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}}
 }
 
-// Finalizer returns the finalizer that holds a component until its dependents are gone.
+// Finalizer returns the finalizer that the reconciler adds to components. It is removed when the dependents of a
+// deleted component are gone.
 func (r *Reconciler[T]) Finalizer() string { return components.Finalizer(r.name) }
 
 // WithHooks sets the hooks; it is called before SetupWithManager. It returns the reconciler.
@@ -56,16 +57,16 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 	return ctrlreconcile.Result{RequeueAfter: after}, err
 }
 
-// UpdateStatus changes the author's part of a component's status, such as a value that is allocated once: all fields
-// beside the embedded Status, and in that the conditions of other types than the reconciler's. It may be called from
-// hooks and from any other code.
+// UpdateStatus changes the author's part of a component's status, such as a value that is allocated once. The author's
+// part consists of all fields outside the embedded Status, and of the conditions whose types the reconciler does not
+// write. It may be called from hooks and from any other code.
 //
 // change gets the newest known version of the component, and changes its status. The update is bound to the resource
-// version: after a conflict change is called again with the version that the API server has. So change must decide by
-// its argument in every call. An error of change ends the update, and is returned unchanged. If change changes nothing,
-// no request is sent.
+// version: after a conflict change is called again with the version that the API server has. So change must read all
+// values that it depends on from its argument, and not from an earlier version of the component. An error of change
+// ends the update, and is returned unchanged. If change changes nothing, no request is sent.
 //
-// Afterwards component has that status too, and so has the next pass, even if the cache is older.
+// Afterwards component has the new status. The next pass also sees it, even if the cache is older.
 func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change func(T) error) error {
 	return r.components.UpdateStatus(ctx, component, func(stored components.Object) error {
 		current, err := typed[T](stored)
@@ -77,7 +78,7 @@ func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change fu
 }
 
 // Trigger starts a pass over a component as soon as the rate limit permits. It may be called from any goroutine, also
-// before the reconciler is started; the pass follows the start then.
+// before the reconciler is started. Then the pass is made after the start.
 func (r *Reconciler[T]) Trigger(name types.NamespacedName) { r.triggers.wake(name) }
 
 // tell records an event about a component, unless it is empty.
@@ -87,7 +88,7 @@ func (r *Reconciler[T]) tell(obj components.Object, e status.Event) {
 	}
 }
 
-// typed returns a component of the store as its own type.
+// typed converts a component to the type T.
 func typed[T Component](obj components.Object) (T, error) {
 	component, ok := obj.(T)
 	if !ok {
@@ -110,8 +111,8 @@ func newComponent[T Component]() (T, error) {
 	return component, nil
 }
 
-// triggers wakes components. Wake-ups before the start of the controller are kept until then. The zero value is ready
-// to use, concurrently.
+// triggers starts passes over components. Calls before the start of the controller are stored, and take effect when it
+// starts. The zero value is ready to use, concurrently.
 type triggers struct {
 	mu    sync.Mutex
 	queue func(types.NamespacedName)
@@ -130,7 +131,7 @@ func (t *triggers) wake(name types.NamespacedName) {
 	}
 }
 
-// start sends all wake-ups to a queue, those that were kept first.
+// start sends the names of stored calls to a queue, and from then on the names of all later calls.
 func (t *triggers) start(queue func(types.NamespacedName)) {
 	t.mu.Lock()
 	early := t.early

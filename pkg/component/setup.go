@@ -44,8 +44,8 @@ const (
 	AnnotationSuspendReason = "suspend-reason"
 )
 
-// SetupWithManager registers the reconciler with a manager. The components live in the cluster of the manager, and so
-// do the dependents of components without a kubeconfig.
+// SetupWithManager registers the reconciler with a manager. The components are in the cluster of the manager, and so
+// are the dependents of components without a kubeconfig.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if errs := validation.IsDNS1123Subdomain(r.name); len(errs) > 0 {
 		return fmt.Errorf("reconciler name %q: %s", r.name, strings.Join(errs, "; "))
@@ -132,7 +132,7 @@ func (r *Reconciler[T]) newCollector(p parts, store *components.Store, owners *c
 }
 
 // relevant returns a predicate for updates of a component that need a pass: the changes that components.NeedsPass
-// reports, a status that names other Secrets than this process wrote, a requested pass, and, with
+// reports, a status that names inventory Secrets which this process did not write, a requested pass, and, with
 // Options.WatchMetadata, other changes of the metadata.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown

@@ -67,8 +67,8 @@ const (
 	NodeNotCreated = "NotCreated"
 	// NodeReplaced: an object with the name of the dependent exists, but its UID differs from the recorded UID.
 	NodeReplaced = "Replaced"
-	// NodeNotRecorded: an object with the name of the dependent exists, but the inventory records no write to it. It may
-	// belong to somebody else.
+	// NodeNotRecorded: an object with the name of the dependent exists, but the inventory records no write to it. The
+	// object may not belong to the component.
 	NodeNotRecorded = "NotRecorded"
 	// NodeForbidden: the caller has no permission to read the object.
 	NodeForbidden = "Forbidden"
@@ -108,7 +108,7 @@ func Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.Inven
 
 // AddUnrecorded adds nodes for dependents that are not in the inventory because the API server does not serve their
 // kind. The inventory cannot record them, because it is not known whether the kind is namespaced. waiting is the list
-// of dependents in the component's status; it names only the first of them.
+// of waiting dependents in the component's status, which is shortened if there are many.
 func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	recorded := make(map[manifests.Key]bool, len(nodes))
 	for _, n := range nodes {

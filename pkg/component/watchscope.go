@@ -16,18 +16,18 @@ const (
 	// WatchScopeCluster is the default. Each type of dependents in a cluster has one watch on all namespaces, as the
 	// operator or as the user of the kubeconfig.
 	WatchScopeCluster WatchScope = "cluster"
-	// WatchScopeNamespaces watches as the operator, each type of dependents only in namespaces that have some.
-	// Components are watched in the namespaces of Options.WatchNamespaces; see Options.Cache.
+	// WatchScopeNamespaces watches as the operator. Each type of dependents is watched only in namespaces that have
+	// dependents of this type. Components are watched in the namespaces of Options.WatchNamespaces; see Options.Cache.
 	WatchScopeNamespaces WatchScope = "namespaces"
 	// WatchScopeIdentity watches dependents, and other objects that concern only one component, as the component's
-	// identity, each type only in namespaces that have some. Objects of others are protected by reads as that identity
-	// too, so the operator needs no rights on them.
+	// identity, each type only in namespaces that have dependents of this type. The checks that protect foreign objects
+	// also read as that identity, so the operator needs no rights on these objects.
 	WatchScopeIdentity WatchScope = "identity"
 )
 
 // Check returns an error if a scope is unknown or does not fit its namespaces. WatchScopeNamespaces needs at least one
-// namespace, each named once; other scopes need none. The empty WatchScope is WatchScopeCluster. The error refers to
-// the fields WatchScope and WatchNamespaces of Options.
+// namespace, and no namespace twice. The other scopes accept no namespaces. The empty WatchScope is WatchScopeCluster.
+// The error refers to the fields WatchScope and WatchNamespaces of Options.
 func (s WatchScope) Check(namespaces []string) error {
 	switch s {
 	case "", WatchScopeCluster, WatchScopeIdentity:

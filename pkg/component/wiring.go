@@ -36,8 +36,8 @@ type parts struct {
 	metrics   *telemetry.PassMetrics
 }
 
-// newStore returns what reads and writes components: c reads from a cache, reader does not. ownerChanged ends what
-// serves a former owner id of a component.
+// newStore returns the store that reads and writes components. c reads from a cache, and reader reads from the API
+// server. ownerChanged is called to end the watches for a former owner id of a component.
 func (r *Reconciler[T]) newStore(
 	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
 ) (*components.Store, *components.Owners, *components.Passes) {
@@ -50,7 +50,7 @@ func (r *Reconciler[T]) newStore(
 	return components.NewStore(options, owners, passes), owners, passes
 }
 
-// connect connects to the cluster of the components. Watches live as long as ctx.
+// connect connects to the cluster of the components. Its watches end with ctx.
 func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*target.Connection, error) {
 	return r.options.engine().connect(ctx, r.name, config)
 }
@@ -97,7 +97,7 @@ func (r *Reconciler[T]) build(
 	}, nil
 }
 
-// newRunner returns what makes the passes of a controller.
+// newRunner returns the Runner that makes the passes of a controller.
 func (r *Reconciler[T]) newRunner(
 	ctx context.Context, p parts, store *components.Store, owners *components.Owners, passes *components.Passes,
 	config *rest.Config,
@@ -132,7 +132,8 @@ func (r *Reconciler[T]) newRunner(
 	}
 }
 
-// stopServing ends the watches for the dependents of an owner, and drops the rendering that carries its owner id.
+// stopServing ends the watches for the dependents of an owner, and drops the cached rendering, whose objects have the
+// owner id in their labels.
 func stopServing(p parts, targets *target.Resolver, owner manifests.Owner) {
 	p.rendering.Drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
 	p.local.Release(owner)
@@ -141,7 +142,7 @@ func stopServing(p parts, targets *target.Resolver, owner manifests.Owner) {
 	targets.Release(owner)
 }
 
-// checkWatchScope refuses to watch cluster-scoped components in some namespaces.
+// checkWatchScope returns an error if cluster-scoped components are to be watched in some namespaces only.
 func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
 	if r.options.WatchScope != WatchScopeNamespaces {
 		return nil

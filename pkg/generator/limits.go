@@ -11,8 +11,9 @@ const (
 	DefaultMaxDuration    = 30 * time.Second
 )
 
-// Limits limits a rendering of an engine, so that no source can exhaust the operator. Zero values select the defaults.
-// The documentation of each engine lists the exceptions.
+// Limits are the limits of one rendering by an engine, so that no source can exhaust the memory or the time of the
+// operator. Zero values select the defaults. If an engine cannot enforce a limit in all cases, the comment of its
+// option Limits says so; see kustomize.Options.
 type Limits struct {
 	// OutputBytes is the maximum number of bytes that templates write. Each inclusion of a template counts, and so do the
 	// strings and lists that functions return. It also limits the input of the YAML decoder.

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// aliasDepth is the number of levels of YAML inside YAML strings that CheckAliases reads.
+// aliasDepth is the number of levels of nested YAML (YAML in strings of YAML documents) that CheckAliases reads.
 const aliasDepth = 3
 
 // CheckAliases returns an error if the aliases in a YAML stream expand to more than limit bytes, or if an anchor
@@ -39,7 +39,8 @@ func checkAliases(text []byte, limit, depth int) error {
 	}
 }
 
-// mayHaveAliases is a quick check, because few manifests have aliases.
+// mayHaveAliases reports whether text may contain YAML aliases. Most manifests have none, and this quick check avoids
+// parsing them.
 func mayHaveAliases(text []byte) bool {
 	return bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0
 }

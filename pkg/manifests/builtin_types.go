@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtIn are the API groups of Kubernetes whose names have a dot. Other groups may also end in k8s.io.
+// builtIn are the API groups of Kubernetes whose names have a dot. They have to be listed, because groups of other
+// projects may also end in k8s.io.
 var builtIn = map[string]bool{
 	"admissionregistration.k8s.io": true,
 	"apiextensions.k8s.io":         true,

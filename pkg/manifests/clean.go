@@ -46,7 +46,8 @@ func clean(body *unstructured.Unstructured, statusIsSubresource bool) error {
 	}
 	dropNullTimestamps(body.Object)
 	if _, aggregated := body.Object["aggregationRule"]; aggregated && body.GetKind() == "ClusterRole" {
-		// A controller sets the rules of an aggregated role. Applying them would conflict with that controller.
+		// A controller of Kubernetes sets the rules of an aggregated ClusterRole. If they were applied too, both would
+		// overwrite each other.
 		delete(body.Object, "rules")
 	}
 	if body.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
@@ -131,7 +132,8 @@ func contentOf(secret *unstructured.Unstructured, field string) (map[string]any,
 	}
 }
 
-// clean calls StatusIsSubresource only if the manifest has a status.
+// clean calls the function clean for a manifest. It looks up whether the status of the type is a subresource only if
+// the manifest has a status.
 func (n normaliser) clean(body *unstructured.Unstructured, scope Scope) error {
 	statusIsSubresource := true
 	if body.Object["status"] != nil {
@@ -143,8 +145,9 @@ func (n normaliser) clean(body *unstructured.Unstructured, scope Scope) error {
 	return clean(body, statusIsSubresource)
 }
 
-// statusIsSubresource prefers definitions in the set to those in the cluster, as scope does. The result for a type that
-// is not served yet does not matter: its objects are normalised again before they are written.
+// statusIsSubresource reports whether the status of a type is a subresource. A definition in the set takes precedence
+// over the one in the cluster, as in scope. If a type is not served yet, the result does not matter, because its
+// objects are normalised again before they are written.
 func (n normaliser) statusIsSubresource(gvk schema.GroupVersionKind, scope Scope) (bool, error) {
 	if answer, ok := n.statuses[gvk]; ok {
 		return answer, nil
@@ -174,7 +177,8 @@ func definedStatuses(definition *unstructured.Unstructured, gk schema.GroupKind)
 // maxAnnotations is the API server's limit for the total size of an object's annotations in bytes.
 const maxAnnotations = 256 * 1024
 
-// checkAnnotationSize returns an error that names the largest annotation. The error of the API server does not name it.
+// checkAnnotationSize returns an error that names the largest annotation. The error of the API server would not name
+// the annotation.
 func checkAnnotationSize(annotations map[string]string) error {
 	total, largest := 0, ""
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {

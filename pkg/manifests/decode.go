@@ -31,7 +31,7 @@ type Decoder struct {
 	// MaxAliasBytes limits the expansion of aliases in a document, see CheckAliases; 8 MiB by default.
 	MaxAliasBytes int
 	// TrimDocuments removes trailing white space of each document and adds a line break, as Helm does before it parses
-	// rendered templates. The value of a block scalar at the end of a document depends on it.
+	// rendered templates. This changes the value of a block scalar at the end of a document.
 	TrimDocuments bool
 
 	found int

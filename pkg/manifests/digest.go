@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// digestLength is the length of a digest in hexadecimal digits. 64 bits distinguish the versions of an object, and keep
-// inventories small.
+// digestLength is the length of a digest in hexadecimal digits. 16 digits are 64 bits, which are enough to distinguish
+// the versions of an object. Longer digests would make inventories larger.
 const digestLength = 16
 
 // Digest returns the digest of a JSON value. Equal values have equal digests, in any order of map keys.
@@ -23,14 +23,16 @@ func Digest(value any) (string, error) {
 	return hex.EncodeToString(sum[:])[:digestLength], nil
 }
 
-// settingsDigestLength is shorter, because it only distinguishes the settings of one object over time.
+// settingsDigestLength is the length of the digest of the settings. It is shorter than digestLength, because an object
+// has few versions of its settings.
 const settingsDigestLength = 8
 
 // settingsMark separates the digest of the content from the digest of the settings.
 const settingsMark = "."
 
 // digestManifest returns the digest of the content of a manifest, followed by the digest of its settings if it has any.
-// A changed setting is thereby distinguished from changed content; see SameContent. The body is not changed.
+// So a change of settings can be distinguished from a change of the content; see SameContent. digestManifest does not
+// change body.
 func digestManifest(body map[string]any, reconciler string) (string, error) {
 	content, settings := splitSettings(body, reconciler)
 	digest, err := Digest(content)
@@ -52,8 +54,8 @@ func SameContent(a, b string) bool {
 	return contentA != "" && contentA == contentB
 }
 
-// splitSettings returns the body without its settings, and the settings. Empty annotations are removed from the
-// content, so that adding the first setting does not change it.
+// splitSettings returns the body without its settings, and the settings. If no annotations are left in the content, the
+// empty map is removed, so that adding the first setting does not change the content.
 func splitSettings(body map[string]any, reconciler string) (content map[string]any, settings map[string]any) {
 	metadata, ok := body["metadata"].(map[string]any)
 	if !ok {

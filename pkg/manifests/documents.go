@@ -16,7 +16,7 @@ import (
 
 // document is a document of a YAML stream.
 type document struct {
-	// line is the first line of text in the stream, from 1.
+	// line is the number of the line in the stream where text begins, from 1.
 	line int
 	text []byte
 }
@@ -131,7 +131,8 @@ func (d document) syntaxError(err error) *FileError {
 	return &FileError{Line: line, Err: fmt.Errorf("invalid YAML: %s", message)}
 }
 
-// place converts a leading line number of a message from a line of the document to a line of the stream.
+// place splits a message of the parser that begins with a line number. It returns that number as a line of the stream,
+// and the rest of the message.
 func (d document) place(message string) (int, string) {
 	if found := lineInMessage.FindStringSubmatchIndex(message); found != nil && found[0] == 0 {
 		if n, err := strconv.Atoi(message[found[2]:found[3]]); err == nil {

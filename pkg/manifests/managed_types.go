@@ -10,8 +10,9 @@ import (
 )
 
 // ManagedType is a type that a dependent defines, or a pattern of types that a component declares. Kind "*" matches all
-// kinds of the group; an APIService names no kinds. Group "*" matches all groups, and "*.suffix" all groups with this
-// suffix; neither matches a built-in group, which a component cannot define.
+// kinds of the group. An APIService has this kind, because it names no kinds. Group "*" matches all groups, and
+// "*.suffix" all groups with this suffix. Both patterns do not match built-in groups of Kubernetes, whose types a
+// component cannot define.
 type ManagedType struct {
 	schema.GroupKind
 }
@@ -143,7 +144,7 @@ func (s TypeSet) Has(gk schema.GroupKind) bool {
 	return false
 }
 
-// StageOf returns the stage of a type. Instances of the managed types are in StageInstances.
+// StageOf returns the stage of a type. Objects whose type is one of the managed types are in StageInstances.
 func (s TypeSet) StageOf(gk schema.GroupKind) Stage {
 	if s.Has(gk) {
 		return StageInstances

@@ -27,7 +27,7 @@ const (
 type NormaliseOptions struct {
 	// Reconciler is the name of the reconciler, which is the prefix of settings, labels and annotations.
 	Reconciler string
-	// Namespace is the namespace of namespaced objects that name none.
+	// Namespace is the namespace for namespaced objects whose manifests set no namespace.
 	Namespace string
 	// Owner is written to the owner-id label and annotation.
 	Owner Owner
@@ -37,7 +37,7 @@ type NormaliseOptions struct {
 	Managed []ManagedType
 	// StatusIsSubresource reports whether the status of a type in the target is a subresource, which is ignored by
 	// writes to the object. It is called only for manifests with a status whose type is neither built in nor defined in
-	// the set. Nil means always.
+	// the set. If the function is nil, the status of every type counts as a subresource.
 	StatusIsSubresource func(gvk schema.GroupVersionKind) (bool, error)
 }
 
@@ -172,7 +172,8 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	}, nil
 }
 
-// scope prefers definitions in the set to those in the cluster, because the set defines what will be served.
+// scope returns the scope of a type. A definition in the set takes precedence over the one in the cluster, because it
+// will be applied before the objects of its type.
 func (n normaliser) scope(gvk schema.GroupVersionKind) (Scope, error) {
 	if s, ok := n.defined[gvk.GroupKind()]; ok && s != ScopeUnknown {
 		return s, nil

@@ -16,7 +16,8 @@ type Object struct {
 	Stage    Stage
 	// Types are the managed types that the object defines.
 	Types []ManagedType
-	// Ephemeral reports that the object may be removed after its work is done. Its absence is then no drift.
+	// Ephemeral is set if the object may be removed after its work is done. If such an object is missing, it is not
+	// created again.
 	Ephemeral bool
 	// Occurrence is the number of the object among those of its set with the same key, in apply order from 0. A set has
 	// several of them if the object stands at several points of the order: it is applied at each. They are one object in
@@ -57,8 +58,8 @@ func (o Object) Whole() (Object, error) {
 	return o, nil
 }
 
-// Unmarked returns a copy of the manifest without the label and annotations of the reconciler that are no settings.
-// Changes of Normalise to other fields are kept.
+// Unmarked returns a copy of the manifest without the label and the annotations that Normalise added to identify the
+// dependent. Settings and all other changes that Normalise made are kept.
 func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) {
 	whole, err := o.Whole()
 	if err != nil {

@@ -67,7 +67,8 @@ func backendBeforeService(s orders, o Object) error {
 	return nil
 }
 
-// instanceDeletedAfterDefinition: Kubernetes deletes all instances together with their definition.
+// instanceDeletedAfterDefinition returns an error if an instance is to be deleted after the definition of its type.
+// Kubernetes deletes all instances together with their definition, so the order could not be kept.
 func instanceDeletedAfterDefinition(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil {
 		return nil
@@ -87,7 +88,8 @@ func instanceDeletedAfterDefinition(s orders, o Object) error {
 	return nil
 }
 
-// instanceDeletedAfterController: without its controller, the finalizers of an instance are never removed.
+// instanceDeletedAfterController returns an error if an instance is to be deleted after an object that may be its
+// controller. Without the controller, the finalizers of the instance would never be removed.
 func instanceDeletedAfterController(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil || o.Stage != StageInstances || s.controller == nil {
 		return nil
@@ -121,7 +123,8 @@ func contentDeletedAfterNamespace(s orders, o Object) error {
 	)
 }
 
-// serviceDeletedBeforeBackend: without the Service the call fails, and the API server refuses further deletions.
+// serviceDeletedBeforeBackend returns an error if a Service is to be deleted before the webhook configuration or
+// APIService that names it. Without the Service the calls of the API server fail, and it refuses further deletions.
 func serviceDeletedBeforeBackend(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
 		explicit := o.Settings.DeleteOrder != nil || service.Settings.DeleteOrder != nil

@@ -11,8 +11,9 @@ import (
 // and nil otherwise. The error names both objects, both settings and the required change.
 type orderConflict func(s orders, o Object) error
 
-// orderConflicts are the rules for objects that are applied with the component. On deletion only explicit orders can
-// conflict: by default objects are deleted in the reverse of the apply order, and instances before everything else.
+// orderConflicts are the rules for objects that are applied with the component. For the deletion, only delete-order
+// settings can cause a conflict: without them objects are deleted in the reverse of the apply order, and instances
+// before all other objects.
 var orderConflicts = []orderConflict{
 	purgedHolder,
 	instanceBeforeDefinition,
@@ -48,16 +49,18 @@ func findOrderConflicts(objects []Object) []error {
 
 // orders indexes the objects that are applied with the component and that other objects depend on.
 type orders struct {
-	// definitions holds, for each managed type, the definitions that are applied last and deleted first.
+	// definitions holds for each managed type two of the objects that define it: the one that is applied last, and the
+	// one that is deleted first.
 	definitions map[ManagedType]*span
 	namespaces  map[string]Object
 	services    map[Key]Object
-	// controller is the object that is deleted first of those that may serve instances: long-running workloads and the
-	// configuration of API server call-backs. The set does not show which of them serves a type.
+	// controller is the first object to be deleted among all objects that may serve instances: long-running workloads,
+	// webhook configurations and APIServices. The set does not show which of them serves a type, so instances must be
+	// deleted before all of them.
 	controller *Object
 }
 
-// span holds the last applied and the first deleted of several objects.
+// span holds two of several objects: the one that is applied last, and the one that is deleted first.
 type span struct{ last, first Object }
 
 func newOrders(objects []Object) orders {
@@ -114,7 +117,8 @@ func (s orders) definitionsOf(gk schema.GroupKind) []*span {
 	return found
 }
 
-// servicesOf returns the Services in the set through which the API server calls a webhook or an aggregated API.
+// servicesOf returns the Services in the set that a webhook configuration or an APIService names. The API server calls
+// the webhook or the aggregated API through them.
 func (s orders) servicesOf(o Object) []Object {
 	if o.Stage != StageBackends {
 		return nil

@@ -31,7 +31,8 @@ func (o Owner) Component() Key {
 	return Key{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-// ParseOwner parses the output of String. It returns false for any other text, such as an annotation of another author.
+// ParseOwner parses the output of String. It returns false for any other text, such as an annotation that another tool
+// wrote.
 func ParseOwner(text string) (Owner, bool) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 6 || slices.Contains([]string{parts[1], parts[3], parts[5]}, "") {
@@ -74,13 +75,15 @@ func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) 
 	body.SetAnnotations(annotations)
 }
 
-// OwnerOf returns the owner of a live object: the id and the readable form in the label and annotation of this
-// reconciler, else of another reconciler, else the controller among the owner references. It returns empty strings if
-// there is no owner.
+// OwnerOf returns the owner of a live object: the id in the owner-id label, and the readable form in the owner-id
+// annotation. The label of the given reconciler takes precedence, then labels of other reconcilers count. If there is
+// no such label, it returns controller twice, which is the controller among the owner references. It returns empty
+// strings if there is no owner.
 func OwnerOf(labels, annotations map[string]string, reconciler, controller string) (id, name string) {
 	if id, ok := labels[reconciler+"/"+LabelOwnerID]; ok {
 		if name := annotations[reconciler+"/"+AnnotationOwnerID]; name != "" && hashOwner(name) != id {
-			// The label or the annotation was edited, so that neither identifies an owner.
+			// The label does not match the annotation, so one of them was edited. It is unknown which one, so the
+			// object counts as one without owner.
 			return "", ""
 		}
 		return id, annotations[reconciler+"/"+AnnotationOwnerID]

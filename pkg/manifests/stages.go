@@ -66,9 +66,9 @@ func StageOf(gk schema.GroupKind, managed []ManagedType) Stage {
 	return NewTypeSet(managed).StageOf(gk)
 }
 
-// NeedsReady reports whether objects of stage s wait until those of an earlier stage of the same wave are ready. If
-// false, they wait only until those are applied: configuration must exist before the pod that reads it, but has no
-// readiness.
+// NeedsReady reports whether the objects of stage s are applied only when the objects of an earlier stage in the same
+// wave are ready. If it returns false, it is enough that the earlier objects are applied. A ConfigMap, for example,
+// must exist before the Pod that reads it, and does not become ready.
 func (s Stage) NeedsReady(earlier Stage) bool {
 	switch s {
 	case StageNamespaces, StageDefinitions, StageConfiguration, StageWorkloads:

@@ -64,7 +64,8 @@ func (h StatusHints) none() bool {
 	return !h.HasObservedGeneration && !h.HasReadyCondition && len(h.Conditions) == 0
 }
 
-// checkHints returns an error for hints on types without a status: such objects would never become ready.
+// checkHints returns an error if an object has hints and its type has no status. With the hints, such an object would
+// never become ready.
 func checkHints(h StatusHints, gk schema.GroupKind, reconciler string) error {
 	if h.none() || HasStatus(gk) {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"io/fs"
 )
 
-// Digest returns the digest of a source: paths of files and folders, and the content of files. It does not depend on
-// the packing, nor on times and modes. The result has 64 hexadecimal digits.
+// Digest returns the digest of a source. It covers the paths of files and folders, and the content of files. It does
+// not depend on the archive that the source was packed in, nor on times and modes of files. The result has 64
+// hexadecimal digits.
 func Digest(fsys fs.FS) (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -37,8 +38,8 @@ func Digest(fsys fs.FS) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// writeField writes the length before the field, so that different sequences of fields never produce the same bytes.
-// Writing to a hash never fails.
+// writeField writes the length before the field, so that different sequences of fields never produce the same bytes. It
+// ignores the error of Write, because writing to a hash never fails.
 func writeField(sum hash.Hash, field []byte) {
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(field)))

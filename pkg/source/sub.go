@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxListed is the maximum number of names in an error.
+// maxListed is the maximum number of entries of a folder that an error names.
 const maxListed = 10
 
 // Sub returns the folder dir of a source; "" and "." mean the source itself. If the folder does not exist, the error

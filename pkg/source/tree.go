@@ -12,7 +12,8 @@ import (
 	"unicode"
 )
 
-// Fixed modes of files and folders. A source is data; nothing in it is executed.
+// Fixed modes of files and folders in a source. The modes in an archive are ignored, because no file of a source is
+// executed.
 const (
 	fileMode   fs.FileMode = 0o644
 	folderMode fs.FileMode = 0o755
@@ -72,7 +73,7 @@ func (t *tree) put(name string, content []byte) {
 	t.files[name] = &fstest.MapFile{Data: content, Mode: fileMode}
 }
 
-// addFolder may be called for an existing folder, because an archive may list a folder after its files.
+// addFolder adds a folder. The folder may exist already, because an archive may list a folder after its files.
 func (t *tree) addFolder(name string) error {
 	if existing, exists := t.files[name]; exists {
 		if !existing.Mode.IsDir() {
@@ -107,7 +108,8 @@ func (t *tree) addParents(name string) error {
 	return nil
 }
 
-// checkName accepts names that denote the same file on every operating system and for every engine.
+// checkName returns an error for a name that does not denote the same file on every operating system and for every
+// engine.
 func checkName(name string) error {
 	switch {
 	case name == "":

@@ -15,8 +15,8 @@ import (
 var errTooLong = errors.New("the uncompressed archive is larger than the limits allow")
 
 // Unpack reads a .tgz archive into memory. The archive is not trusted. It returns an error that names the entry for
-// links, devices, absolute paths, paths with "..", duplicate names, and if a limit is exceeded. A single top-level
-// folder is kept.
+// links, devices, absolute paths, paths with "..", duplicate names, and if a limit is exceeded. If all entries are in a
+// single top-level folder, that folder is kept in the paths.
 func Unpack(archive []byte, limits Limits) (fs.FS, error) {
 	t := newTree(limits)
 	zipped, err := gzip.NewReader(bytes.NewReader(archive))
@@ -39,14 +39,16 @@ func Unpack(archive []byte, limits Limits) (fs.FS, error) {
 			return nil, err
 		}
 	}
-	// The checksum follows the last entry. Without reading it, damage would not be detected.
+	// The rest of the archive is read too, because the checksum follows the last entry. Without it, damage would not be
+	// detected.
 	if _, err := io.Copy(io.Discard, stream); err != nil {
 		return nil, brokenAfter(last, err)
 	}
 	return t.fs(), nil
 }
 
-// streamBytes is the maximum size of the uncompressed archive: the content, and a padded header for each entry.
+// streamBytes returns the maximum size of the uncompressed archive: the content of all files, and a padded header for
+// each entry.
 func streamBytes(l Limits) int64 {
 	const perEntry, trailer = 4 << 10, 1 << 20
 	return l.TotalBytes + int64(l.Entries)*perEntry + trailer
@@ -104,7 +106,8 @@ func explained(err error) error {
 	return err
 }
 
-// bounded returns an error after a number of bytes. io.LimitedReader would return io.EOF instead.
+// bounded is a reader that returns an error after a number of bytes. io.LimitedReader is not used, because it returns
+// io.EOF, as if the archive ended there.
 type bounded struct {
 	reader io.Reader
 	left   int64

@@ -14,12 +14,13 @@ import (
 	jsonutil "k8s.io/apimachinery/pkg/util/json"
 )
 
-// blockSize is the number of bytes of JSON that are compressed together. Manifests of a set are similar, so that
-// several compress better than each alone. To unpack one manifest, its whole block is decompressed.
+// blockSize is the number of bytes of JSON that are compressed together. The manifests of a set are similar, so that
+// several of them compress better together than each of them alone. To unpack one manifest, its whole block is
+// decompressed.
 const blockSize = 32 << 10
 
-// Manifest is a manifest as compressed JSON, which takes a fraction of the memory of a tree. It is read-only and safe
-// for concurrent use. The zero value has no manifest.
+// Manifest is a manifest as compressed JSON, which takes a fraction of the memory of decoded maps. It is read-only and
+// safe for concurrent use. The zero value has no manifest.
 type Manifest struct {
 	block      *block
 	start, end int
@@ -30,13 +31,14 @@ type block struct {
 	compressed []byte
 
 	mu sync.Mutex
-	// plain is the JSON until the next garbage collection: after one manifest, the others of the block are often
-	// unpacked.
+	// plain is the decompressed JSON, which stays in memory until the next garbage collection. It is kept because after
+	// one manifest of a block, the other manifests of the block are often unpacked too.
 	plain weak.Pointer[[]byte]
 }
 
-// Encoders and decoders have tables of a MiB and more. The pools let the garbage collector free them while nothing is
-// packed. The constructors fail only for options that contradict each other.
+// Encoders and decoders have tables of a MiB and more. They are in pools, so that the garbage collector can free them
+// while they are not used. Errors of the constructors are ignored, because these fail only for options that contradict
+// each other.
 var (
 	encoders = sync.Pool{New: func() any {
 		encoder, _ := zstd.NewWriter(nil,
@@ -137,7 +139,8 @@ func Unpack(packed []Manifest) ([]*unstructured.Unstructured, error) {
 	return bodies, nil
 }
 
-// Size returns the compressed size of manifests in bytes. They must be in the order in which Pack returned them.
+// Size returns the compressed size of manifests in bytes. The manifests must be in the order in which Pack returned
+// them.
 func Size(packed []Manifest) int {
 	size := 0
 	var last *block

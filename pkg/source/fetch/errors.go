@@ -13,7 +13,7 @@ import (
 // errRedirect is returned for a redirect that is not followed.
 var errRedirect = errors.New("redirect refused")
 
-// passing is a transient error.
+// passing is an error that is expected to disappear: a later attempt may succeed.
 type passing struct {
 	cause error
 	after time.Duration
@@ -38,7 +38,7 @@ func unreached(err error) error {
 	return &passing{cause: err}
 }
 
-// refused returns the error for a response without the archive.
+// refused returns the error for a response whose status code is not 200.
 func refused(response *http.Response) error {
 	err := fmt.Errorf("the server answered %s", response.Status)
 	switch code := response.StatusCode; {

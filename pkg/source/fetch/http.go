@@ -23,15 +23,16 @@ const (
 	DefaultArchiveBytes = 32 << 20
 )
 
-// Limits of the caches: 64 MiB of archives, and the validators of mismatched archives.
+// Limits of the two caches: unpacked archives, at most 64 MiB, and the validators of responses whose archive had the
+// wrong digest.
 const (
 	keptArchives     = 16
 	keptArchiveBytes = 4 << 20
 	keptMisses       = 256
 )
 
-// responseTimeout is the maximum time until the response header. It is short, so that a broken server does not delay
-// other fetches.
+// responseTimeout is the maximum time until the response header. It is shorter than the timeout of a download, so that
+// a server that does not answer delays other fetches only briefly.
 const responseTimeout = 15 * time.Second
 
 // maxRedirects is the maximum number of redirects.
@@ -45,15 +46,16 @@ type Options struct {
 	ArchiveBytes int64
 	// Limits limits the content of an archive.
 	Limits source.Limits
-	// Transport sends the requests. The default is that of net/http, with the proxies of the environment and the
-	// certificate authorities of the system.
+	// Transport sends the requests. The default is the transport of net/http, with the proxies of the environment and
+	// the certificate authorities of the system.
 	Transport http.RoundTripper
 }
 
 // HTTP fetches .tgz archives by HTTP and HTTPS. It is a component.Fetcher, and safe for concurrent use.
 //
-// An archive with another digest is refused. A cached archive is found by its digest and not fetched again, whatever
-// its URL. At most five redirects are followed, none from https to http.
+// An archive whose digest differs from the digest in the reference is refused. An archive in the cache is found by its
+// digest and is not fetched again, even for another URL. At most five redirects are followed, and no redirect from
+// https to http.
 //
 // The error of Fetch has a method RetryAfter if it is transient: the server is unreachable, responds with 408, 429 or
 // 5xx, or closes the connection early.
@@ -81,8 +83,8 @@ func NewHTTP(o Options) *HTTP {
 	}
 }
 
-// defaultTransport is that of net/http without transparent decompression. Decompressing a response in transit would
-// change the digest of the archive.
+// defaultTransport returns a copy of the default transport of net/http that does not decompress responses.
+// Decompressing a response in transit would change the digest of the archive.
 func defaultTransport() http.RoundTripper {
 	known, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

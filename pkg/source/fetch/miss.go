@@ -2,8 +2,8 @@ package fetch
 
 import "net/http"
 
-// miss holds the validators of a response whose archive had the wrong digest. With them, the next request is answered
-// without the archive as long as it is unchanged.
+// miss holds the validators of a response whose archive had the wrong digest. The next request for the URL sends these
+// validators. As long as the archive is unchanged, the server answers without the archive.
 type miss struct {
 	digest, etag, modified string
 }
@@ -12,14 +12,14 @@ func missOf(response *http.Response, digest string) miss {
 	return miss{digest: digest, etag: response.Header.Get("ETag"), modified: response.Header.Get("Last-Modified")}
 }
 
-// missed returns the miss of a URL.
+// missed returns the stored miss for a URL, and the zero value if there is none.
 func (h *HTTP) missed(url string) miss {
 	known, _ := h.misses.Get(url)
 	m, _ := known.(miss)
 	return m
 }
 
-// ask makes a request conditional on a change since the miss.
+// ask adds the validators to a request, so that the server sends the archive only if it has changed since the miss.
 func (m miss) ask(request *http.Request, wanted string) {
 	if m.digest == "" || m.digest == wanted {
 		return

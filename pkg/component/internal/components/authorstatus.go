@@ -19,7 +19,7 @@ import (
 // changes its status. After a conflict change is called again with the stored version. An error of change is returned
 // unchanged. If change changes nothing, no request is sent.
 //
-// Afterwards obj has the author's part as it is stored, and Load returns it whatever the cache has.
+// Afterwards obj has the author's part as it is stored. Load returns this version even while the cache is older.
 func (s *Store) UpdateStatus(ctx context.Context, obj Object, change func(Object) error) error {
 	name := client.ObjectKeyFromObject(obj)
 	stored, err := s.loadExisting(ctx, name)
@@ -50,7 +50,7 @@ func (s *Store) updateStatusOnce(ctx context.Context, stored Object, change func
 	if err := change(stored); err != nil {
 		return err
 	}
-	// The reconciler's part is restored: change may have edited it.
+	// The reconciler's part is set back to the stored one, because change may have edited it by mistake.
 	restored := before.GetStatus().DeepCopy()
 	restored.Conditions = withAuthorConditions(restored.Conditions, stored.GetStatus().Conditions)
 	*stored.GetStatus() = *restored

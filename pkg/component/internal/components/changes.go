@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// NeedsPass reports whether a change of a component from before to after needs a pass: another spec, a deletion, other
-// finalizers of other controllers, the loss of the reconciler's own finalizer, or damage to the inventory record. The
-// reconciler's own writes of the status need none.
+// NeedsPass reports whether a change of a component from before to after needs a pass: a changed spec, a deletion,
+// added or removed finalizers of other controllers, the loss of the reconciler's own finalizer, or damage to the
+// inventory record. The reconciler's own writes of the status need no pass.
 func NeedsPass(before, after client.Object, finalizer string) bool {
 	return !SameRequest(before, after) ||
 		!slices.Equal(OtherFinalizers(before, finalizer), OtherFinalizers(after, finalizer)) ||

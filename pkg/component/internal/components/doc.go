@@ -6,6 +6,6 @@
 // request. Owners computes owner ids from the cluster id.
 //
 // The package is not generic: a component is an Object. It keeps one small Memory per component; the caller holds the
-// table of memories. It may import api/meta, pkg/manifests and the packages condition and inspect. It must not import
-// packages that render, record or apply dependents.
+// map of the memories of all components. It may import api/meta, pkg/manifests and the packages condition and inspect.
+// It must not import packages that render, record or apply dependents.
 package components

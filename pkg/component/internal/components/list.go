@@ -25,8 +25,8 @@ func (s *Store) ListLive(ctx context.Context, namespace string) ([]types.Namespa
 	return names, nil
 }
 
-// ListCached returns the components in the cache, which may be bounded to some of all components. They are read-only.
-// It returns none if the scheme has no type for a list of components.
+// ListCached returns the components in the cache, which may be restricted to some namespaces or by a selector. The
+// returned objects are read-only. It returns an empty list if the scheme has no list type for the components.
 func (s *Store) ListCached(ctx context.Context) ([]Object, error) {
 	obj, err := s.options.Client.Scheme().New(s.options.GVK.GroupVersion().WithKind(s.options.GVK.Kind + "List"))
 	list, ok := obj.(client.ObjectList)

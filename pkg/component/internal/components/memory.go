@@ -18,18 +18,18 @@ type Memories interface {
 }
 
 // Memory is the state that this package keeps of one component. The zero value is ready for use. It has a lock because
-// watch handlers and authors' calls of UpdateStatus use it beside the pass.
+// watch handlers and authors' calls of UpdateStatus use it concurrently with the pass.
 type Memory struct {
 	mu sync.Mutex
 	// written is the last write to the component. It is read-only. It is dropped when the cache has that version or a
-	// newer one, because it would be a second copy of an inventory that may have thousands of lines.
+	// newer one, to save memory: its status may have an inventory of thousands of lines.
 	written Object
 	// pass is the in-flight pass.
 	pass *Pass
 	// interruptions counts the passes that were interrupted in a row.
 	interruptions int
-	// assumedCluster is the cluster id that the component's status names, until the API server has confirmed it. It is
-	// empty if nothing is assumed.
+	// assumedCluster is the cluster id that the component's status names, as long as the API server has not confirmed
+	// it. It is empty if no unconfirmed id is used.
 	assumedCluster string
 }
 
@@ -66,14 +66,15 @@ func (m *Memory) dropWrite(cached client.Object) {
 	}
 }
 
-// hasCaughtUp reports whether the cache has a written version, a newer one, or another component of that name.
+// hasCaughtUp reports whether the cached object is the written version, a newer version, or another object of the same
+// name. Then the written version is not needed any more.
 func hasCaughtUp(cached, written client.Object) bool {
 	return written.GetUID() != cached.GetUID() ||
 		!inspect.Newer(written.GetResourceVersion(), cached.GetResourceVersion())
 }
 
-// assumeCluster keeps the cluster id that a pass works with as an assumption, unless confirmed is the same id. If
-// another id was assumed before, it returns that id and keeps no assumption.
+// assumeCluster keeps the cluster id that a pass works with as an assumption, unless confirmed is the same id. If an
+// earlier pass assumed another id, it returns that id and keeps no assumption.
 func (m *Memory) assumeCluster(cluster, confirmed string) (former string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +89,7 @@ func (m *Memory) assumeCluster(cluster, confirmed string) (former string) {
 	return ""
 }
 
-// clusterAssumption returns the assumed cluster id, and an empty string if nothing is assumed. m may be nil.
+// clusterAssumption returns the assumed cluster id, and an empty string if the process assumes no id. m may be nil.
 func (m *Memory) clusterAssumption() string {
 	if m == nil {
 		return ""

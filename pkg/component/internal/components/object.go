@@ -31,8 +31,9 @@ func Suspended(obj client.Object) bool {
 	return ok && s.Suspended()
 }
 
-// suspendedOrFalse is Suspended for watch handlers. A panic there would end the process, and again after each restart.
-// The pass over the component calls Suspended as well, and reports the panic as an error of that component.
+// suspendedOrFalse is Suspended for watch handlers, and returns false if the author's code panics. A panic in a watch
+// handler would end the process, and again after each restart. The pass over the component also calls Suspended, and
+// reports the panic as an error of that component.
 func suspendedOrFalse(obj client.Object) (suspended bool) {
 	defer func() {
 		if recover() != nil {
@@ -42,8 +43,9 @@ func suspendedOrFalse(obj client.Object) (suspended bool) {
 	return Suspended(obj)
 }
 
-// copyOf returns a deep copy of an object. The error is a mistake of the type's author: a struct that embeds another
-// type and has no DeepCopyObject of its own is copied to the embedded type.
+// copyOf returns a deep copy of an object. It returns an error if DeepCopyObject returns another type. This is a
+// mistake of the type's author: a struct that embeds another type and has no DeepCopyObject of its own is copied by the
+// method of the embedded type.
 func copyOf(obj Object) (Object, error) {
 	copied, ok := obj.DeepCopyObject().(Object)
 	if !ok || reflect.TypeOf(copied) != reflect.TypeOf(obj) {

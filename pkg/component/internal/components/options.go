@@ -26,7 +26,8 @@ type Options struct {
 	Memories Memories
 	// StatusWritten is called after each write of a whole status by WriteStatus.
 	StatusWritten func(types.NamespacedName, *metav1alpha1.Status)
-	// OwnerChanged is called with an owner id that was assumed and is wrong. All watches for it must be stopped.
+	// OwnerChanged is called with an owner id that was computed from a wrong cluster id. The callee must stop all
+	// watches for that owner id.
 	OwnerChanged func(former manifests.Owner)
 }
 

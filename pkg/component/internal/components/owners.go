@@ -18,7 +18,8 @@ import (
 // UID of the namespace kube-system.
 //
 // After a restart the cluster id is not known. A pass assumes the id that the component's status names, and the id is
-// verified before the first write. So a restart with thousands of unchanged components sends no request for it.
+// verified before the first write. So after a restart no request for the cluster id is sent if all components are
+// unchanged.
 type Owners struct {
 	options Options
 	// asking is held during the request for the cluster id, so that only one worker sends it.
@@ -55,7 +56,7 @@ func (o *Owners) Known(name types.NamespacedName) manifests.Owner {
 	return o.In(o.confirmed(), name)
 }
 
-// In returns the owner id of a component in the cluster of an id.
+// In returns the owner id of a component in the cluster with the given id.
 func (o *Owners) In(cluster string, name types.NamespacedName) manifests.Owner {
 	gvk := o.options.GVK
 	return manifests.Owner{
@@ -65,8 +66,9 @@ func (o *Owners) In(cluster string, name types.NamespacedName) manifests.Owner {
 }
 
 // VerifyCluster confirms the assumed cluster id of a component. The caller must call it before the first write of a
-// pass. With the id of another cluster, which somebody entered into the status, all dependents and records would count
-// as those of another owner. It sends at most one request per process. A wrong assumption is a conflict.
+// pass. Without this check, a cluster id that somebody edited in the status would lead to a wrong owner id, and the
+// existing dependents and records would count as those of another owner. It sends at most one request per process. It
+// returns a conflict if the assumed id is wrong.
 func (o *Owners) VerifyCluster(ctx context.Context, name types.NamespacedName) error {
 	assumed := o.options.Memories.Known(name).clusterAssumption()
 	if assumed == "" {
@@ -92,14 +94,15 @@ func (o *Owners) ClusterOf(ctx context.Context, obj Object) (string, error) {
 	return o.ClusterID(ctx)
 }
 
-// ClusterID returns the id of the cluster where the components are stored. It asks the API server once.
+// ClusterID returns the id of the cluster where the components are stored. The first call reads it from the API server;
+// later calls return the same answer.
 func (o *Owners) ClusterID(ctx context.Context) (string, error) {
 	o.asking.Lock()
 	defer o.asking.Unlock()
 	if confirmed := o.confirmed(); confirmed != "" {
 		return confirmed, nil
 	}
-	// The metadata is enough, and then the author's scheme needs no core types.
+	// Only the metadata is read, so that the author's scheme does not need the core types.
 	namespace := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
 	err := o.options.Reader.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, &namespace)
 	if err != nil {
@@ -118,11 +121,11 @@ func (o *Owners) confirmed() string {
 	return o.cluster
 }
 
-// Identity returns the text of Status.Identity for a component in the cluster of an id.
+// Identity returns the text of Status.Identity for a component with a UID in the cluster with the given id.
 func Identity(cluster string, uid types.UID) string { return cluster + "/" + string(uid) }
 
-// recordedCluster returns the cluster id that a status names, and an empty string if the status was written for
-// another object. A backup that restores a component, in any cluster, gives it another UID.
+// recordedCluster returns the cluster id that a status names, and an empty string if the status was written for another
+// object. A component that a backup restored, in the same or another cluster, has another UID than its status names.
 func recordedCluster(status *metav1alpha1.Status, uid types.UID) string {
 	cluster, of, _ := strings.Cut(status.Identity, "/")
 	if uid == "" || of != string(uid) {

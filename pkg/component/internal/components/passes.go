@@ -31,7 +31,7 @@ type Passes struct{ memories Memories }
 // NewPasses returns the in-flight passes of a process.
 func NewPasses(memories Memories) *Passes { return &Passes{memories} }
 
-// Pass is an in-flight pass over one component. The lock of its memory guards its fields.
+// Pass is an in-flight pass over one component. The lock of the component's Memory guards the fields of the pass.
 type Pass struct {
 	memory *Memory
 	// loaded is the request that the pass works for, nil until the component is loaded. newest is the last version
@@ -65,7 +65,7 @@ func (p *Passes) Superseded(name types.NamespacedName) <-chan struct{} {
 	return nil
 }
 
-// RunsToCompletion reports whether an in-flight pass over a component goes on after a change of the spec.
+// RunsToCompletion reports whether there is an in-flight pass over a component that goes on even if the spec changes.
 func (p *Passes) RunsToCompletion(name types.NamespacedName) bool {
 	pass := p.inFlight(name)
 	return pass != nil && pass.runsToCompletion

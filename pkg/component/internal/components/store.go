@@ -17,14 +17,15 @@ import (
 )
 
 // A write is retried maxRetries times after conflicts, because other clients may write to the component all the time.
-// From the second retry on there is a random pause before it, of at most maxPause.
+// Before each retry except the first, the writer waits for a random time of at most maxPause.
 const (
 	maxRetries = 15
 	maxPause   = 500 * time.Millisecond
 )
 
 // Store reads and writes the components of one reconciler. It is safe for concurrent use. Writes change the component
-// that is stored in the API server; other changes of an object in memory, such as defaults of a hook, are never sent.
+// that is stored in the API server; other changes that were made to the object in memory, such as defaults that a hook
+// filled in, are never sent.
 type Store struct {
 	options Options
 	owners  *Owners
@@ -39,10 +40,12 @@ func NewStore(options Options, owners *Owners, passes *Passes) *Store {
 // Load returns the newest known version of a component: from the cache, or this process's last write if the cache is
 // older. The error is NotFound if the cache has no such component. The caller may change the result.
 //
-// The last write also wins over the same version from the cache. A pass compares its status with it at the end, and
-// the cached version has times without fractions of a second: that difference must not cause a write.
+// The last write is also preferred if the cache has the same version. At its end a pass compares its status with the
+// loaded one to decide about a write. Times in the cached version have no fractions of a second, so that the comparison
+// would find a difference and cause a needless write.
 func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, error) {
-	// The last write is read before the cache. If it is dropped in between, the cache has that version.
+	// The last write is read before the cache. If another goroutine drops the last write in between, the cache already
+	// has that version.
 	written := s.options.Memories.Known(name).lastWrite()
 	cached, err := s.options.New()
 	if err != nil {
@@ -58,7 +61,8 @@ func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, er
 	return copyOf(written)
 }
 
-// loadExisting is Load for the writes of a pass: a component that is gone is a conflict.
+// loadExisting is Load for the writes of a pass. If the component is gone, the error is a conflict, which ends the
+// pass.
 func (s *Store) loadExisting(ctx context.Context, name types.NamespacedName) (Object, error) {
 	obj, err := s.Load(ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -67,7 +71,7 @@ func (s *Store) loadExisting(ctx context.Context, name types.NamespacedName) (Ob
 	return obj, err
 }
 
-// Live reads a component from the API server. A component that is gone is a conflict: its pass must stop.
+// Live reads a component from the API server. If the component is gone, the error is a conflict, which ends the pass.
 func (s *Store) Live(ctx context.Context, name types.NamespacedName) (Object, error) {
 	live, err := s.options.New()
 	if err != nil {
@@ -145,8 +149,8 @@ func (s *Store) write(ctx context.Context, obj Object, recorded InventoryRef, se
 	}
 }
 
-// reload reads a component after a conflict. Of several writers at a time only one succeeds. Random pauses that grow
-// with each retry let every writer succeed in the end.
+// reload reads a component after a conflict. If several clients write at the same time, only one write succeeds. Random
+// pauses that grow with each retry let every client succeed in the end.
 func (s *Store) reload(ctx context.Context, name types.NamespacedName, retry int) (Object, error) {
 	if retry > 0 {
 		select {
@@ -174,8 +178,9 @@ func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryR
 		if err := s.options.Client.Status().Update(ctx, stored); err != nil {
 			return err
 		}
-		// The CRD of an older version drops fields that it does not define. A comparison with the answer would cause
-		// the same write in every pass.
+		// The sent status is kept instead of the status in the response. The CRD may be an older version, and the API
+		// server drops fields that the CRD does not define. If the response were kept, every pass would find a
+		// difference and write again.
 		*stored.GetStatus() = *status.DeepCopy()
 		return nil
 	})
@@ -188,7 +193,7 @@ func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryR
 // AnnounceRecord prepares a component for its first inventory record in Secrets. It adds the finalizer, so that a
 // deletion waits for the reconciler, and writes an empty status.inventoryRecord, so that the deletion looks for
 // Secrets. It must be called before the first Secret is created. recorded is the inventory record that the stored
-// status has; nothing is written to the status if that is in Secrets already. The error is terminal if the CRD does
+// status has; if that record is in Secrets already, the status is not written. The error is terminal if the CRD does
 // not define the field.
 func (s *Store) AnnounceRecord(ctx context.Context, obj Object, recorded InventoryRef) error {
 	if obj.GetDeletionTimestamp().IsZero() {
@@ -231,8 +236,8 @@ func (s *Store) addFinalizer(ctx context.Context, obj Object, recorded Inventory
 	return s.changeFinalizers(ctx, obj, recorded, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer removes the reconciler's finalizer from a component. The status of obj must have the inventory
-// record that is stored. The error is NotFound if the component is gone by then.
+// RemoveFinalizer removes the reconciler's finalizer from a component. The status of obj must have the inventory record
+// that is stored. The error is NotFound if the component does not exist any more.
 func (s *Store) RemoveFinalizer(ctx context.Context, obj Object) error {
 	return s.changeFinalizers(ctx, obj, RefOf(obj.GetStatus()), controllerutil.RemoveFinalizer)
 }

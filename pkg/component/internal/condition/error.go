@@ -16,23 +16,24 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 )
 
-// ErrSuperseded ends a pass because its component changed after the pass began. The state in the cluster is the same as
-// after a crash at that point: the record was written before, and no request was cut off.
+// ErrSuperseded ends a pass because its component changed after the pass began. It is safe to end the pass: everything
+// that was created is in the inventory already, as it must be in case of a crash, and running requests are completed
+// first.
 var ErrSuperseded = errors.New("the component has changed since the pass began")
 
-// ErrObserving ends a step that needs the first list of a watch. That watch, or the job that the step waits for, starts
-// the next pass.
+// ErrObserving ends a step that needs the first list of a watch, or the result of a job such as a fetch. The arrival of
+// the list or of the result starts the next pass.
 var ErrObserving = errors.New("a watch has not delivered yet")
 
 // Error ends a pass early. Package status turns it into the conditions of the component.
 type Error struct {
-	// Reason and Message are those of the conditions.
+	// Reason and Message become the reason and the message of the conditions.
 	Reason, Message string
-	// Terminal is set if a retry alone cannot help.
+	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
 	// RetryAfter is the delay before the next attempt; zero leaves it to the back-off.
 	RetryAfter time.Duration
-	// State replaces the state that follows from Terminal, unless it is empty.
+	// State is the state that the error puts the component into. If it is empty, the state follows from Terminal.
 	State metav1alpha1.State
 	// Cause is the error of an author's code, if there is one.
 	Cause error
@@ -52,7 +53,8 @@ func (e *Error) EffectiveState() metav1alpha1.State {
 	return metav1alpha1.StateProgressing
 }
 
-// Of returns the condition error in the chain of err, and nil for nil. An error of any other type is retried.
+// Of returns the condition error in the chain of err, and nil if err is nil. For an error of any other type it returns
+// a condition error that is retried.
 func Of(err error) *Error {
 	if err == nil {
 		return nil
@@ -69,11 +71,13 @@ func Interrupted(err error) bool {
 	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled) || errors.Is(err, ErrSuperseded)
 }
 
-// InvalidSpec returns the error of a spec that cannot be used. The author's error may still ask for a retry.
+// InvalidSpec returns the error of a spec that cannot be used. It is terminal, unless the author's error is of a kind
+// that FromAuthor retries.
 func InvalidSpec(err error) *Error { return FromAuthor(err, metav1alpha1.ReasonInvalidSpec, true) }
 
-// Forbidden returns the error of a request that was refused for want of a right. action is the refused action, err the
-// refusal of the API server, which names the user and the right. user is the impersonated user, empty without one.
+// Forbidden returns the error of a request that was refused because a right is missing. action is the refused action,
+// and err is the error of the API server, which names the user and the missing right. user is the impersonated user,
+// empty if no user is impersonated.
 func Forbidden(action, user string, err error) *Error {
 	message := fmt.Sprintf("%s: %v; %s", action, err, rights.Advice(err.Error(), user, rights.Grant))
 	return &Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
@@ -84,7 +88,7 @@ func Forbidden(action, user string, err error) *Error {
 //   - an error with a method RetryAfter() time.Duration is retried after that delay;
 //   - a reconcile.TerminalError is terminal, with the given reason;
 //   - an error of an overloaded or unreachable API server is retried;
-//   - otherwise terminal decides.
+//   - any other error is terminal if the argument terminal is set, and is retried otherwise.
 func FromAuthor(err error, reason string, terminal bool) *Error {
 	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return &Error{
@@ -112,9 +116,8 @@ func FromAuthor(err error, reason string, terminal bool) *Error {
 	return retried
 }
 
-// IsTransient reports whether an API server caused an error of an author's code, in a state that ends without a
-// change by a person: overload, an internal error, or a broken connection. after is the delay that the API server
-// asked for.
+// IsTransient reports whether an error of an author's code was caused by an API server with a temporary problem:
+// overload, an internal error, or a broken connection. after is the delay that the API server asked for.
 func IsTransient(err error) (after time.Duration, ok bool) {
 	var status apierrors.APIStatus
 	var request *url.Error
@@ -154,7 +157,8 @@ func (e *Refusal) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *Refusal) Unwrap() error { return e.Cause }
 
-// Unwatched returns the error of an input that cannot be watched, so that its existence is not known.
+// Unwatched returns the error for an input object that cannot be watched. The pass cannot go on, because it is not
+// known whether the object exists.
 func Unwatched(object, cause string, forbidden bool) *Error {
 	e := &Error{Reason: metav1alpha1.ReasonRetrying, Message: object + ": " + cause}
 	if forbidden {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Field identifies a field of a manifest. It has no value.
+// Field identifies a field of a manifest. It does not contain the value of the field, which may be secret.
 type Field struct {
 	Object manifests.Key
 	// Path has the keys of maps and the indices of lists, from the root of the manifest.
@@ -46,17 +46,17 @@ func pathText(path []any) string {
 
 // Difference is the difference of two renderings.
 type Difference struct {
-	// Shape describes the differences that are not only other values: other objects, other fields, and lists of other
-	// lengths. Each text has the object and the field, and no value.
+	// Shape describes the differences in structure: objects or fields that only one rendering has, and lists of
+	// different lengths. Each text names the object and the field, and no value.
 	Shape []string
-	// Values are the fields with other values.
+	// Values are the fields that both renderings have with different values.
 	Values []Field
 }
 
 // Empty reports whether the renderings are equal.
 func (d Difference) Empty() bool { return len(d.Shape) == 0 && len(d.Values) == 0 }
 
-// Within reports whether the other difference contains this one.
+// Within reports whether all differences of d are also in other.
 func (d Difference) Within(other Difference) bool {
 	texts := func(d Difference) map[string]bool {
 		all := map[string]bool{}
@@ -112,7 +112,8 @@ func Compare(a, b []*unstructured.Unstructured) Difference {
 	return d
 }
 
-// objectID identifies an object of a rendering. The copy distinguishes objects with the same key.
+// objectID identifies an object of a rendering. The field copy is a counter that distinguishes objects with the same
+// key.
 type objectID struct {
 	key  manifests.Key
 	copy int

@@ -7,9 +7,9 @@ import (
 )
 
 // Merge returns a copy of a rendering in which some fields have the values of an earlier rendering. If the earlier
-// rendering has no value for a field, for example in a new object, it returns those fields and no rendering: values of
-// different renderings may not fit together, such as a certificate and the key of another. The arguments are not
-// changed.
+// rendering has no value for some of the fields, for example in a new object, Merge returns these fields and no
+// rendering. It does not mix the values of two renderings, because they may not fit together, such as a certificate and
+// a private key. The arguments are not changed.
 func Merge(
 	earlier, rendered []*unstructured.Unstructured, fields []Field,
 ) (merged []*unstructured.Unstructured, unknown []Field) {
@@ -31,8 +31,8 @@ func Merge(
 	return merged, nil
 }
 
-// restore copies the scalar at a path, and reports whether it could. It copies nothing if a list on the path has a
-// different length, because its elements may be others.
+// restore copies the scalar at a path, and reports whether it could. It copies nothing if a list on the path has
+// different lengths in both manifests, because the same index may then be a different element.
 func restore(from, to any, path []any) bool {
 	for i, step := range path {
 		was, is, replace := child(from, to, step)
@@ -48,8 +48,8 @@ func restore(from, to any, path []any) bool {
 	return false
 }
 
-// child returns both values at a step, and a function that replaces the second one. The function is nil if one of the
-// values does not have the step.
+// child returns the values of both manifests at the next key or index of a path, and a function that replaces the
+// second value. The function is nil if one of the manifests has no value there.
 func child(from, to, step any) (was, is any, replace func(any)) {
 	switch step := step.(type) {
 	case string:
@@ -68,7 +68,8 @@ func child(from, to, step any) (was, is any, replace func(any)) {
 	return nil, nil, nil
 }
 
-// Names returns fields as texts without duplicates: at most a given number, and the number of the others.
+// Names returns the fields as texts without duplicates. names has at most the given number of texts, and more is the
+// number of texts that were left out.
 func Names(fields []Field, most int) (names []string, more int) {
 	for _, f := range fields {
 		if name := f.String(); !slices.Contains(names, name) {

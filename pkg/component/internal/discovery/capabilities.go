@@ -19,28 +19,29 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Capabilities are what an API server is and serves, by the last reading of discovery.
+// Capabilities are the version of an API server and the types that it serves, as of the last reading of discovery.
 type Capabilities struct {
 	generator.Capabilities
 	Summary
-	// kinds are those that are served, by group and version.
+	// kinds are the kinds that the API server serves, by group and version.
 	kinds map[string][]string
 }
 
-// Summary identifies capabilities.
+// Summary identifies capabilities, so that they can be compared with those of an earlier rendering.
 type Summary struct {
 	// Digest identifies the version of the API server, and the kinds that it serves.
 	Digest string
-	// Undiscovered are the groups and versions, sorted, whose discovery failed each time since the first reading:
-	// their kinds are not known, and not in Digest.
+	// Undiscovered are the groups and versions, sorted, whose discovery failed each time since the first reading. Their
+	// kinds are not known and are missing in Digest.
 	Undiscovered []string
 }
 
-// refreshPauses are the pauses before each reading of discovery after an event on definitions: one after a burst of
-// events, and a second one, because the API server serves a type some time after its definition changed.
+// refreshPauses are the pauses before the two readings of discovery that follow an event on definitions. The first
+// pause lets a burst of events end. The second reading is needed because the API server may serve a type only some time
+// after its definition changed.
 var refreshPauses = []time.Duration{time.Second, 4 * time.Second}
 
-// readTimeout bounds one reading of discovery, and firstWait how long a caller waits for the first one.
+// readTimeout is the timeout of one reading of discovery. firstWait is how long a caller waits for the first reading.
 const (
 	readTimeout = 30 * time.Second
 	firstWait   = 10 * time.Second
@@ -48,7 +49,7 @@ const (
 
 var errNoAnswerYet = fmt.Errorf("no answer within %s", firstWait)
 
-// capabilityServer is the part of a discovery client that capabilities are read with.
+// capabilityServer is the part of a discovery client that is needed to read capabilities.
 type capabilityServer interface {
 	ServerVersionWithContext(ctx context.Context) (*version.Info, error)
 	ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
@@ -60,20 +61,21 @@ type capabilityCache struct {
 	server capabilityServer
 	// lifetime bounds all reading.
 	lifetime context.Context
-	// follow starts run, and makes it read after each event on definitions. It is called once, after the first reading.
+	// follow starts run and a watch on definitions, whose events call refreshSoon. It is called once, after the first
+	// reading.
 	follow func()
 	kick   chan struct{}
 	// first makes all callers before the first answer wait for the same reading.
 	first singleflight.Group
 
-	// mu is not held while discovery is read, so that nobody waits for the API server to subscribe or unsubscribe.
+	// mu is not held while discovery is read, so that subscribe and unsubscribe never wait for the API server.
 	mu          sync.Mutex
 	following   bool
 	last        Capabilities
 	subscribers map[string]subscriber
 }
 
-// subscriber is an owner that uses the capabilities with a digest.
+// subscriber is a component that was rendered for the capabilities with a digest. wake is called when they change.
 type subscriber struct {
 	digest string
 	wake   func()
@@ -92,14 +94,15 @@ func (c *capabilityCache) current(ctx context.Context) (Capabilities, error) {
 	err := c.readFirst(ctx)
 	last := c.known()
 	if len(last.Undiscovered) > 0 {
-		// There is no event when the discovery of a group works again.
+		// No event tells when the discovery of these groups works again, so each use of incomplete capabilities starts
+		// a reading.
 		c.refreshSoon()
 	}
 	return last, err
 }
 
-// readFirst reads discovery if that was not done before, once for all callers at the same time. The reading goes on
-// after firstWait.
+// readFirst reads discovery if it was not read before. Concurrent callers share one reading. If it takes longer than
+// firstWait, the callers get an error, and the reading goes on for later callers.
 func (c *capabilityCache) readFirst(ctx context.Context) error {
 	read := c.first.DoChan("", func() (any, error) {
 		if c.known().Digest != "" {
@@ -117,7 +120,7 @@ func (c *capabilityCache) readFirst(ctx context.Context) error {
 	}
 }
 
-// known returns the capabilities that were read last; none before the first reading.
+// known returns the capabilities that were read last, and the zero value before the first reading.
 func (c *capabilityCache) known() Capabilities {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +142,7 @@ func (c *capabilityCache) unsubscribe(owner string) {
 	delete(c.subscribers, owner)
 }
 
-// refreshSoon makes run read discovery.
+// refreshSoon makes run read discovery soon, and does not wait for the result.
 func (c *capabilityCache) refreshSoon() {
 	select {
 	case c.kick <- struct{}{}:
@@ -180,8 +183,8 @@ func (c *capabilityCache) refresh() error {
 	return err
 }
 
-// keep replaces the capabilities, and wakes the subscribers that use others. The first call starts to follow
-// definitions.
+// keep replaces the capabilities, and wakes the subscribers that were rendered for capabilities with another digest.
+// The first call starts the watch on definitions.
 func (c *capabilityCache) keep(read Capabilities) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,8 +201,8 @@ func (c *capabilityCache) keep(read Capabilities) {
 	}
 }
 
-// read asks the API server what it is and serves. A group whose discovery fails keeps its kinds from before: a broken
-// aggregated API must neither make every rendering fail nor change it.
+// read reads the version of the API server and the types that it serves. If the discovery of a group fails, its kinds
+// from the reading before are kept, so that a broken aggregated API neither makes renderings fail nor changes them.
 func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	ctx, cancel := context.WithTimeout(c.lifetime, readTimeout)
 	defer cancel()
@@ -233,8 +236,9 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	return read, err
 }
 
-// complete adds the kinds from before of groups and versions whose discovery failed. One that did not exist at a
-// reading without it serves nothing yet.
+// complete adds the kinds of groups and versions whose discovery failed, as far as the reading before found them. A
+// group and version that is missing in a reading before, although its discovery did not fail then, is new and not
+// served yet, so it does not count as undiscovered.
 func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersion) {
 	for _, gv := range failed {
 		kinds, ok := before.kinds[gv.String()]

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// parallelLists bounds the concurrent requests of a ForEach.
+// parallelLists is the largest number of concurrent requests of a call of ForEach.
 const parallelLists = 8
 
-// ForEach calls a function for each resource, a few at a time, and returns the answers in the order of the resources.
+// ForEach calls ask for each resource, a few at the same time, and returns the answers in the order of the resources.
 // All errors are joined.
 func ForEach[T any](resources []Resource, ask func(Resource) ([]T, error)) ([]T, error) {
 	answers, errs := make([][]T, len(resources)), make([]error, len(resources))

@@ -9,7 +9,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// resetInterval is the shortest time between two resets: after a reset the whole of discovery is read again.
+// resetInterval is the shortest time between two resets. They are limited because each reset makes the mapper read
+// discovery again completely.
 const resetInterval = 2 * time.Second
 
 // mapper is a RESTMapper with Reset. The mapper of controller-runtime asks the API server for types that it does not
@@ -18,7 +19,7 @@ const resetInterval = 2 * time.Second
 type mapper struct {
 	build func() (meta.RESTMapper, error)
 	clock clock.PassiveClock
-	// reset is called by every Reset; nil for nothing.
+	// reset is called by every call of Reset. It may be nil.
 	reset func()
 	// versions asks the API server which versions serve a kind now; nil for nobody to ask.
 	versions func(gk schema.GroupKind) ([]string, error)
@@ -40,8 +41,8 @@ func newMapper(build func() (meta.RESTMapper, error), c clock.PassiveClock) (*ma
 	return &mapper{build: build, clock: c, current: current, built: c.Now(), mappings: &sync.Map{}}, nil
 }
 
-// Reset implements meta.ResettableRESTMapper: it drops all types, unless that was done less than resetInterval ago.
-// It makes no request; the next mapping does.
+// Reset implements meta.ResettableRESTMapper: it drops all types, unless that was done less than resetInterval ago. It
+// makes no request. The next call that needs a type reads discovery.
 func (m *mapper) Reset() {
 	if m.reset != nil {
 		m.reset()
@@ -64,7 +65,7 @@ func (m *mapper) resetCount() int {
 	return m.resets
 }
 
-// beneath returns the mapper of controller-runtime since the last reset.
+// beneath returns the wrapped mapper of controller-runtime, which is built anew at each reset.
 func (m *mapper) beneath() meta.RESTMapper {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -22,7 +22,7 @@ import (
 // Reader reads the types that one API server serves. It is safe for concurrent use.
 type Reader struct {
 	client *discovery.DiscoveryClient
-	// lifetime bounds the reads that have no context of their own.
+	// lifetime is the context of requests in methods without a context argument.
 	lifetime     context.Context
 	mapper       *mapper
 	lists        *resourceLists
@@ -33,12 +33,13 @@ type Reader struct {
 type Options struct {
 	Config *rest.Config
 	Client *http.Client
-	// FollowDefinitions calls event whenever a definition of types comes, changes or goes, until ctx ends. It must
-	// not block. The Reader calls it once, after it read the capabilities for the first time.
+	// FollowDefinitions calls event whenever a definition of types, such as a CustomResourceDefinition, is created,
+	// changed or deleted, until ctx ends. It must not block. The Reader calls it once, after it read the capabilities
+	// for the first time.
 	FollowDefinitions func(ctx context.Context, event func())
 }
 
-// New returns a Reader. It makes no request. Whatever the Reader does beside the calls of its methods ends with ctx.
+// New returns a Reader. It makes no request. The background work of the Reader ends with ctx.
 func New(ctx context.Context, o Options) (*Reader, error) {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(o.Config, o.Client)
 	if err != nil {
@@ -63,8 +64,8 @@ func New(ctx context.Context, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// Mapper returns the RESTMapper of the API server. Call its Reset after a 404 for the path of a type: a version may
-// not be served any more, or the definition of the type may be another.
+// Mapper returns the RESTMapper of the API server. The caller has to call its method Reset after a 404 for the path of
+// a type. Then the version may not be served any more, or the type may have been defined again with another scope.
 func (r *Reader) Mapper() meta.ResettableRESTMapper { return r.mapper }
 
 // WithRenewal sends a request whose path comes from Mapper: see the function of that name.
@@ -73,7 +74,7 @@ func (r *Reader) WithRenewal(send func() error) error { return WithRenewal(r.map
 // Resets counts how often Mapper has dropped all types. While it stays the same, so do the scopes of known types.
 func (r *Reader) Resets() int { return r.mapper.resetCount() }
 
-// Scope returns the scope of a type: ScopeUnknown without an error if the type is not served.
+// Scope returns the scope of a type. If the type is not served, it returns ScopeUnknown and no error.
 func (r *Reader) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	mapping, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
@@ -145,15 +146,17 @@ func (r *Reader) Verbs(gvr schema.GroupVersionResource) ([]string, error) {
 	return nil, nil
 }
 
-// Capabilities returns what the API server is and serves. The first call reads it, for all callers at once, and waits
-// ten seconds at the most; a slower answer is there for a later call. Of groups whose discovery failed, see Summary.
+// Capabilities returns the version of the API server and the types that it serves. The first call reads them, and
+// concurrent callers share that reading. A call waits for at most ten seconds and then returns an error; the reading
+// goes on, and a later call returns its result. For groups whose discovery failed, see Summary.
 func (r *Reader) Capabilities(ctx context.Context) (Capabilities, error) {
 	return r.capabilities.current(ctx)
 }
 
-// Subscribe calls wake whenever capabilities are read with another digest than that of an owner, or other groups
-// fail; at once if the digest differs already. A later call for the same owner replaces the subscription. wake must
-// not block, and not call the Reader.
+// Subscribe registers an owner that was rendered for the capabilities with a digest. wake is called whenever
+// capabilities with another digest are read, or the groups whose discovery fails change. It is called at once if the
+// digest of the current capabilities differs. A later call for the same owner replaces the subscription. wake must not
+// block, and not call the Reader.
 func (r *Reader) Subscribe(owner, digest string, wake func()) {
 	r.capabilities.subscribe(owner, digest, wake)
 }

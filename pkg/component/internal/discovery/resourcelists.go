@@ -10,11 +10,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// resourceListLifetime is how long a list of resources is kept. It is short, so that no event has to be relied on.
+// resourceListLifetime is how long a list of resources is kept. It is so short that no event is needed to drop outdated
+// lists.
 const resourceListLifetime = 2 * time.Second
 
-// resourceLists caches the resources of groups and versions. client-go's cached discovery does not fit: it has no
-// bound in time, and its first answer needs all groups.
+// resourceLists caches the resources of groups and versions. The cached discovery of client-go is not used, because its
+// answers do not expire, and its first answer reads all groups.
 type resourceLists struct {
 	server interface {
 		ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
@@ -25,7 +26,7 @@ type resourceLists struct {
 	known map[schema.GroupVersion]resourceList
 }
 
-// resourceList is a list of resources, with the time when it was asked for.
+// resourceList is a list of resources, with the time when the request for it was sent.
 type resourceList struct {
 	resources []metav1.APIResource
 	asked     time.Time
@@ -42,7 +43,8 @@ func newResourceLists(server interface {
 func (l *resourceLists) of(ctx context.Context, gv schema.GroupVersion) ([]metav1.APIResource, error) {
 	asked := l.clock.Now()
 	l.mu.Lock()
-	// forget replaces the map, so that an answer from before is not kept after it.
+	// The map is read once here. forget replaces it, so an answer to a request that was sent before forget is stored in
+	// the old map and dropped.
 	known := l.known
 	list, ok := known[gv]
 	l.mu.Unlock()

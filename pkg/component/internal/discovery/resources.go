@@ -23,9 +23,9 @@ type Resource struct {
 // GroupKind returns the group and kind of the objects of a resource.
 func (r Resource) GroupKind() schema.GroupKind { return schema.GroupKind{Group: r.Group, Kind: r.Kind} }
 
-// Resources reads the resources that support all of the verbs, each in its preferred version, sorted by group and
-// name. If the discovery of some groups fails, the resources of all others come with the error: a caller that has to
-// see all types must not use them. See PartialFailure.
+// Resources reads the resources that support all of the verbs, each in its preferred version, sorted by group and name.
+// If the discovery of some groups fails, it returns an error together with the resources of all other groups. A caller
+// that has to see all types must not use that result. See PartialFailure.
 func (r *Reader) Resources(ctx context.Context, verbs ...string) ([]Resource, error) {
 	lists, failure := r.client.ServerPreferredResourcesWithContext(ctx)
 	var found []Resource
@@ -46,8 +46,8 @@ func (r *Reader) Resources(ctx context.Context, verbs ...string) ([]Resource, er
 	return found, failure
 }
 
-// AggregatedKinds reads the kinds of an aggregated API that can be listed and created. Some APIs serve objects that
-// nobody created and nobody can delete; they do not count.
+// AggregatedKinds reads the kinds of an aggregated API that can be listed and created. Kinds that can only be read,
+// such as metrics, are left out, because their objects were not created by a client and cannot be deleted.
 func (r *Reader) AggregatedKinds(ctx context.Context, gv schema.GroupVersion) ([]schema.GroupKind, error) {
 	list, err := r.client.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 	if err != nil {
@@ -63,8 +63,9 @@ func (r *Reader) AggregatedKinds(ctx context.Context, gv schema.GroupVersion) ([
 	return kinds, nil
 }
 
-// PartialFailure describes an error of Resources for a caller that is concerned by some groups only: which of them
-// failed, and how to mend that. It is empty if the discovery of none of them failed.
+// PartialFailure describes an error of Resources for a caller that needs only some groups; concerns selects them. The
+// text names those of them whose discovery failed, with advice. It is empty if the discovery of all these groups
+// succeeded.
 func PartialFailure(err error, concerns func(group string) bool) string {
 	var partial *discovery.ErrGroupDiscoveryFailed
 	switch {
@@ -84,7 +85,7 @@ func PartialFailure(err error, concerns func(group string) bool) string {
 	return strings.Join(failures, "; ")
 }
 
-// isMain distinguishes a resource from its subresources.
+// isMain reports whether a resource is no subresource, such as pods/status.
 func isMain(r metav1.APIResource) bool { return !strings.Contains(r.Name, "/") }
 
 func supports(r metav1.APIResource, verbs ...string) bool {

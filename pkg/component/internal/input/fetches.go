@@ -19,21 +19,23 @@ import (
 type Fetcher interface {
 	// Fetch gets a source. It may take a while. It must be safe for concurrent use.
 	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
-	// Fetched returns a source that is at hand. It must not wait.
+	// Fetched returns a source if it is in a local cache, without any request, so that it does not block a worker.
 	Fetched(ref metav1alpha1.SourceReference) (files fs.FS, found bool)
 }
 
 const (
-	// fetchers bounds the concurrent fetches. A server that does not answer holds some of them up until their timeout.
+	// fetchers is the number of fetches that run at the same time. A server that does not answer occupies some of them
+	// until their timeout, and the others remain for other sources.
 	fetchers = 16
 	// maxFetch bounds an attempt. The wait for a slot does not count.
 	maxFetch = 10 * time.Minute
 	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A
-	// pass before that does not repeat it.
+	// pass before the end of this delay does not start another attempt.
 	firstFetchRetry, lastFetchRetry = time.Second, time.Minute
 )
 
-// Fetches is the queue of sources that are fetched for components, off the workers.
+// Fetches fetches the sources of components in goroutines of its own, so that no fetch occupies a worker of the
+// controller.
 type Fetches struct {
 	ctx     context.Context
 	fetcher Fetcher
@@ -50,7 +52,7 @@ type fetch struct {
 	stop    context.CancelFunc
 	running bool
 	files   fs.FS
-	// err is the error of the last attempt, also while another one is running.
+	// err is the error of the last attempt. It stays set while the next attempt is running.
 	err     error
 	delay   time.Duration
 	retryAt time.Time
@@ -64,8 +66,9 @@ func NewFetches(ctx context.Context, fetcher Fetcher, c clock.PassiveClock) *Fet
 	}
 }
 
-// Take returns the source of a component. A source that is not at hand is fetched, and wake is called at the end of the
-// fetch. Until then the error is condition.ErrObserving, or that of the last attempt.
+// Take returns the source of a component. If the source is not in the fetcher's cache, Take starts to fetch it, and
+// wake is called at the end of the fetch. Until then Take returns condition.ErrObserving, or the error of the last
+// attempt.
 func (s *Fetches) Take(name types.NamespacedName, ref metav1alpha1.SourceReference, wake func()) (fs.FS, error) {
 	if !s.knows(name, ref) {
 		s.Forget(name)
@@ -90,8 +93,8 @@ func (s *Fetches) Take(name types.NamespacedName, ref metav1alpha1.SourceReferen
 	return nil, f.failure(s.clock.Now())
 }
 
-// knows reports whether a source is being fetched for a component. A component has one pass at a time, so no other
-// call can begin the fetch in between.
+// knows reports whether a source is being fetched for a component. The answer stays true until the caller begins the
+// fetch itself, because a component has only one pass at a time.
 func (s *Fetches) knows(name types.NamespacedName, ref metav1alpha1.SourceReference) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +153,8 @@ func (s *Fetches) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (
 	return files, err
 }
 
-// failure returns the reason why there is no source yet.
+// failure returns the error for a source that has not been fetched yet: the error of the last attempt, or
+// condition.ErrObserving.
 func (f *fetch) failure(now time.Time) error {
 	if f.err == nil {
 		return condition.ErrObserving

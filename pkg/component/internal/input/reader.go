@@ -23,13 +23,14 @@ import (
 type Declaration struct {
 	// Namespace and Name are the default place of the dependents.
 	Namespace, Name string
-	// Parameters are those of the generator.
+	// Parameters are the parameters for the generator.
 	Parameters map[string]any
 	// Rendered is the part of the component that is an input, as plain data.
 	Rendered any
 	// References are the referenced objects in the namespace of the component.
 	References []metav1alpha1.Reference
-	// Source is a source outside the cluster, nil without one. SourceName names the source in the history.
+	// Source is a source outside the cluster, nil if the component has none. SourceName names the source in the
+	// history.
 	Source     *metav1alpha1.SourceReference
 	SourceName string
 	// ManagedTypes are the additional managed types.
@@ -42,14 +43,14 @@ type Inputs struct {
 	References []Reference
 	// Managed are the additional managed types, sorted.
 	Managed []manifests.ManagedType
-	// Digest identifies all of it.
+	// Digest identifies all inputs.
 	Digest string
 }
 
-// StandIn reports whether the inputs are those of the revision in a status.
+// StandIn reports whether the inputs are the same as those of the revision that a status names.
 func (in Inputs) StandIn(status *metav1alpha1.Status) bool { return status.InputDigest == in.Digest }
 
-// SourceDigest identifies the source; it is empty without one.
+// SourceDigest identifies the source; it is empty if there is no source.
 func (in Inputs) SourceDigest() string {
 	if in.Source == nil {
 		return ""
@@ -69,8 +70,9 @@ type Reader struct {
 	Wake func(types.NamespacedName)
 }
 
-// Read returns the inputs of a component. known are the contents that an earlier call returned; the result holds
-// those of now. The error is condition.ErrObserving until the watches on the references have delivered.
+// Read returns the inputs of a component. known are the contents of references that an earlier call returned. Read also
+// returns their current contents, for the next call. The error is condition.ErrObserving until the watches on the
+// references have delivered.
 func (r *Reader) Read(
 	ctx context.Context, name types.NamespacedName, d Declaration, t target.Target, known Contents,
 ) (Inputs, Contents, error) {
@@ -89,7 +91,8 @@ func (r *Reader) Read(
 	return in, known, err
 }
 
-// Declared returns the inputs that a component declares itself: all but the references and the digest.
+// Declared returns the inputs that the spec of a component contains. The contents of references and the digest are
+// missing.
 func (r *Reader) Declared(d Declaration) (Inputs, error) {
 	in := Inputs{Declaration: d}
 	var err error
@@ -110,7 +113,8 @@ func (r *Reader) Declared(d Declaration) (Inputs, error) {
 	return in, nil
 }
 
-// ManagedTypes returns the types that patterns stand for, sorted, each once. The errors of all patterns are joined.
+// ManagedTypes returns the types that patterns stand for, sorted and without duplicates. The errors of all patterns are
+// joined.
 func ManagedTypes(patterns []metav1alpha1.TypePattern) ([]manifests.ManagedType, error) {
 	var managed []manifests.ManagedType
 	var errs []error
@@ -131,8 +135,8 @@ func TypeTexts(managed []manifests.ManagedType) []string {
 	return texts
 }
 
-// Identify returns the digest of inputs: of the place of the component, its parameters and spec, its references without
-// credentials, its source, its managed types, and the generator.
+// Identify returns the digest of inputs. It covers the namespace and name for the rendering, the parameters and the
+// spec, the references except credentials, the source, the managed types, and the version of the generator.
 func (r *Reader) Identify(in Inputs) (string, error) {
 	parts := []any{in.Namespace, in.Name, in.Parameters, in.Rendered}
 	for _, ref := range in.References {
@@ -149,7 +153,7 @@ func (r *Reader) Identify(in Inputs) (string, error) {
 	return digestOf(append(parts, r.GeneratorVersion))
 }
 
-// digestOf identifies plain data.
+// digestOf returns a digest of plain data.
 func digestOf(value any) (string, error) {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -20,26 +20,29 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Reference is a referenced object. Its data is read when it is needed: while the resource version stays the same, the
-// digest is enough.
+// Reference is a referenced object. Its data is read only when it is needed. As long as its resource version stays the
+// same, the known digest of the content is used instead.
 type Reference struct {
 	generator.Reference
 	watched observe.Reference
 	content content
 	data    map[string][]byte
-	// credential is set if the content is no input of the rendering.
+	// credential is set if the object holds credentials, for example for a fetch. Its content is no input of the
+	// rendering, so that a new password makes no new revision.
 	credential bool
 }
 
 // ContentDigest identifies the content of the object.
 func (r Reference) ContentDigest() string { return r.content.digest }
 
-// content identifies the content of a referenced object in a resource version.
+// content is the digest of the content of a referenced object, with the resource version of the object that the digest
+// was computed from.
 type content struct {
 	version, digest string
 }
 
-// Contents are the contents of the referenced objects of a component that are known. They are never changed.
+// Contents are the known digests of the objects that a component references. A map of this type is never changed: each
+// Read returns a new one.
 type Contents map[observe.Reference]content
 
 // NewReference returns a reference of a component in a namespace, without content.
@@ -57,7 +60,8 @@ func NewReference(namespace string, ref metav1alpha1.Reference) Reference {
 	}
 }
 
-// watch makes the references wake their component, and returns those that exist, in their current versions.
+// watch watches the referenced objects, so that a change of one of them starts a pass over the component. It returns
+// the references to objects that exist, with their current resource versions.
 func (r *Reader) watch(
 	name types.NamespacedName,
 	declared []metav1alpha1.Reference,
@@ -100,7 +104,7 @@ func (r *Reader) watch(
 	return found, nil
 }
 
-// missingReferences returns the error of references that do not exist, nil without any.
+// missingReferences returns the error for references to objects that do not exist, and nil if there are none.
 func missingReferences(missing []string) error {
 	if len(missing) == 0 {
 		return nil
@@ -111,7 +115,8 @@ func missingReferences(missing []string) error {
 	}
 }
 
-// identify enters the digest of each reference: a known one, or that of its data, which is read.
+// identify enters the digest of the content into each reference. If the digest for the current resource version is not
+// known, the data of the object is read.
 func identify(ctx context.Context, t target.Target, refs []Reference, known Contents) (Contents, error) {
 	if refs == nil {
 		return known, nil
@@ -132,7 +137,7 @@ func identify(ctx context.Context, t target.Target, refs []Reference, known Cont
 // Read reads the data of a reference, as the identity of the component.
 func (r *Reference) Read(ctx context.Context, t target.Target) error {
 	name := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
-	// Unstructured, because the scheme of an author need not know the types.
+	// The object is read as unstructured, because the author's scheme may not have the types Secret and ConfigMap.
 	obj, err := t.Local.Dynamic.Resource(r.watched.Resource).
 		Namespace(r.Namespace).
 		Get(ctx, r.Name, metav1.GetOptions{})
@@ -162,7 +167,7 @@ func (r *Reference) SetData(data map[string][]byte) (err error) {
 	return err
 }
 
-// Data returns the data that was read, nil before.
+// Data returns the data that Read or SetData set, and nil before.
 func (r *Reference) Data() map[string][]byte { return r.data }
 
 // dataOf returns the data of a Secret, or the data and binaryData of a ConfigMap.
@@ -184,7 +189,7 @@ func dataOf(obj *unstructured.Unstructured, kind metav1alpha1.ReferenceKind) (ma
 	return data, nil
 }
 
-// Load returns the contents of references, and reads those that have not been read.
+// Load returns the contents of references, and reads the data of references whose data was not read before.
 func Load(ctx context.Context, t target.Target, refs []Reference) (generator.References, error) {
 	contents := make(generator.References, len(refs))
 	for i := range refs {

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// GeneratorVersion returns the version of a generator. Without one it is the identity of the running program: a new
-// build may render differently, and must be rolled out as a whole.
+// GeneratorVersion returns the version of a generator. If the generator has none, it is the identity of the running
+// program. A new build of the operator may render differently, so its renderings are a new revision of each component.
 func GeneratorVersion(g generator.Generator) string {
 	if v, ok := g.(generator.Versioner); ok && v.Version() != "" {
 		return v.Version()
@@ -19,8 +19,8 @@ func GeneratorVersion(g generator.Generator) string {
 	return programIdentity()
 }
 
-// programIdentity is a hash of the executable. Build information would be the same for two builds of an uncommitted
-// tree.
+// programIdentity is a hash of the executable file. Build information is not used, because two builds of different
+// uncommitted changes have the same build information.
 var programIdentity = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {

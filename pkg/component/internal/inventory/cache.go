@@ -21,37 +21,42 @@ type Memories interface {
 
 // Memory is what a process remembers about the records of one component: the inventory cache, so that Secrets are read
 // once after a start, and the memory of package records. The zero value is empty. It has a lock because watch handlers
-// use it beside the pass.
+// use it concurrently with the pass.
 type Memory struct {
 	Records records.Memory
 
 	mu sync.Mutex
-	// current is the inventory that the status names, and next the one that the next write of the status will name.
+	// current is the inventory that the stored status names. next is the inventory that the next write of the status
+	// will name.
 	current *cached
 	next    *pending
-	// unsearched tells where the recovery of the inventory of a component that is being deleted could not look.
+	// unsearched names the types and namespaces in which the recovery of the inventory could not search for dependents.
+	// It is set only for a component that is being deleted.
 	unsearched string
 }
 
 // cached is an inventory outside the status whose lines are known. Its content is read-only.
 type cached struct {
-	// secrets are the Secrets with the lines. They have no name if the lines could be written nowhere; see fallback.go.
+	// secrets are the Secrets with the lines. Their name is empty if the lines could not be written at all and are kept
+	// in memory only; see fallback.go.
 	secrets metav1alpha1.InventoryRecord
 	// id is the id of the record.
 	id, digest string
 	lines      []string
 }
 
-// pending is an inventory that a status is going to name. It has no Secrets if the lines are in the status.
+// pending is an inventory that the next write of the status will name. It has no Secrets if its lines are in the status
+// itself.
 type pending struct {
 	cached
 	// parts is the data of the Secrets.
 	parts [][]byte
-	// former are the Secrets of other inventories. They are stale when the status is written.
+	// former are the Secrets of other inventories. They are stale as soon as the status that names this inventory is
+	// written.
 	former []metav1.PartialObjectMetadata
 }
 
-// lookup returns the inventory that a status names, and nil if it is not known.
+// lookup returns the inventory that a status names, and nil if this memory does not have it.
 func (m *Memory) lookup(st *metav1alpha1.Status) *cached {
 	if m == nil || !st.HasInventoryRecord() {
 		return nil
@@ -71,7 +76,8 @@ func (c *cached) isNamedBy(st *metav1alpha1.Status) bool {
 	return c.secrets == *st.InventoryRecord && c.digest == st.InventoryDigest
 }
 
-// nextOf returns the inventory that a status is going to name, and nil if it is not known.
+// nextOf returns the pending inventory if it is the one that a status, which is not written yet, names. Otherwise it
+// returns nil.
 func (m *Memory) nextOf(st *metav1alpha1.Status) *pending {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,8 +119,9 @@ func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
 	m.next = nil
 }
 
-// NamesOther reports whether a status names other Secrets than those that this process wrote or read: somebody else
-// wrote the status. It is false for a process that knows no Secrets. m may be nil.
+// NamesOther reports whether a status names other Secrets than those that this process wrote or read, which means that
+// another process wrote the status. It returns false if this process has not read or written any Secret of the
+// component. m may be nil.
 func (m *Memory) NamesOther(st *metav1alpha1.Status) bool {
 	if m == nil || !st.HasInventoryRecord() || m.lookup(st) != nil {
 		return false
@@ -124,7 +131,8 @@ func (m *Memory) NamesOther(st *metav1alpha1.Status) bool {
 	return m.current != nil || m.next != nil
 }
 
-// fallback returns the lines of an inventory that could be written nowhere, and nil if a status belongs to another one.
+// fallback returns the lines of an inventory that is kept in memory only, because it could not be written. It returns
+// nil if the digest in the status is that of another inventory.
 func (m *Memory) fallback(st *metav1alpha1.Status) []string {
 	if st.HasInventoryRecord() || len(st.Inventory) > 0 {
 		return nil
@@ -137,8 +145,8 @@ func (m *Memory) fallback(st *metav1alpha1.Status) []string {
 	return m.current.lines
 }
 
-// Unsearched tells where the recovery of the inventory of a component that is being deleted could not look. It is empty
-// if the recovery found everything, or there was none.
+// Unsearched names the types and namespaces in which the recovery of the inventory of a component that is being deleted
+// could not search for dependents. It is empty if the recovery searched everywhere, or if nothing was recovered.
 func (m *Memory) Unsearched() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,14 +17,15 @@ import (
 // being deleted if Secrets cannot be written.
 const maxFallback = 384 << 10
 
-// fallBack keeps the inventory of a component that is being deleted if Secrets are refused. A deletion shrinks the
-// inventory, and the refusal is often due to the deletion of the namespace. The first choice that fits is taken:
+// fallBack keeps the inventory of a component that is being deleted if the API server forbids writes of Secrets. The
+// deletion must go on, because often the namespace is being deleted, and with it the rights. The inventory only shrinks
+// in a deletion. The first choice that fits is taken:
 //   - the status, up to maxFallback;
-//   - the recorded inventory, if it has all entries that are left;
-//   - if the namespace is being deleted, memory only. Without a grant no record can be written there, and the objects
-//     that are left are found by their labels.
+//   - the inventory that is recorded already, if it contains all entries that are left;
+//   - memory only, if the namespace is being deleted: no right can be granted there any more. After a restart, the
+//     objects that are left are found by their labels.
 //
-// It returns false if the deletion has to wait for a grant.
+// It returns false if no choice fits. Then the deletion has to wait until somebody grants the right to write Secrets.
 func (s *Store) fallBack(
 	obj components.Object, entries []metav1alpha1.InventoryEntry, namespaceGoes func() bool,
 ) bool {
@@ -35,7 +36,7 @@ func (s *Store) fallBack(
 		return true
 	}
 	if known := memory.lookup(st); known != nil && hasAll(known.lines, entries) {
-		// The lines in memory are newer than the recorded ones.
+		// Only the lines in memory are replaced. The recorded inventory still has entries of objects that are gone.
 		newer := *known
 		newer.lines = lines
 		memory.setCurrent(newer)
@@ -44,15 +45,16 @@ func (s *Store) fallBack(
 	if !namespaceGoes() {
 		return false
 	}
-	// With a digest and no lines the inventory counts as damaged. After a restart it is recovered by labels.
+	// The status gets a digest and no lines, which counts as a damaged inventory. So after a restart, which loses the
+	// lines in memory, the inventory is recovered by labels.
 	digest := components.InventoryDigest(lines)
 	st.Inventory, st.InventoryRecord, st.InventoryDigest = nil, &metav1alpha1.InventoryRecord{}, digest
 	memory.setCurrent(cached{digest: digest, lines: lines})
 	return true
 }
 
-// namespaceGoes reports whether a request about a record was refused because its namespace is being deleted, or in such
-// a namespace.
+// namespaceGoes reports whether the namespace of the records is being deleted, in which a request about a record was
+// refused.
 func (s *Store) namespaceGoes(ctx context.Context, obj components.Object, refusal error) bool {
 	owner := s.Owners.Known(client.ObjectKeyFromObject(obj))
 	return apierrors.HasStatusCause(refusal, corev1.NamespaceTerminatingCause) ||

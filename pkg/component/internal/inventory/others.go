@@ -24,9 +24,10 @@ func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner man
 	return err == nil && st.PhaseRecord != records.PhasesUnknown, err
 }
 
-// restoreOthers enters the records of phases and pinned renderings into a status that was lost, both or none. If
-// Secrets cannot be listed, a status that names a record stays as it is, and otherwise its phases are unknown: an
-// operator without that right may have written no record.
+// restoreOthers enters the records of phases and pinned renderings into a status that was lost, either both or none. If
+// the operator may not list Secrets, a status that names a record of phases stays as it is. Other statuses get the
+// value PhasesUnknown instead of an error, because an operator without rights on Secrets may never have written a
+// record.
 func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owner manifests.Owner) error {
 	found, err := s.Records.List(ctx, owner)
 	if apierrors.IsForbidden(err) {
@@ -43,7 +44,8 @@ func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owne
 	return nil
 }
 
-// restorePhases enters the record of phases that counts into a status that may not name it.
+// restorePhases enters the current record of phases into a status that may not name it. That is the record that the
+// status names, or else the complete record that was written last.
 func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Phases)
 	switch complete := store.Latest(found, st.PhaseRecord); {
@@ -56,8 +58,8 @@ func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []meta
 	}
 }
 
-// restorePinned enters the pinned rendering that counts into a status, and the inputs that it belongs to. So its values
-// stay as long as the inputs do.
+// restorePinned enters the current pinned rendering into a status, together with the digest of the inputs that it was
+// rendered from. So the pinned values are used until the inputs change.
 func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Rendering)
 	st.RenderedSet = store.Latest(found, st.RenderedSet)

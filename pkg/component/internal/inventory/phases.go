@@ -15,18 +15,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Phases records the objects that are applied while a component is deleted: a deletion renders nothing.
+// Phases records the objects that are applied while a component is being deleted. They must be recorded, because a
+// deletion calls no generator.
 type Phases struct{ store *Store }
 
 // Phases returns the records of phases.
 func (s *Store) Phases() Phases { return Phases{s} }
 
-// Record records the objects of phases, before any object of the component is applied. If they are the recorded ones,
-// it reads and writes nothing. It writes the status of the component before and after a later record. After a first
-// record, the caller must write the status before the first create.
+// Record records the objects of phases, before any object of the component is applied. If the same objects are recorded
+// already, it writes no record. If it replaces a record, it also writes the status of the component, so that the status
+// names the new one. After the first record of a component, the caller must write the status before it creates any
+// object.
 //
-// After a crash at any point, the status names a complete record, or a deletion looks for one. Former records are then
-// found by the garbage collection of the next process.
+// After a crash at any point, either the status names a complete record, or its value PhasesPending makes a deletion
+// look for one. Former records that the crash left are found by the garbage collection of the next process.
 func (p Phases) Record(
 	ctx context.Context, obj components.Object, owner manifests.Owner, objects []manifests.Object,
 ) error {
@@ -43,7 +45,7 @@ func (p Phases) Record(
 		return p.End(ctx, obj, owner)
 	}
 	if former == records.PhasesPending && memory.ID(records.Phases) == id {
-		// An earlier pass wrote the record, and did not write the status.
+		// An earlier pass of this process wrote this record, and failed before the status named it.
 		st.PhaseRecord = id
 		return nil
 	}
@@ -83,8 +85,8 @@ func (p Phases) replace(ctx context.Context, obj components.Object, owner manife
 	return p.deleteUnnamed(ctx, memory, owner, st.PhaseRecord)
 }
 
-// announce adds the finalizer and writes a status with pending phases before the first record. So a deletion waits, and
-// looks for the record.
+// announce adds the finalizer and writes a status with the value PhasesPending before the first record is written. So a
+// deletion waits for the reconciler, and looks for the record even if the process crashed before the status named it.
 func (p Phases) announce(ctx context.Context, obj components.Object) error {
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
@@ -97,7 +99,7 @@ func (p Phases) announce(ctx context.Context, obj components.Object) error {
 	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
 }
 
-// End deletes the records of a component that has no phases, or is deleted.
+// End deletes the records of phases of a component that has no objects in phases any more, or that is being deleted.
 func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
 	st, memory := obj.GetStatus(), p.memory(obj)
 	if st.PhaseRecord == records.PhasesUnknown {
@@ -114,8 +116,9 @@ func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.
 	return nil
 }
 
-// Recall returns the manifests that are applied while a component is deleted. hasDependents is set if its inventory has
-// entries. If the record is lost, the deletion goes on without it, and the event says so.
+// Recall returns the manifests that are applied while a component is deleted. hasDependents is set if the inventory of
+// the component has entries. If the record is lost, the deletion goes on without these manifests, and the event says
+// so.
 func (p Phases) Recall(
 	ctx context.Context, obj components.Object, owner manifests.Owner, hasDependents bool,
 ) (bodies []*unstructured.Unstructured, lost status.Event, err error) {
@@ -126,7 +129,8 @@ func (p Phases) Recall(
 	}
 	switch st.PhaseRecord {
 	case "", records.PhasesPending, records.PhasesUnknown:
-		// A pending record may be incomplete. It is deleted at the end.
+		// A record that the status does not name may be incomplete, so it is not used. It is deleted at the end of the
+		// deletion.
 		return nil, status.Event{}, nil
 	}
 	if !wasApplied {
@@ -138,7 +142,7 @@ func (p Phases) Recall(
 		lost = status.Warning("PhasesLost", "what was to be applied while the component is deleted is not: "+err.Error())
 		// No event can be created in a namespace that is being deleted.
 		log.FromContext(ctx).Info(lost.Note)
-		// The next pass does not report it again.
+		// With this value the next pass does not read the record, and reports the loss only once.
 		st.PhaseRecord = records.PhasesPending
 		return nil, lost, nil
 	}
@@ -148,8 +152,8 @@ func (p Phases) Recall(
 	return bodies, status.Event{}, nil
 }
 
-// find enters the record that counts into the status if the status does not name it. It fails if Secrets cannot be
-// listed, unless their namespace is being deleted.
+// find looks for the current record of phases and enters it into the status, if the value of the status is
+// PhasesPending or PhasesUnknown. It fails if Secrets cannot be listed, unless their namespace is being deleted.
 func (p Phases) find(ctx context.Context, obj components.Object, owner manifests.Owner, wasApplied bool) error {
 	st := obj.GetStatus()
 	unknown := st.PhaseRecord == records.PhasesUnknown
@@ -172,7 +176,7 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 	return nil
 }
 
-// deleteUnnamed deletes the records that the status does not name.
+// deleteUnnamed deletes the records of phases other than the named one, which the status names.
 func (p Phases) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Phases, named); err != nil {
 		return phasesError("delete a former record of", err)

@@ -19,15 +19,16 @@ type Pinned struct{ store *Store }
 // Pinned returns the records of pinned renderings.
 func (s *Store) Pinned() Pinned { return Pinned{s} }
 
-// Set is a rendering. It needs no record if ID is empty.
+// Set is a rendering. If ID is empty, the rendering is deterministic and is not recorded.
 type Set struct {
 	// ID is the id of the record.
 	ID string
 	// Note names the fields that a second rendering would change.
 	Note string
-	// ValuesLost is set if the rendering replaces a lost one: its values differ from the applied ones.
+	// ValuesLost is set if the record of the applied rendering was lost: generated values of this rendering, such as
+	// passwords, differ from the applied values.
 	ValuesLost bool
-	// Manifests returns the manifests. It is called only if they are written.
+	// Manifests returns the rendered manifests. It is called only if a record has to be written.
 	Manifests func() ([]*unstructured.Unstructured, error)
 }
 
@@ -36,10 +37,10 @@ var errFoundLate = errors.New("it can be looked for only now")
 
 // Record records a rendering before anything of it is applied, and deletes former records.
 //
-// The status names the first record before it is written. So after a crash no record is unnamed, and if the named
-// record does not exist, nothing of it was applied. A later record is written before the status names it. So after a
-// crash the status names the former record, which was applied, and the garbage collection of the next process finds the
-// later one.
+// For the first record of a component, the status that names the record is written before the record itself. So a crash
+// leaves no record that no status names; and if the named record does not exist, no object of the rendering was
+// applied. A later record is written before the status names it. So after a crash in between the status still names the
+// former record, whose objects are applied, and the garbage collection of the next process finds the unnamed record.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
 	st, memory := obj.GetStatus(), p.memory(obj)
 	former := st.RenderedSet
@@ -47,7 +48,8 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		return p.End(ctx, obj, owner)
 	}
 	if former == "" && st.PhaseRecord == records.PhasesUnknown {
-		// The lost status may have named a record with the applied values.
+		// The status was lost, and may have named a record with the values that are applied. This rendering must not
+		// replace them, so the pass ends with an error.
 		_, err := p.store.Records.ListKind(ctx, owner, records.Rendering)
 		return pinnedError("find", cmp.Or(err, errFoundLate))
 	}
@@ -75,7 +77,8 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 	return p.deleteUnnamed(ctx, memory, owner, set.ID)
 }
 
-// End deletes the records of a component whose rendering is not pinned, or that is deleted.
+// End deletes the records of renderings of a component that needs none any more: its rendering is deterministic, or it
+// is being deleted.
 func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
 	st := obj.GetStatus()
 	if st.RenderedSet == "" {
@@ -109,14 +112,14 @@ func (p Pinned) write(ctx context.Context, obj components.Object, owner manifest
 	return nil
 }
 
-// name writes a status that names a record.
+// name writes the status of a component with the id of the record that it names.
 func (p Pinned) name(ctx context.Context, obj components.Object, id string) error {
 	st := obj.GetStatus()
 	st.RenderedSet = id
 	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
 }
 
-// deleteUnnamed deletes the records that the status does not name.
+// deleteUnnamed deletes the records of renderings other than the named one, which the status names.
 func (p Pinned) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Rendering, named); err != nil {
 		return pinnedError("delete", err)

@@ -24,16 +24,18 @@ import (
 // Recovery describes how to recover the inventory of a component.
 type Recovery struct {
 	Searcher Searcher
-	// DeletePolicy is the delete policy of objects whose manifests set none.
+	// DeletePolicy is the delete policy of objects whose manifests set no delete policy.
 	DeletePolicy metav1alpha1.DeletePolicy
-	// Namespace is the namespace of dependents whose manifests set none. Namespaces are further namespaces to search.
+	// Namespace is the namespace of dependents whose manifests set no namespace. Namespaces are further namespaces to
+	// search.
 	Namespace  string
 	Namespaces []string
 	// ManagedTypes are the managed types that the component declares, as the status has them.
 	ManagedTypes []string
-	// User is the impersonated user, empty without one.
+	// User is the user that the search impersonates, empty without impersonation.
 	User string
-	// AsOperator is set if the search acts as the operator, which can always list the components themselves.
+	// AsOperator is set if the search uses the operator's own rights. The operator can always list the components
+	// themselves, so that listing does not show that dependents can be listed.
 	AsOperator bool
 	// Remote is set if the dependents are in another cluster than the component. NamespaceGoes reports whether a
 	// namespace in their cluster is being deleted or does not exist.
@@ -42,8 +44,9 @@ type Recovery struct {
 }
 
 // Load returns the inventory of a component. An inventory that is lost or damaged is recovered and written before
-// anything is planned, so that no dependent is forgotten, and none is deleted for lack of a record. The event tells
-// where the search could not look; it is empty without a recovery. recovery is called only if it is needed.
+// anything is planned, because a plan without it would forget dependents, or create and delete the wrong ones. The
+// event names the types and namespaces that could not be searched; it is empty if nothing was recovered, or if
+// everything was searched. recovery is called only if a recovery is needed.
 func (s *Store) Load(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) ([]metav1alpha1.InventoryEntry, status.Event, error) {
@@ -136,9 +139,10 @@ func readError(what string, err error) error {
 	}
 }
 
-// checkReport refuses the result of a search that could list no type at all in the namespace of the dependents: all of
-// them would be left behind without notice. A deletion goes on if that namespace is being deleted, or if the namespace
-// of the component is, because the missing rights were deleted with it. Rights in another cluster are not.
+// checkReport returns an error if a search could list no type at all in the namespace of the dependents. Otherwise an
+// empty inventory would be recorded, and all dependents would be left behind without notice. A deletion goes on
+// nevertheless if the namespace of the dependents is being deleted, because the rights were deleted with it. The same
+// holds for the namespace of the component, unless the dependents are in another cluster.
 func (s *Store) checkReport(
 	ctx context.Context, obj components.Object, owner manifests.Owner, r Recovery, report Report,
 ) error {
@@ -168,8 +172,9 @@ func (s *Store) checkReport(
 	return &condition.Error{Reason: metav1alpha1.ReasonForbidden, Terminal: true, Message: message}
 }
 
-// restore writes a recovered inventory into the status, together with the entries and other records that Secrets have.
-// The status must be written before any other write of the pass, because after that nothing shows that it was lost.
+// restore writes a recovered inventory to the status. It adds the entries of inventories in Secrets, and the names of
+// the other records that it finds in Secrets. This must be the first write of the status in a pass, because any other
+// write would make the status look complete, and the loss of the inventory would go unnoticed.
 func (s *Store) restore(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovered plan.Inventory, managed []string,
 ) ([]metav1alpha1.InventoryEntry, error) {
@@ -193,7 +198,8 @@ func (s *Store) restore(
 	}
 	noRecords := st.PhaseRecord == "" && st.RenderedSet == "" && st.InventoryRecord == nil
 	if len(entries) == 0 && noRecords && recorded.Empty() {
-		// Nothing is lost if the pass ends without a write of the status.
+		// There is nothing to record: no dependents and no records were found. If the pass ends without a write of the
+		// status, the next pass comes to the same result.
 		return entries, nil
 	}
 	if err := s.Components.WriteStatus(ctx, obj, recorded); err != nil {
@@ -205,8 +211,9 @@ func (s *Store) restore(
 	return entries, nil
 }
 
-// enterRecovered enters a recovered inventory into the status, after the finalizer was added. hasSecrets is set if
-// there are Secrets of inventories; then the status says so, and a deletion looks for them.
+// enterRecovered adds the finalizer, and then enters a recovered inventory into the status. hasSecrets is set if there
+// are Secrets of inventories. Then status.inventoryRecord is set, so that a deletion of the component also deletes
+// these Secrets.
 func (s *Store) enterRecovered(
 	ctx context.Context, obj components.Object, entries []metav1alpha1.InventoryEntry, hasSecrets bool,
 ) error {
@@ -230,9 +237,9 @@ func (s *Store) enterRecovered(
 	return nil
 }
 
-// addUnnamed adds to a recovered inventory the entries of the inventory in Secrets that was written last: the lost or
-// edited status may not name it. It returns the Secrets of all inventories. Objects that were created again since, with
-// another UID, stay as they were found.
+// addUnnamed adds to a recovered inventory the entries of the inventory in Secrets that was written last, which the
+// lost or edited status may not name. An entry for an object that has been created again, with another UID, is not
+// taken over. It returns the Secrets of all inventories.
 func (s *Store) addUnnamed(
 	ctx context.Context, owner manifests.Owner, recovered plan.Inventory,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -255,7 +262,8 @@ func (s *Store) addUnnamed(
 			continue
 		}
 		if ok {
-			// The record may be older than the object.
+			// The delete policy on the live object counts, because the inventory in the Secrets may have been written
+			// before the object was last applied.
 			e.DeletePolicy = found.DeletePolicy
 		}
 		recovered[plan.KeyOf(e)] = e
@@ -274,8 +282,9 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 	}
 }
 
-// noteUnsearched returns the event that tells where a search could not look, and an empty one if it looked everywhere.
-// A deletion repeats it until its end (see Memory.Unsearched), because afterwards nobody searches again.
+// noteUnsearched returns the event that names the types and namespaces that could not be searched. The event is empty
+// if everything was searched. The status of a deletion repeats the note until its end (see Memory.Unsearched), because
+// nothing searches for the dependents of a component that is gone.
 func (s *Store) noteUnsearched(
 	ctx context.Context, obj components.Object, owner manifests.Owner, report Report,
 ) status.Event {

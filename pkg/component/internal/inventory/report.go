@@ -21,8 +21,8 @@ type Report []listing
 type listing struct {
 	resource discovery.Resource
 	entries  []metav1alpha1.InventoryEntry
-	// everywhere is set if the objects in all namespaces were listed. Otherwise refused is the error of the API server,
-	// and namespaces are the namespaces that were listed one by one.
+	// everywhere is set if the objects in all namespaces were listed with one request. Otherwise refused is the error
+	// of the API server for that request, and namespaces are the namespaces that were listed one by one.
 	everywhere bool
 	namespaces []string
 	refused    error
@@ -37,8 +37,9 @@ func (r Report) entries() []metav1alpha1.InventoryEntry {
 	return found
 }
 
-// listedAny reports whether any type could be listed in a namespace. Types without namespaces do not count, because
-// everybody may be allowed to list them. For an empty namespace it reports whether any type could be listed anywhere.
+// listedAny reports whether any type could be listed in a namespace. Cluster-scoped types do not count, because every
+// user may be allowed to list some of them. For an empty namespace it reports whether any type could be listed
+// anywhere.
 func (r Report) listedAny(namespace string) bool {
 	return slices.ContainsFunc(r, func(l listing) bool {
 		if namespace == "" {
@@ -63,7 +64,8 @@ func (r Report) refusal(namespace string) error {
 	return nil
 }
 
-// unsearched describes where the search could not look. It is empty if all types were listed in all namespaces.
+// unsearched describes which types and namespaces the search could not list. It is empty if all types were listed in
+// all namespaces.
 func (r Report) unsearched() string {
 	var unlisted, places []string
 	byPlace := map[string][]string{}
@@ -90,7 +92,7 @@ func (r Report) unsearched() string {
 	return strings.Join(parts, "; ")
 }
 
-// bounded returns the first names, and the number of the others.
+// bounded returns the first maxNames names, and a text with the number of the other names.
 func bounded(names []string) []string {
 	if len(names) <= maxNames {
 		return names

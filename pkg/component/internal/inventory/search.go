@@ -16,11 +16,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Searcher finds the dependents of an owner without a record of them.
+// Searcher finds the dependents of an owner in the cluster, without the recorded inventory.
 type Searcher interface {
-	// Search returns the dependents of an owner, and where it looked. Types that cannot be listed in all namespaces at
-	// once are listed in each of the given namespaces. fallback is the delete policy of objects whose manifests set none.
-	// The error means that dependents may be missing.
+	// Search returns the dependents of an owner, and which types and namespaces it listed. Types that cannot be listed
+	// in all namespaces at once are listed in each of the given namespaces. fallback is the delete policy of objects
+	// whose manifests set no delete policy. If it returns an error, dependents may be missing in the result.
 	Search(
 		ctx context.Context, owner manifests.Owner, fallback metav1alpha1.DeletePolicy, namespaces []string,
 	) (Report, error)
@@ -34,7 +34,7 @@ type LabelSearch struct {
 	Discovery interface {
 		Resources(ctx context.Context, verbs ...string) ([]discovery.Resource, error)
 	}
-	// Metadata and Dynamic are the clients of an identity.
+	// Metadata and Dynamic are the clients for the search, with the identity of the component.
 	Metadata metadata.Interface
 	Dynamic  dynamic.Interface
 }
@@ -77,7 +77,8 @@ func (s LabelSearch) searchType(
 		}
 		live := metav1alpha1.DeletePolicy(item.Annotations[prefix+manifests.AnnotationDeletePolicy])
 		entry.DeletePolicy = plan.RecordedDeletePolicy(plan.KeyOf(entry), live, fallback)
-		// It is not known whether there is a guard. The removal of a guard that does not exist has no effect.
+		// The search does not check whether the definition has a guard against deletion. Guarded is set for every
+		// definition, because the removal of a guard that does not exist has no effect.
 		entry.Guarded = plan.IsDefinition(plan.KeyOf(entry))
 		if entry.Types, err = s.definedTypes(ctx, r.GroupVersionResource, item.Name); err != nil {
 			return nil, err
@@ -87,8 +88,8 @@ func (s LabelSearch) searchType(
 	return Report{listed}, nil
 }
 
-// list lists the objects of a type with an owner's label, in all namespaces, or else in those of the given namespaces
-// where that is allowed.
+// list lists the objects of a type with an owner's label in all namespaces. If that is forbidden, it lists them in each
+// of the given namespaces where a list is allowed.
 func (s LabelSearch) list(
 	ctx context.Context, owner manifests.Owner, r discovery.Resource, namespaces []string,
 ) (listing, []metav1.PartialObjectMetadata, error) {
@@ -120,7 +121,8 @@ func (s LabelSearch) list(
 	return listed, found, nil
 }
 
-// deletionPhase returns the phase of a deletion that an annotation names, and an empty string for other phases.
+// deletionPhase returns the phase that an annotation names if it is a phase of a deletion, and otherwise an empty
+// string.
 func deletionPhase(annotation string) string {
 	switch phase := manifests.Phase(annotation); phase {
 	case manifests.PhasePreDelete, manifests.PhasePostDelete:

@@ -21,7 +21,8 @@ import (
 // maxInventory bounds the text of an inventory, in bytes.
 const maxInventory = 16 << 20
 
-// writtenSize is the growth of the line of an entry when its object is written: UID, digest, hash and revision.
+// writtenSize is the number of bytes by which the line of an entry grows when its object is written: then it gets a
+// UID, a digest, a hash and a revision.
 const writtenSize = 90
 
 // Options configure a Store. All fields are required.
@@ -37,9 +38,9 @@ type Options struct {
 	Memories Memories
 }
 
-// Store reads and writes the inventories of components. Its methods change the status of the component that they are
-// called with; the caller writes it, unless a method says that it does. It is safe for concurrent use for different
-// components.
+// Store reads and writes the inventories of components. Its methods change the status of the given component in memory.
+// The caller has to write the status, unless the comment of a method says that the method writes it. It is safe for
+// concurrent use for different components.
 type Store struct{ Options }
 
 // NewStore returns a store.
@@ -65,8 +66,8 @@ func (s *Store) Recorded(
 }
 
 // lines returns the lines of the recorded inventory, from the status, the cache, or the Secrets that the status names.
-// The error is a records.LostError if the record is lost or has another digest; in the latter case the lines are
-// returned as well.
+// The error is a records.LostError if the record does not exist, or if its digest differs from the digest in the
+// status. In the latter case the lines are returned as well.
 func (s *Store) lines(ctx context.Context, obj components.Object, owner manifests.Owner) ([]string, error) {
 	st, memory := obj.GetStatus(), s.memory(obj)
 	if !st.HasInventoryRecord() {
@@ -99,9 +100,9 @@ func lost(format string, args ...any) error {
 	return &records.LostError{Cause: fmt.Sprintf(format, args...)}
 }
 
-// Write enters an inventory into the status of a component. If the inventory needs Secrets, or no longer needs them, it
-// writes the Secrets, and adds the finalizer before. recorded is the inventory of the stored status. The caller must
-// write the status. If Write fails, the inventory of the status is unchanged.
+// Write enters an inventory into the status of a component. An inventory that is too large for the status is written to
+// Secrets, after the finalizer was added to the component. recorded is the inventory of the stored status. The caller
+// must write the status. If Write fails, the inventory of the status is unchanged.
 func (s *Store) Write(
 	ctx context.Context, obj components.Object, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 ) error {
@@ -117,7 +118,8 @@ func (s *Store) Write(
 	inSecrets := st.HasInventoryRecord()
 	st.Inventory, st.InventoryRecord, st.InventoryDigest = before.Inventory, before.InventoryRecord, before.InventoryDigest
 	if inSecrets && st.InventoryRecord == nil {
-		// Some Secrets may exist, and a deletion has to look for them.
+		// Some of the Secrets may have been written before the error. The empty value makes a deletion look for
+		// Secrets.
 		st.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
 	if apierrors.IsForbidden(err) && !obj.GetDeletionTimestamp().IsZero() {
@@ -128,8 +130,8 @@ func (s *Store) Write(
 	return s.writeError(obj, err)
 }
 
-// enter enters an inventory into the status of a component, and the digest that guards it: its lines, or the name of
-// Secrets that writeSecrets writes. The status is unchanged if it has the inventory already. The error is terminal if
+// enter enters an inventory into the status of a component: its digest, and either its lines or the name of the Secrets
+// that writeSecrets writes. If the status has the same inventory already, it stays unchanged. The error is terminal if
 // the inventory is too large for a record.
 func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEntry) error {
 	lines, size := linesOf(entries)
@@ -143,7 +145,8 @@ func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEnt
 	st, digest := obj.GetStatus(), components.InventoryDigest(lines)
 	limit := s.StatusBytes
 	if st.HasInventoryRecord() {
-		// An inventory in Secrets returns to the status only if it is much smaller, so that it does not alternate.
+		// An inventory that is in Secrets returns to the status only if it fits into half of the limit. Otherwise an
+		// inventory near the limit would move between the status and Secrets again and again.
 		limit /= 2
 	}
 	if size <= max(limit, 0) {
@@ -156,7 +159,8 @@ func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEnt
 	return s.enterSecrets(obj, lines, digest)
 }
 
-// linesOf returns the lines of an inventory, and their size in bytes when all objects are written.
+// linesOf returns the lines of an inventory, and the size in bytes that the lines will have when all objects are
+// written.
 func linesOf(entries []metav1alpha1.InventoryEntry) (lines []string, size int) {
 	lines = make([]string, 0, len(entries))
 	for _, e := range entries {
@@ -178,8 +182,9 @@ func enterLines(st *metav1alpha1.Status, lines []string, digest string) {
 	}
 }
 
-// enterSecrets enters the name of the Secrets that an inventory is to be written to. The name depends on the version of
-// the component, so that no two records have the same name: the deletion of a former record never meets a later one.
+// enterSecrets enters the name of the Secrets that an inventory is to be written to. The name depends on the resource
+// version of the component, so that no two records have the same name. So the delayed deletion of a former record
+// cannot delete a later one.
 func (s *Store) enterSecrets(obj components.Object, lines []string, digest string) error {
 	parts, err := records.Encode(lines)
 	if err != nil {
@@ -203,7 +208,7 @@ func (s *Store) enterSecrets(obj components.Object, lines []string, digest strin
 }
 
 // writeSecrets writes the Secrets that a status names, before the status is written. All other Secrets of inventories
-// are stale when it is.
+// of the component are stale as soon as the status is written.
 func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorded components.InventoryRef) error {
 	st := obj.GetStatus()
 	if components.RefOf(st).Secrets() == recorded.Secrets() {
@@ -253,7 +258,8 @@ func (s *Store) writeError(obj components.Object, err error) error {
 // DeleteStale deletes the Secrets of stale inventories. The caller calls it at the end of a pass. If it fails, a later
 // call tries again.
 func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
-	// The answer to the write of the status may have been lost. Then this pass began with the status that was written.
+	// The former pass may have written the status without receiving the answer. Then this pass has loaded that status,
+	// and the memory learns here that it was written.
 	s.memory(obj).StatusWritten(obj.GetStatus())
 	if err := s.markStale(ctx, obj); err != nil {
 		return err
@@ -261,10 +267,11 @@ func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
 	return s.Records.DeleteStale(ctx, &s.memory(obj).Records)
 }
 
-// markStale decides about the unnamed Secrets of inventories that the garbage collection found. A Secret is stale if it
-// was written to replace another inventory than the one that the status names now: a crash left it. Otherwise another
-// operator process may be about to name it, and it is deleted after the next inventory is written. If the recorded
-// inventory is lost, all Secrets are needed to recover it.
+// markStale decides about the Secrets of inventories that the garbage collection found and that the status does not
+// name. A Secret is stale if the inventory that it was written to replace is not the one that the status names now:
+// then the process that wrote the Secret crashed before its status named it. Otherwise another operator process may be
+// about to name the Secret in the status, so it is kept until the next inventory is written. If the recorded inventory
+// is lost, nothing is marked, because all Secrets are needed to recover it.
 func (s *Store) markStale(ctx context.Context, obj components.Object) error {
 	st, memory := obj.GetStatus(), s.memory(obj)
 	recorded, unnamed := components.RefOf(st), memory.Records.UnnamedInventories()

@@ -1,10 +1,12 @@
 // Package lookup records, identifies and watches the objects that a rendering looked up in clusters.
 //
-// A Recorder stands between a generator and the clusters: it reads each object once, as the identity of the
-// component. Its answers are reduced to digests (Lookups), which the status records. After a restart the recorded
-// look-ups are read again and compared, so that an unchanged component is not rendered. A Follower watches the
-// metadata of the looked-up objects and wakes the component when one of them changes.
+// A generator looks up objects through a Recorder, which reads each object once, with the identity of the component.
+// The answers of the Recorder are reduced to digests (Lookups), which the status records. After a restart the recorded
+// look-ups are read again and compared, so that a component is not rendered again if the looked-up objects are
+// unchanged. Follow watches the metadata of the looked-up objects, and a change of one of them starts a pass over the
+// component.
 //
-// The component's own dependents never change a look-up: a Secret that a chart looks up or generates would otherwise
-// start a rendition. The package imports target, discovery, observe and condition, and no package above.
+// Changes of the component's own dependents are ignored. Otherwise a chart that looks up a Secret, and generates it if
+// it does not exist, would be rendered again after it created the Secret. The package imports target, discovery,
+// observe and condition. It must not import packages that use it, such as rendering and reconcile.
 package lookup

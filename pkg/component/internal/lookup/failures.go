@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Failures records look-ups of a rendering that failed for a transient reason. A template engine keeps the text of an
-// error but not its type, so the error of the generator alone would look permanent.
+// Failures records look-ups of a rendering that failed for a transient reason. Template engines return the text of such
+// an error but not its type. So from the error of the generator alone it could not be seen that a retry helps.
 type Failures struct {
 	mu     sync.Mutex
 	failed bool
@@ -35,8 +35,8 @@ func (f *Failures) add(err error) {
 	f.failed, f.after = true, max(f.after, after)
 }
 
-// Explain returns the error of a generator as a retried one if a look-up failed for a transient reason, unless the
-// generator returned a terminal error itself.
+// Explain makes the error of a generator an error that is retried, if a look-up failed for a transient reason. An error
+// that the generator itself declared terminal stays terminal.
 func (f *Failures) Explain(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

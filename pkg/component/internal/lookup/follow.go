@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// watcher names the owner of the watches on look-ups. Those in the cluster of the component are kept apart.
+// watcher returns the name under which the watches on look-ups are registered. The watches in the cluster of the
+// component (local) have another name than those in the target cluster, so that each group can be ended separately.
 func (o Owner) watcher(local bool) string {
 	if local {
 		return o.ID + " local"
@@ -39,7 +40,8 @@ func Follow(t target.Target, o Owner, l Lookups, wake func()) {
 	t.Client.Discovery.Subscribe(o.ID, l.Served.Digest, wake)
 }
 
-// Unfollow ends the watches in the cluster of the component. Connection.Release ends those in the target.
+// Unfollow ends the watches on looked-up objects in the cluster of the component. Connection.Release ends the watches
+// in the target cluster.
 func Unfollow(local *target.Connection, o Owner) { local.Lookups.Release(o.watcher(true)) }
 
 // Capabilities returns the capabilities of the target.
@@ -53,10 +55,10 @@ func Capabilities(ctx context.Context, t target.Target) (discovery.Capabilities,
 	return now, nil
 }
 
-// Refresh reads again the objects that may have changed since they were looked up, and those that cannot be watched.
-// It returns the look-ups with their current versions, and whether a rendering would get equal results. A status
-// counts even if the rendering is not known to use it: it may have had no effect so far, such as an address that is
-// not assigned yet.
+// Refresh reads again the objects that may have changed since they were looked up, and the objects that cannot be
+// watched. It returns the look-ups with their current versions, and whether a new rendering would get equal results. A
+// changed status of a looked-up object counts as a difference even if the last rendering did not depend on it. It may
+// have had no effect so far only because a value, such as an address, was not assigned yet.
 func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups, bool, error) {
 	now, err := Capabilities(ctx, t)
 	if err != nil || now.Digest != l.Served.Digest {

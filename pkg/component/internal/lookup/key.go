@@ -18,7 +18,8 @@ import (
 
 // key identifies a look-up: of an object, or of a list of objects.
 type key struct {
-	// local is set for the cluster of the component, not set for that of the dependents.
+	// local is set for a look-up in the cluster of the component, and not set for a look-up in the cluster of the
+	// dependents.
 	local           bool
 	gvk             schema.GroupVersionKind
 	namespace, name string
@@ -51,14 +52,15 @@ func keyOf(l metav1alpha1.Lookup) key {
 
 // answer is the answer to a look-up: an object, a list, or an error.
 type answer struct {
-	// resource is empty if the type is not served.
+	// resource is empty if the API server does not serve the type.
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
 	list     *unstructured.UnstructuredList
 	err      error
 }
 
-// isDefinite reports whether the answer says what exists. An absent object or type is a definite answer.
+// isDefinite reports whether the API server answered the look-up. It is also true if the object or the type does not
+// exist, and false for errors such as a timeout or a missing right.
 func (a answer) isDefinite() bool {
 	return a.err == nil || apierrors.IsNotFound(a.err) || meta.IsNoMatchError(a.err)
 }

@@ -8,21 +8,22 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxRecorded is the number of look-ups that a status names. For more of them it holds their digest alone, and the
-// component is rendered again after a restart.
+// maxRecorded is the number of look-ups that a status names. If there are more, the status holds only their digest, and
+// the component is rendered again after a restart, because the look-ups cannot be read again and compared.
 const maxRecorded = 100
 
-// Lookups are the inputs that a rendering found in clusters.
+// Lookups are the results of the look-ups of a rendering, and the capabilities of the target that the rendering was
+// made for.
 type Lookups struct {
 	// Served identifies the capabilities of the target.
 	Served discovery.Summary
-	// Results are the look-ups, in the order of their texts.
+	// Results are the results of the look-ups, sorted by the texts that the status records for them.
 	Results []Result
 	// ReadsStatus is set if the rendering uses the status of looked-up objects.
 	ReadsStatus bool
 }
 
-// Record returns the lines and the digest for the status.
+// Record returns the lines and the digest that are entered into the status as Status.Lookups and Status.LookupsDigest.
 func (l Lookups) Record() (lines []string, digest string, err error) {
 	lines = make([]string, 0, len(l.Results))
 	for _, r := range l.Results {
@@ -40,8 +41,8 @@ func digestOf(capabilities string, lines []string) (string, error) {
 }
 
 // EqualRecorded reports whether the status records equal look-ups, and whether the recorded rendering used the status
-// of looked-up objects. A rendering that did not has no digest of that status on record, so a status that exists now
-// counts as a difference.
+// of looked-up objects. If the recorded rendering did not use the status, the digests on record cover the objects
+// without it, and a looked-up object that has a status now counts as a difference.
 func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus bool) {
 	recorded, ok := recordedLookups(status)
 	if !ok {
@@ -54,7 +55,7 @@ func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus 
 	return !unknown && l.match(recorded, readsStatus, status.LookupsDigest), readsStatus
 }
 
-// AreRecorded reports whether the status already has what Record returns.
+// AreRecorded reports whether the status already has the lines and the digest that Record returns.
 func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
 	recorded, ok := recordedLookups(status)
 	return ok && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
@@ -67,8 +68,8 @@ func (l Lookups) SameCapabilities(status *metav1alpha1.Status) bool {
 	return err == nil && digest == status.LookupsDigest
 }
 
-// match compares the look-ups with recorded ones. If none are recorded, because there are none or too many, the digest
-// decides.
+// match compares the look-ups with recorded ones. If the status names no look-ups, because there are none or too many
+// of them, the digests are compared instead.
 func (l Lookups) match(recorded map[key]metav1alpha1.Lookup, readsStatus bool, recordedDigest string) bool {
 	lines := make([]string, 0, len(l.Results))
 	for _, r := range l.Results {

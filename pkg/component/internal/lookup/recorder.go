@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Recorder records what the renderings of a pass look up. Each object is read once, so that a second rendering gets the
-// same answers, and costs no request.
+// Recorder records the objects that the renderings of a pass look up. Each object is read once. A second rendering in
+// the same pass gets the same answers without another request.
 type Recorder struct {
 	target target.Target
 
@@ -22,11 +22,12 @@ type Recorder struct {
 	answers map[key]answer
 }
 
-// NewRecorder returns a Recorder that reads in the clusters of a target.
+// NewRecorder returns a Recorder for look-ups in the cluster of the component and in the cluster of the dependents.
 func NewRecorder(t target.Target) *Recorder { return &Recorder{target: t, answers: map[key]answer{}} }
 
-// Lookup returns the look-ups of a generator in the cluster of the component (local), or of the dependents. With
-// withoutStatus the objects that it returns have no status.
+// Lookup returns the interface by which a generator looks up objects. If local is set, it reads in the cluster of the
+// component, otherwise in the cluster of the dependents. If withoutStatus is set, the status is removed from the
+// objects.
 func (r *Recorder) Lookup(local, withoutStatus bool) generator.Lookup {
 	return recordingLookup{recorder: r, local: local, withoutStatus: withoutStatus}
 }
@@ -51,7 +52,8 @@ func (r *Recorder) HasStatus() bool {
 	return false
 }
 
-// Results returns the look-ups, reduced to digests, in the order of their texts.
+// Results returns one Result for each look-up: a digest of the object or list that was read. They are sorted by the
+// texts that the status records for the look-ups, so that equal look-ups give an equal status.
 func (r *Recorder) Results(o Owner) ([]Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +72,8 @@ func (r *Recorder) Results(o Owner) ([]Result, error) {
 	return results, nil
 }
 
-// look returns the recorded answer, or reads. An answer that is not definite is not recorded.
+// look returns the recorded answer to a look-up, or reads the object and records the answer. An error such as a timeout
+// is not recorded; see answer.isDefinite.
 func (r *Recorder) look(ctx context.Context, asked key) answer {
 	r.mu.Lock()
 	known, ok := r.answers[asked]

@@ -14,24 +14,26 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Result is the result of a look-up, reduced to what tells it from another result.
+// Result is the result of a look-up, reduced to digests. They are enough to compare it with a later result of the same
+// look-up.
 type Result struct {
 	key      key
 	resource schema.GroupVersionResource
 	state    metav1alpha1.LookupState
 	version  observe.Version
 	content  digests
-	// items are the objects of a list, by namespace and name.
+	// items are the digests of the objects in a list, by namespace and name. It is nil if the look-up was for a single
+	// object.
 	items map[string]item
 }
 
-// item is an object of a list.
+// item is the digest of an object in a list.
 type item struct {
 	own     bool
 	content digests
 }
 
-// digests identify a content without its status, and with it.
+// digests are two digests of an object: bare without the status of the object, and whole with it.
 type digests struct{ bare, whole string }
 
 func (d digests) of(status bool) string {
@@ -41,7 +43,8 @@ func (d digests) of(status bool) string {
 	return d.bare
 }
 
-// digestsOf leaves out the metadata that changes with every write.
+// digestsOf returns the digests of an object. They do not cover metadata that changes with every write, such as the
+// resource version.
 func digestsOf(object *unstructured.Unstructured) (digests, error) {
 	content := maps.Clone(object.Object)
 	if metadata, ok := content["metadata"].(map[string]any); ok {
@@ -59,7 +62,8 @@ func digestsOf(object *unstructured.Unstructured) (digests, error) {
 	return digests{bare: bare, whole: whole}, err
 }
 
-// Owner is the component that looks up; its own dependents and records do not count.
+// Owner identifies the component whose generator looks up objects. Changes of its own dependents and records do not
+// count as changes of a look-up.
 type Owner struct {
 	// Reconciler is the name of the reconciler, and ID the owner id.
 	Reconciler, ID string
@@ -70,7 +74,7 @@ func (o Owner) owns(object *unstructured.Unstructured) bool {
 	return owner == o.ID || object.GetLabels()[o.Reconciler+"/"+records.LabelRecord] == o.ID
 }
 
-// identify reduces a definite answer to its result.
+// identify returns the Result of a definite answer; see answer.isDefinite.
 func (o Owner) identify(k key, a answer) (Result, error) {
 	r := Result{key: k, resource: a.resource, state: metav1alpha1.LookupFound}
 	switch {
@@ -138,7 +142,7 @@ func (r Result) equal(later Result) bool {
 	return equalItems(r.items, later.items)
 }
 
-// equalItems compares lists, without the dependents of the component itself.
+// equalItems reports whether two lists have equal objects, apart from dependents of the component itself.
 func equalItems(before, after map[string]item) bool {
 	for name, is := range after {
 		was, known := before[name]
@@ -154,14 +158,15 @@ func equalItems(before, after map[string]item) bool {
 	return true
 }
 
-// reference returns the object or list to watch. There is nothing to watch for a type that is not served: the
-// capabilities change when it is.
+// reference returns the object or list to watch. served is false for a type that the API server does not serve, which
+// cannot be watched. The watch on the capabilities of the target reports when the type is served.
 func (r Result) reference() (ref observe.Reference, served bool) {
 	ref = observe.Reference{Resource: r.resource, Namespace: r.key.namespace, Name: r.key.name}
 	return ref, r.resource.Resource != ""
 }
 
-// record returns a result as the status records it.
+// record returns the result in the form in which the status records it. If status is set, its digest covers the status
+// of the object.
 func (r Result) record(status bool) metav1alpha1.Lookup {
 	entry := r.key.record()
 	entry.State = r.state

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Component is a component in a pass: the object, and the values that it declares.
+// Component is the component that a pass works on: the API object, and the values that its spec declares.
 type Component struct {
 	components.Object
 	Declared
@@ -31,22 +31,24 @@ func (c *Component) IsDeleted() bool { return !c.GetDeletionTimestamp().IsZero()
 // SetStatus replaces the status.
 func (c *Component) SetStatus(s metav1alpha1.Status) { *c.GetStatus() = s }
 
-// Declared are the values that a component declares, apart from the inputs of its rendering.
+// Declared are the values that the spec of a component declares, apart from the inputs of its rendering, such as
+// parameters and references.
 type Declared struct {
 	Target target.Declaration
 	// Namespace is the default namespace of the dependents.
 	Namespace string
 	Policies  metav1alpha1.Policies
-	// AllowEmpty permits an empty apply set where there are dependents.
+	// AllowEmpty permits a rendering without any object although the component has dependents, which are all deleted
+	// then.
 	AllowEmpty bool
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
 }
 
-// Author is the code of an operator's author, as far as a pass calls it.
+// Author is the code that the author of an operator writes. These are the functions of that code that a pass calls.
 type Author interface {
-	// Declare reads what a component declares. It is called after the hook PostRead, which may fill in defaults, and
-	// again after PreReconcile.
+	// Declare reads what a component declares. It is called after the hook PostRead, and again after the hook
+	// PreReconcile, because both hooks may change the spec in memory, for example to fill in defaults.
 	Declare(obj components.Object) Declared
 	// Intervals returns the intervals of a component. It is called at the end of a pass.
 	Intervals(obj components.Object) schedule.Intervals
@@ -54,14 +56,14 @@ type Author interface {
 	Validate(obj components.Object) error
 	// Inputs reads what a component declares about its inputs. Errors are condition errors.
 	Inputs(obj components.Object) (input.Declaration, error)
-	// Hook returns the hook of a point, nil without one.
+	// Hook returns the hook that the author registered for a point of a pass, and nil if none is registered.
 	Hook(point Point) Hook
 }
 
 // Point is a point of a pass at which a hook is called.
 type Point string
 
-// The points.
+// The points of a pass at which hooks are called.
 const (
 	PostRead      Point = "PostRead"
 	PreReconcile  Point = "PreReconcile"
@@ -70,7 +72,7 @@ const (
 	PostDelete    Point = "PostDelete"
 )
 
-// Hook is a hook of an author.
+// Hook is a function of an operator's author that a pass calls. It may change obj, and read dependents.
 type Hook func(ctx context.Context, obj components.Object, dependents DependentReader) error
 
 // DependentReader reads the dependents of a component.

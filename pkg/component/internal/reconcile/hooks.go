@@ -18,10 +18,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxHook bounds a hook, because it holds a worker.
+// maxHook is the timeout of one call of a hook. A running hook occupies one of the reconciler's workers.
 const maxHook = 30 * time.Second
 
-// call calls the hook of a point, if there is one.
+// call calls the hook that is registered for a point of the pass, if there is one.
 func (p *Pass) call(ctx context.Context, point Point, c *Component) error {
 	hook := p.Author.Hook(point)
 	if hook == nil {
@@ -56,7 +56,7 @@ func (p *Pass) bounded(ctx context.Context, hook Hook, c *Component) (err error)
 	return err
 }
 
-// preDelete calls the hook PreDelete until it has succeeded.
+// preDelete calls the hook PreDelete, unless an earlier call for this component has succeeded.
 func (p *Pass) preDelete(ctx context.Context, c *Component) error {
 	if c.Memory.prepared == c.GetUID() || p.Author.Hook(PreDelete) == nil {
 		return nil
@@ -68,7 +68,8 @@ func (p *Pass) preDelete(ctx context.Context, c *Component) error {
 	return nil
 }
 
-// afterDelete calls the hooks of a deletion when all dependents are gone.
+// afterDelete calls the hooks of a deletion when all dependents are gone: PostDelete, and before that PreDelete if it
+// has not succeeded yet, as it is the case for a component that never had dependents.
 func (p *Pass) afterDelete(ctx context.Context, c *Component) error {
 	if err := p.preDelete(ctx, c); err != nil {
 		return err
@@ -96,7 +97,8 @@ func (d dependents) Get(ctx context.Context, key manifests.Key) (*unstructured.U
 	if !recorded {
 		return nil, applier.NotDependent(key)
 	}
-	// The hook may be the first of the pass, or may have changed the component.
+	// The declared values are read again: the hook PostRead runs before they are read for the first time, and any hook
+	// may have changed the component since.
 	current := *d.component
 	current.Declared = d.pass.Author.Declare(current.Object)
 	_, t, err := d.pass.acquire(ctx, &current)

@@ -16,9 +16,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// Memory is everything that the process remembers of one component. It is lost with the process; what matters is
-// recorded in the cluster. Object and Inventory have locks of their own, because watch handlers use them beside the
-// pass. Only the pass uses the other fields, and a component has one pass at a time.
+// Memory is everything that the process remembers of one component. A restart loses it, so no decision may depend on it
+// alone: everything that must survive is recorded in the cluster. Object and Inventory have locks of their own, because
+// watch handlers use them beside the pass. Only the pass uses the other fields, and a component has one pass at a time.
 type Memory struct {
 	Object    components.Memory
 	Inventory inventory.Memory
@@ -28,19 +28,19 @@ type Memory struct {
 	Contents input.Contents
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
-	// unconfirmed are the dependents that were created after the last write of the status.
+	// unconfirmed are the dependents that this process created after its last write of the component's status.
 	unconfirmed unconfirmed
 }
 
-// unconfirmed are dependents for which a create was sent after the last write of the status, and the client that did.
-// Another operator of the same name may have removed them from the record in between. The next write of the status
-// confirms them.
+// unconfirmed are dependents for which a create was sent after the last write of the component's status, and the client
+// that sent the create. Another operator of the same name may have removed them from the recorded inventory in between.
+// The next successful write of the status shows that this did not happen, and the entries are dropped.
 type unconfirmed struct {
 	client  *target.Client
 	entries plan.Inventory
 }
 
-// addCreated adds the created dependents of a pass.
+// addCreated adds the dependents that a pass created to the unconfirmed ones.
 func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
 	if len(o.Created) == 0 {
 		return
@@ -91,15 +91,15 @@ func (m *Memories) Forget(name types.NamespacedName) {
 	delete(m.byName, name)
 }
 
-// StatusWritten notes that a status was written: the inventory that it names is the current one.
+// StatusWritten notes that a status was written. From then on the inventory that the status names is the current one.
 func (m *Memories) StatusWritten(name types.NamespacedName, written *metav1alpha1.Status) {
 	m.Of(name).Inventory.StatusWritten(written)
 }
 
-// Objects returns the part of the memories that package components keeps.
+// Objects gives package components access to its part of each memory.
 func (m *Memories) Objects() components.Memories { return objectMemories{m} }
 
-// Inventories returns the part of the memories that package inventory keeps.
+// Inventories gives package inventory access to its part of each memory.
 func (m *Memories) Inventories() inventory.Memories { return inventoryMemories{m} }
 
 // inventoryMemories implements inventory.Memories.

@@ -33,7 +33,7 @@ type Pass struct {
 	Author     Author
 	// Store writes components; nil in a preview.
 	Store *components.Store
-	// InFlight are the passes that a new version of a component interrupts; nil in a preview.
+	// InFlight holds the running passes, so that a change of a component can interrupt its pass; nil in a preview.
 	InFlight *components.Passes
 	Metrics  *telemetry.PassMetrics
 	Clock    clock.PassiveClock
@@ -42,29 +42,30 @@ type Pass struct {
 	Tell func(obj components.Object, e status.Event)
 }
 
-// Apply brings the dependents of a component closer to the set that its generator renders. Nothing is written before
-// step 7 but what protects the record, and no dependent before step 8.
+// Apply brings the dependents of a component closer to the set that its generator renders. The steps before step 7
+// write only finalizers and a recovered inventory, so that the record of dependents is safe. No dependent is written
+// before step 8.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
-	// 1. The spec can be used at all.
+	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
 		return outcome.Outcome{}, err
 	}
-	// 2. Its owner id, and the cluster and identity of its dependents.
+	// 2. Determine the owner id of the component, and the cluster and the identity for requests about its dependents.
 	owner, t, err := p.acquire(ctx, c)
 	if err != nil {
 		return pending(err)
 	}
-	// 3. Parameters, references and source: values, and one digest.
+	// 3. Read the inputs of the rendering (parameters, references and source), and compute one digest of them.
 	in, err := p.readInputs(ctx, c, t)
 	if err != nil {
 		return pending(err)
 	}
-	// 4. The record of the dependents, whole again if it was lost.
+	// 4. Load the recorded inventory of dependents. A lost inventory is recovered first.
 	recorded, err := p.load(ctx, c, owner, t)
 	if err != nil {
 		return outcome.Outcome{}, err
 	}
-	// 5. Nothing moves silently.
+	// 5. Refuse a change of the target cluster or namespace while there are dependents in the former target.
 	if err := checkPlacement(c.GetStatus(), t, in, recorded.Entries); err != nil {
 		return outcome.Outcome{}, err
 	}
@@ -73,17 +74,19 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 			return outcome.Outcome{}, err
 		}
 	}
-	// 6. The set that the generator renders.
+	// 6. Render the objects.
 	set, err := p.render(ctx, c, owner, t, in, recorded.Entries)
 	if err != nil {
 		c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, err, p.Clock.Now()))
 		return pending(err)
 	}
-	// 7. The revision, and what must be recorded before anything of it is applied.
+	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
+	// applied.
 	if err := p.begin(ctx, c, owner, t, in, set, recorded.Entries); err != nil {
 		return outcome.Outcome{}, err
 	}
-	// 8. Facts, plan, record, execute, until nothing is left to do.
+	// 8. Read live objects, plan, record the inventory and execute the plan, and repeat this until nothing is left to
+	// do.
 	request := p.newRequest(c, owner, recorded.Entries)
 	request.Desired, request.Managed = set.Desired(), in.Managed
 	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
@@ -102,11 +105,11 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	return o, err
 }
 
-// Delete deletes the dependents of a component. It renders nothing: the record is enough.
+// Delete deletes the dependents of a component. It renders nothing: it deletes the objects of the recorded inventory.
 func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	owner, t, err := p.acquire(ctx, c)
 	if err != nil && !errors.Is(err, condition.ErrObserving) && p.hasNothing(c) {
-		// No dependent was ever created, so the target is not needed.
+		// There is no dependent to delete, so it does not matter that the target cluster cannot be reached.
 		return outcome.Outcome{}, p.afterDelete(ctx, c)
 	}
 	if err != nil {
@@ -151,7 +154,7 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	return o, nil
 }
 
-// hasNothing reports whether no dependent of a component was ever created, as far as the status and the memory say.
+// hasNothing reports whether a component has no dependents, neither in its status nor in the memory of this process.
 func (p *Pass) hasNothing(c *Component) bool {
 	return components.RefOf(c.GetStatus()).Empty() &&
 		!components.Damaged(c.Object, components.Finalizer(p.Reconciler)) &&
@@ -166,8 +169,9 @@ func pending(err error) (outcome.Outcome, error) {
 	return outcome.Outcome{}, err
 }
 
-// withHintGiveUp adds to the error of a deletion that lacks its target how to delete the component without its
-// dependents. The reconciler does not decide that, because nothing deletes the dependents then.
+// withHintGiveUp adds advice to the error of a deletion that cannot reach the target cluster: how to delete the
+// component without its dependents. A person has to decide that, because the dependents would remain in the target
+// cluster.
 func withHintGiveUp(err error) error {
 	if condition.Interrupted(err) || errors.Is(err, condition.ErrObserving) {
 		return err
@@ -204,7 +208,8 @@ func (p *Pass) tell(c *Component, events []status.Event) {
 	}
 }
 
-// load returns the recorded inventory with the unconfirmed dependents, and keeps the finalizer on a component with any.
+// load returns the recorded inventory and adds the unconfirmed dependents to it. If the component has recorded
+// dependents and lost the finalizer, the finalizer is added again.
 func (p *Pass) load(ctx context.Context, c *Component, owner manifests.Owner, t target.Target) (Loaded, error) {
 	recorded, err := p.Inventory.Load(ctx, c, owner, t)
 	p.tell(c, recorded.Events)
@@ -226,7 +231,8 @@ func (p *Pass) load(ctx context.Context, c *Component, owner manifests.Owner, t 
 	return recorded, nil
 }
 
-// render returns the set of the inputs, and enters the results of the generator into the status.
+// render returns the set of objects that the generator renders from the inputs, and enters the messages of the
+// generator into the status.
 func (p *Pass) render(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs,
 	inventory []metav1alpha1.InventoryEntry,
@@ -246,7 +252,8 @@ func (p *Pass) render(
 	return set, err
 }
 
-// begin enters the revision of a set into the status, and records what must outlive the process.
+// begin enters the revision of a rendered set into the status. It also writes pinned values and the objects of deletion
+// phases to Secrets, because later passes cannot render them again.
 func (p *Pass) begin(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, set rendering.Set,
 	inventory []metav1alpha1.InventoryEntry,
@@ -274,13 +281,14 @@ func (p *Pass) begin(
 	return nil
 }
 
-// newRequest returns what the requests of an apply and of a deletion have in common.
+// newRequest returns a request with the fields that are the same for an apply and for a deletion.
 func (p *Pass) newRequest(
 	c *Component,
 	owner manifests.Owner,
 	inventory []metav1alpha1.InventoryEntry,
 ) applier.Request {
-	// The name is read now: watches wake the component while a write decodes its answer into the object.
+	// The name is copied here, because Wake may be called while a write decodes the response of the API server into
+	// c.Object. Reading the name from the object at that time would be a data race.
 	name := c.Name()
 	request := applier.Request{
 		Owner: owner, Inventory: inventory, Policies: c.Policies, Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
@@ -303,8 +311,9 @@ func (p *Pass) newRequest(
 	return request
 }
 
-// record persists an inventory behind the finalizer, so that a deletion waits for it. The resource version excludes
-// another operator of the same name.
+// record adds the finalizer and then writes an inventory, so that no deletion of the component can skip the new
+// dependents. The writes are bound to the resource version, so they fail if another operator of the same name wrote the
+// component.
 func (p *Pass) record(
 	ctx context.Context, c *Component, owner manifests.Owner, recorded components.InventoryRef,
 	entries []metav1alpha1.InventoryEntry,
@@ -322,8 +331,8 @@ func (p *Pass) record(
 	return p.Store.WriteStatus(ctx, c.Object, recorded)
 }
 
-// repairNonce returns a token that changes with the component and with each request for a pass: then backed-off
-// repairs run at once.
+// repairNonce returns a token that changes with the spec of the component, with its inputs, and with each request for a
+// pass by annotation. When the token changes, repairs that are waiting for their back-off run at once.
 func (p *Pass) repairNonce(c *Component, trigger string) (string, error) {
 	return manifests.Digest([]any{trigger, requestedAt(c.Object, p.Reconciler)})
 }
@@ -332,7 +341,7 @@ func (p *Pass) looker(owner manifests.Owner) lookup.Owner {
 	return lookup.Owner{Reconciler: p.Reconciler, ID: owner.ID()}
 }
 
-// recordedTypes returns the additional managed types of the last apply.
+// recordedTypes returns the additional managed types that the last apply entered into the status.
 func recordedTypes(s *metav1alpha1.Status) ([]manifests.ManagedType, error) {
 	var managed []manifests.ManagedType
 	var errs []error
@@ -348,7 +357,8 @@ func recordedTypes(s *metav1alpha1.Status) ([]manifests.ManagedType, error) {
 	return managed, nil
 }
 
-// otherFinalizers returns the error of a deletion that waits for the finalizers of others, nil without any.
+// otherFinalizers returns an error while a component that is being deleted has finalizers of other controllers, and nil
+// otherwise. own is the finalizer of this reconciler.
 func otherFinalizers(c *Component, own string) error {
 	others := components.OtherFinalizers(c.Object, own)
 	if len(others) == 0 {

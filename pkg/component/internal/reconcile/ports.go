@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Ports are the collaborators of a Pass. A preview replaces those that write, wait or impersonate.
+// Ports are the collaborators of a Pass. A preview supplies other implementations of the ports that write, wait or
+// impersonate.
 type Ports struct {
 	Owners    Owners
 	Targets   Targets
@@ -60,27 +61,30 @@ type Applier interface {
 	Delete(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error)
 }
 
-// Inventory is the record of dependents, with all that is recorded beside it.
+// Inventory reads and writes the recorded inventory of dependents and the other records of a component: pinned values,
+// and the objects of deletion phases.
 type Inventory interface {
-	// Load returns the recorded inventory. A lost or edited record is rebuilt from the owner labels, and recorded,
-	// before anything is planned.
+	// Load returns the recorded inventory. If the inventory was lost or edited, it is rebuilt from the owner labels of
+	// live objects, and written to the status, before anything is planned.
 	Load(ctx context.Context, c *Component, owner manifests.Owner, t target.Target) (Loaded, error)
 	// Recorded returns the recorded entries, without any recovery.
 	Recorded(ctx context.Context, c *Component, owner manifests.Owner) ([]metav1alpha1.InventoryEntry, error)
-	// ProtectKubeconfig adds our finalizer to the Secret that leads to the dependents, and removes it from a former
-	// one.
+	// ProtectKubeconfig adds our finalizer to the Secret with the kubeconfig of the target cluster. If the component
+	// named another Secret before, the finalizer is removed from that Secret.
 	ProtectKubeconfig(ctx context.Context, c *Component, owner manifests.Owner) error
-	// CheckKubeconfig notes that the finalizer was removed from the Secret that a target was read from.
+	// CheckKubeconfig checks that the Secret with the kubeconfig of a target still has our finalizer. If somebody
+	// removed the finalizer, the next ProtectKubeconfig adds it again.
 	CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target)
-	// Begin records what must outlive the process before anything of a set is applied: pinned values, and the objects
-	// of phases.
+	// Begin records pinned values and the objects of deletion phases, before any object of the set is applied. A later
+	// pass cannot render them again.
 	Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error
-	// Record persists an inventory before the first write to a dependent that the recorded one lacks. recorded is the
-	// reference to the recorded one.
+	// Record writes an inventory. The caller calls it before the first write to a dependent that is missing in the
+	// recorded inventory. recorded is the reference to the recorded inventory.
 	Record(
 		ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 	) error
-	// Phases returns the objects that a deletion applies, normalised, and events to be told about the component.
+	// Phases returns the objects that a deletion applies before and after it deletes the dependents, normalised, and
+	// events to be created for the component.
 	Phases(
 		ctx context.Context,
 		c *Component,
@@ -89,14 +93,15 @@ type Inventory interface {
 	) (pre, post []manifests.Object, events []status.Event, err error)
 }
 
-// Loaded is a recorded inventory.
+// Loaded is the result of Inventory.Load.
 type Loaded struct {
 	Entries []metav1alpha1.InventoryEntry
 	// Unsearched says where the recovery of a lost inventory could not look for dependents; empty if it looked
 	// everywhere.
 	Unsearched string
-	// Events are to be told about the component.
+	// Events are the events to be created for the component.
 	Events []status.Event
-	// RecordsFound is set if records of a former rendering were found late: the kept rendering must be dropped.
+	// RecordsFound is set if records of a former rendering were found that could not be looked for in earlier passes.
+	// The caller must drop the cached rendering, because the recorded values replace it.
 	RecordsFound bool
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ComponentRecord implements Inventory and Records by a store: the record of a component in its status, and in Secrets.
+// ComponentRecord implements Inventory and Records. It keeps the records of a component in its status and in Secrets.
 type ComponentRecord struct {
 	Inventories *inventory.Store
 	Secrets     *records.Store
@@ -29,7 +29,8 @@ type ComponentRecord struct {
 	DeletePolicy metav1alpha1.DeletePolicy
 }
 
-// Load implements Inventory. The finalizer is kept on a component with dependents, also if somebody removed it.
+// Load implements Inventory. If the component has dependents and somebody removed the finalizer, Load adds the
+// finalizer again.
 func (r ComponentRecord) Load(
 	ctx context.Context,
 	c *Component,
@@ -63,8 +64,8 @@ func (r ComponentRecord) recovery(c *Component, t target.Target) inventory.Recov
 	return RecoveryOf(c, t, r.DeletePolicy)
 }
 
-// RecoveryOf describes how to recover the inventory of a component. fallback is the delete policy of dependents that
-// name none, if the component names none either.
+// RecoveryOf describes how to recover the inventory of a component. fallback is the delete policy of dependents if
+// neither their manifests nor the component set a delete policy.
 func RecoveryOf(c *Component, t target.Target, fallback metav1alpha1.DeletePolicy) inventory.Recovery {
 	policies := c.Policies.Or(metav1alpha1.Policies{Delete: fallback})
 	recovery := inventory.Recovery{
@@ -89,8 +90,9 @@ func (r ComponentRecord) Recorded(
 	return r.Inventories.Recorded(ctx, c.Object, owner)
 }
 
-// ProtectKubeconfig implements Inventory. When a namespace is deleted, its Secrets are deleted first, and with this
-// Secret the way to the dependents. The status names the Secret that has the finalizer.
+// ProtectKubeconfig implements Inventory. Without the finalizer, the deletion of the component's namespace could delete
+// the Secret before the dependents, and nothing could reach their cluster any more. Status.TargetSecret names the
+// Secret that has the finalizer.
 func (r ComponentRecord) ProtectKubeconfig(ctx context.Context, c *Component, owner manifests.Owner) error {
 	s, declared := c.GetStatus(), ""
 	if c.Target.KubeConfig != nil {
@@ -106,8 +108,8 @@ func (r ComponentRecord) ProtectKubeconfig(ctx context.Context, c *Component, ow
 	return nil
 }
 
-// CheckKubeconfig implements Inventory. The finalizer cannot be added to a Secret that is deleted together with the
-// component.
+// CheckKubeconfig implements Inventory. A missing finalizer is ignored if both the Secret and the component are being
+// deleted, because the API server refuses new finalizers on an object that is being deleted.
 func (r ComponentRecord) CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target) {
 	s, secret := c.GetStatus(), t.Kubeconfig
 	if secret == nil || s.TargetSecret != secret.GetName() || r.Secrets.Finalizers.Has(secret, owner) {
@@ -156,8 +158,8 @@ func (r ComponentRecord) DeleteStale(ctx context.Context, c *Component) error {
 	return r.Inventories.DeleteStale(ctx, c.Object)
 }
 
-// End implements Records. The status is written before the Secrets are deleted: after a crash the next pass must not
-// look for the target, the phases or the inventory.
+// End implements Records. The empty inventory is written to the status before the Secrets are deleted. If the process
+// crashes in between, the next pass does not fail for the missing kubeconfig, phases or inventory.
 func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.Owner) error {
 	if err := r.writeEmpty(ctx, c); err != nil {
 		return err
@@ -167,7 +169,8 @@ func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.
 		return err
 	}
 	if k := c.Target.KubeConfig; k != nil && k.Name != s.TargetSecret {
-		// After a crash the status may not name the declared Secret.
+		// The declared Secret may have the finalizer although the status does not name it: the process may have crashed
+		// before it wrote the status.
 		if err := r.Secrets.Finalizers.Remove(ctx, owner, k.Name); err != nil {
 			return err
 		}
@@ -181,7 +184,7 @@ func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.
 	return r.Inventories.DeleteAll(ctx, c.Object, owner)
 }
 
-// writeEmpty records that no dependents are left, if the status names anything outside itself.
+// writeEmpty writes an empty inventory to the status. It does nothing if the status names no Secret.
 func (r ComponentRecord) writeEmpty(ctx context.Context, c *Component) error {
 	s := c.GetStatus()
 	recorded := components.RefOf(s)
@@ -201,14 +204,16 @@ func (r ComponentRecord) RememberOwned(c *Component) {
 	c.Memory.Inventory.Records.SetOwned(records.OwnedBy(c.GetUID(), c.GetStatus()))
 }
 
-// ReleaseLeft implements Records. Somebody removed our finalizer from the deleted component.
+// ReleaseLeft implements Records. It is needed if somebody removed our finalizer from a component that was being
+// deleted, because then no pass released the Secrets.
 func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error {
 	memory := &r.Memories.Of(name).Inventory.Records
 	left, ok := memory.LeftBy(uid)
 	if !ok {
 		return nil
 	}
-	// The cluster id in the status of the deleted component may have been edited.
+	// The cluster id comes from the API server, because the one in the status of the deleted component may have been
+	// edited.
 	cluster, err := r.Owners.ClusterID(ctx)
 	if err != nil {
 		return err
@@ -216,8 +221,8 @@ func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedN
 	return r.Secrets.Release(ctx, memory, r.Owners.In(cluster, name), left)
 }
 
-// ReleaseVanished implements Records. The component is read from the API server before, because the cache may be
-// bounded to some components.
+// ReleaseVanished implements Records. A component that is missing in the cache may still exist, because the cache may
+// be restricted to some components by a selector or namespaces. So the component is read from the API server first.
 func (r ComponentRecord) ReleaseVanished(ctx context.Context, name types.NamespacedName) error {
 	if _, ok := r.Memories.Of(name).Inventory.Records.LeftBy(""); !ok {
 		return nil

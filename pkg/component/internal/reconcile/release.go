@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 )
 
-// release removes our finalizer from a component whose dependents are gone, after all of its records.
+// release deletes all records of a component whose dependents are gone, and then removes our finalizer from the
+// component.
 func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) error {
 	owner, err := r.Owners.Of(ctx, c.Object)
 	if err != nil {
@@ -32,8 +33,9 @@ func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) e
 	return nil
 }
 
-// vanished ends the work for a component that is not in the cache any more. Dependents that were created too late to be
-// recorded are deleted. It returns the delay before the next try, zero if there is none.
+// vanished ends the work for a component that is not in the cache any more. Dependents that were created after the last
+// write of its status are deleted. It returns the delay before the next try, and zero if no other try is needed or a
+// watch starts it.
 func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory *Memory) time.Duration {
 	owner := r.Owners.Known(name)
 	if late := memory.unconfirmed; len(late.entries) > 0 {

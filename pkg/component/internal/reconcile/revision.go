@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// checkPlacement refuses to move dependents silently. inventory is the recorded one.
+// checkPlacement returns an error if the target cluster, namespace or name changed while there are dependents in the
+// former target, which would be deleted and created elsewhere. inventory is the recorded inventory.
 func checkPlacement(
 	s *metav1alpha1.Status,
 	t target.Target,
@@ -35,9 +36,9 @@ func checkPlacement(
 		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, dependents))
 }
 
-// nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. A
-// set of the same inputs that differs from the applied objects, because of its look-ups, is a new rendition of the
-// revision.
+// nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. If the
+// inputs are the same and the rendered objects differ from the applied ones, because an object that the generator
+// looked up has changed, they are a new rendition of the same revision.
 func nextRevision(
 	before metav1alpha1.Status, t target.Target, in input.Inputs, set rendering.Set,
 	inventory []metav1alpha1.InventoryEntry, now time.Time,
@@ -50,13 +51,14 @@ func nextRevision(
 		next.InputDigest, next.Rendition = in.Digest, 0
 		next.Revision = max(before.Revision, newestRevision(inventory)) + 1
 	case set.Lookups.AreRecorded(&before), set.ValuesLost && before.RenderedSet != "":
-		// The values of a lost record cannot be rendered again: the applied objects stay, even if the look-ups have
-		// changed.
+		// Either the looked-up objects are unchanged, or the record with the pinned values is lost. Lost values cannot
+		// be rendered again, so the applied objects stay as they are even if looked-up objects have changed.
 		return next, nil
 	case set.DiffersFrom(inventory):
 		next.Rendition = max(before.Rendition, newestRendition(inventory, before.Revision)) + 1
 	case len(set.Lookups.Served.Undiscovered) > 0 && set.ID == "":
-		// The set does not depend on the groups whose discovery failed, so they must not hold up later sets.
+		// The rendered set is the applied one although the discovery of some API groups failed. The look-ups are
+		// recorded without these groups, so that the failure does not hold up later renderings.
 		return withLookups(next, set)
 	default:
 		return next, nil
@@ -72,7 +74,8 @@ func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Stat
 }
 
 // withoutRevision returns the status with the revision of the status before, because the records of the new revision
-// could not be written. Otherwise a restart would take a new rendering for the recorded one.
+// could not be written. Otherwise the status would claim that the new revision is recorded, and the process would
+// believe that after a restart.
 func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	next.InputDigest, next.Revision, next.Rendition = before.InputDigest, before.Revision, before.Rendition
 	next.Lookups, next.LookupsDigest = before.Lookups, before.LookupsDigest
@@ -80,9 +83,9 @@ func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	return next
 }
 
-// newestRevision returns the newest revision in which a dependent was applied. A record in Secrets outlives a lost
-// status, and has revisions that the status does not know. New inputs must get none of them: otherwise the objects of
-// an old revision would count as applied.
+// newestRevision returns the newest revision in which a dependent was applied. An inventory in Secrets outlives a lost
+// status, and may have higher revision numbers than the status. New inputs must get a number that is higher than all of
+// these: otherwise objects of an old revision would count as applied in the new one.
 func newestRevision(inventory []metav1alpha1.InventoryEntry) int64 {
 	var newest int64
 	for _, e := range inventory {
@@ -102,8 +105,8 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 	return newest
 }
 
-// withAttempt returns the status with new inputs that could not be rendered in its history. Failures to retry are not
-// entered.
+// withAttempt adds an entry to the history of a status for new inputs that could not be rendered. It adds none for
+// failures that are retried.
 func withAttempt(
 	s metav1alpha1.Status,
 	generation int64,
@@ -124,7 +127,7 @@ func withAttempt(
 // maxSource bounds the name of a source in the history, in bytes.
 const maxSource = 256
 
-// revisionRecord returns the entry of a revision that begins.
+// revisionRecord returns the history entry of a revision that begins.
 func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) metav1alpha1.RevisionRecord {
 	record := metav1alpha1.RevisionRecord{
 		Revision: revision, Generation: generation, Digest: in.Digest,

@@ -28,7 +28,8 @@ import (
 const (
 	// AnnotationRequested starts a pass whenever its value changes.
 	AnnotationRequested = "reconcile-requested-at"
-	// AnnotationAcknowledge with the value of the request asks for the request to be acknowledged in the status.
+	// AnnotationAcknowledge asks for an acknowledgement: if it has the same value as AnnotationRequested, the pass
+	// enters that value into the status.
 	AnnotationAcknowledge = "reconcile-acknowledge"
 	// AnnotationAcceptUnknown names the groups, separated by commas, whose types the deletion of the component takes
 	// along although nobody knows whether they have foreign instances.
@@ -45,7 +46,7 @@ type Runner struct {
 	Memories *Memories
 	// Kind is the kind of the components, for traces.
 	Kind string
-	// MinInterval is the rate limit of each component; zero is none.
+	// MinInterval is the shortest time between two passes over the same component; zero means no limit.
 	MinInterval time.Duration
 	// Forgotten is called for a component that does not exist any more, before StopServing.
 	Forgotten func(types.NamespacedName)
@@ -53,9 +54,10 @@ type Runner struct {
 	StopServing func(manifests.Owner)
 }
 
-// Records ends what is recorded of a component beside its status.
+// Records deletes the Secrets in which parts of the state of a component are recorded, and removes finalizers from
+// Secrets.
 type Records interface {
-	// DeleteStale deletes Secrets that nothing refers to any more.
+	// DeleteStale deletes Secrets with former inventories, which the status of the component does not name any more.
 	DeleteStale(ctx context.Context, c *Component) error
 	// End deletes all records and finalizers of a component whose dependents are gone.
 	End(ctx context.Context, c *Component, owner manifests.Owner) error
@@ -114,8 +116,8 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	return memory.Schedule.End(after, r.MinInterval, r.Clock.Now()), err
 }
 
-// run makes all changes that need no waiting. Its errors are reported in the status, except for those that interrupt
-// the pass.
+// run makes all changes that are possible without waiting. Its errors are reported in the status, except for those that
+// interrupt the pass.
 func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	if err := r.Records.ReleaseLeft(ctx, c.Name(), c.GetUID()); err != nil {
 		return outcome.Outcome{}, err
@@ -155,26 +157,29 @@ func (r *Runner) isHeld(c *Component) bool {
 	return controllerutil.ContainsFinalizer(c.Object, components.Finalizer(r.Reconciler))
 }
 
-// holdForHooks adds our finalizer before there are dependents if there are hooks of the deletion, so that they are
-// called for what other hooks have made.
+// holdForHooks adds our finalizer before the first dependent is created if the author has a hook PreDelete or
+// PostDelete. So the hooks of a deletion can clean up what other hooks, such as PreReconcile, have created.
 func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 	if r.Author.Hook(PreDelete) == nil && r.Author.Hook(PostDelete) == nil || r.isHeld(c) {
 		return nil
 	}
 	if s := c.GetStatus(); s.Revision == 0 {
-		// A status without a record must not count as lost.
+		// Without the reconciler's name, a component that has the finalizer and no inventory would count as one whose
+		// inventory was lost.
 		s.Reconciler = r.Reconciler
 	}
 	return r.Store.AddFinalizer(ctx, c.Object)
 }
 
-// observing ends a pass that did nothing, because a watch has not delivered yet. inTime is false after the timeout.
+// observing ends a pass that did nothing because a watch has not delivered its first list yet. inTime is false when the
+// component's timeout is over.
 func (r *Runner) observing(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status,
 ) (after time.Duration, inTime bool) {
 	s, memory := c.GetStatus(), &c.Memory.Schedule
 	if !s.ProgressingSince.Equal(r.Store.Persisted(c.Object, loaded).ProgressingSince) {
-		// This pass began the revision, but nothing of it is stored. The wait counts from the first such pass.
+		// This pass began a new revision, but the status with the begin of its progress is not stored. The wait counts
+		// from the first pass that waited for the watch.
 		s.ProgressingSince = nil
 	}
 	if after, inTime = memory.Observe(s.ProgressingSince, r.Author.Intervals(c.Object).Timeout, r.Clock.Now()); inTime {
@@ -187,8 +192,8 @@ func (r *Runner) observing(
 	return 0, false
 }
 
-// report writes the status if it differs, tells the pass in one event, and returns the delay before the next one.
-// After a conflict the changes are not told yet.
+// report writes the status if it changed, creates one event for the pass, and returns the delay before the next pass.
+// If the write fails with a conflict, report creates no event; see interrupt.
 func (r *Runner) report(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome, failure error,
 ) (time.Duration, error) {
@@ -230,7 +235,8 @@ func (r *Runner) report(
 	return after, nil
 }
 
-// keepInventory records the inventory of a pass outside the status, if it needs Secrets.
+// keepInventory enters the inventory at the end of a pass into the status, or writes it to Secrets if it is too large
+// for the status.
 func (r *Runner) keepInventory(
 	ctx context.Context,
 	c *Component,
@@ -248,7 +254,8 @@ func (r *Runner) writeStatus(ctx context.Context, c *Component, recorded compone
 	return r.Store.WriteStatus(ctx, c.Object, recorded)
 }
 
-// unreported ends a pass whose status could not be written. A component that is gone is a conflict.
+// unreported ends a pass whose status could not be written. If the component does not exist any more, the returned
+// error is a conflict, so that the pass ends without a report.
 func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome, err error) error {
 	if apierrors.IsNotFound(err) {
 		return r.Store.Conflict(c.Name(), "it does not exist any more")
@@ -260,9 +267,9 @@ func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome
 	return err
 }
 
-// interrupt ends a pass without a report, because another client wrote the component, or the operator is stopping.
-// The next pass starts from the new state, at once if the component has changed. The changes of this pass are told,
-// because no other pass can.
+// interrupt ends a pass without a report, because another client wrote the component, or the operator is stopping. The
+// next pass starts from the new state, at once if the component has changed. The event for the changes of this pass is
+// created here, because no other pass knows about them.
 func (r *Runner) interrupt(
 	ctx context.Context,
 	c *Component,
@@ -281,7 +288,7 @@ func (r *Runner) interrupt(
 	return memory.End(0, r.MinInterval, now)
 }
 
-// tellChanges tells the changes of a pass whose status was not written.
+// tellChanges creates the event and the log line for the changes of a pass whose status was not written.
 func (r *Runner) tellChanges(ctx context.Context, c *Component, o outcome.Outcome) {
 	s := c.GetStatus()
 	r.Tell(c.Object, status.ChangesEvent(s, o.Changes))
@@ -295,7 +302,8 @@ func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []
 	}
 }
 
-// requestOf identifies the state of a component that a denied request belongs to.
+// requestOf identifies what the component asked for in this pass. The back-off of a denied API request restarts when
+// that changes.
 func (r *Runner) requestOf(c *Component) schedule.Request {
 	return schedule.Request{
 		UID:         c.GetUID(),

@@ -23,8 +23,8 @@ import (
 // collectBackoff bounds the retries of one round of the Collector.
 var collectBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 8}
 
-// restoreGrace protects Secrets without component that were created while this process runs: a backup may restore the
-// Secrets before the components.
+// restoreGrace is the age before which a Secret without component is not released, if it was created while this process
+// runs. The restore of a backup may create the Secrets before the components.
 const restoreGrace = time.Hour
 
 // Component is a component that may own Secrets. Its status is read-only.
@@ -37,18 +37,20 @@ type Component struct {
 type Components interface {
 	// Cached returns the components in the cache by their owner ids. The map is empty if the cache cannot list them.
 	Cached(ctx context.Context) (map[string]Component, error)
-	// Identity returns an owner without namespace and name: what the owners of all components have in common.
+	// Identity returns an owner without namespace and name. The other fields are the same for all components of the
+	// reconciler.
 	Identity(ctx context.Context) (manifests.Owner, error)
 	// Live lists the components in a namespace from the API server, in all namespaces if it is empty.
 	Live(ctx context.Context, namespace string) ([]types.NamespacedName, error)
-	// Unnamed is called with a Secret of a record that the status of its component does not name. The next pass of the
-	// component has to decide about it; see Memory.AddUnnamedSecret.
+	// Unnamed is called with a Secret of a record that the status of its component does not name. The next pass over
+	// the component has to decide whether the Secret is deleted; see Memory.AddUnnamedSecret.
 	Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata)
 }
 
 // Collector is the garbage collection of Secrets. It releases the Secrets of components that disappeared while no
-// operator ran, or that this process does not remember, and it reports unnamed records of the others. It costs a list
-// and a watch on the Secrets with our label, and no further request while each Secret has a component in the cache.
+// operator ran, or that this process does not remember. For components that exist, it reports records that their status
+// does not name. It needs a list and a watch on the Secrets with our label, and no further request as long as each
+// Secret belongs to a component in the cache.
 type Collector struct {
 	Store      *Store
 	Components Components
@@ -89,7 +91,8 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// byAge separates the Secrets that restoreGrace protects. A Secret that is being deleted is not protected.
+// byAge separates the young Secrets, which are not released yet because of restoreGrace. A Secret that is being deleted
+// is never young.
 func (c *Collector) byAge(secrets []*metav1.PartialObjectMetadata) (settled, young []*metav1.PartialObjectMetadata) {
 	for _, secret := range secrets {
 		created := secret.CreationTimestamp.Time
@@ -103,9 +106,9 @@ func (c *Collector) byAge(secrets []*metav1.PartialObjectMetadata) (settled, you
 	return settled, young
 }
 
-// collect looks at Secrets that were read before it is called. A component that is not found now, after its Secret was
-// read, is gone. The cache may be older than the Secrets, or bounded to some components, so the API server is asked
-// about Secrets without component in the cache.
+// collect releases the Secrets of components that are gone. The Secrets were read before the components, so a component
+// that is not found now does not exist any more. The cache may be older than the Secrets, or restricted to some
+// components. So for Secrets whose component is not in the cache, the components are listed from the API server.
 func (c *Collector) collect(ctx context.Context, secrets []*metav1.PartialObjectMetadata) error {
 	cached, err := c.Components.Cached(ctx)
 	if err != nil {
@@ -134,7 +137,8 @@ func (c *Collector) collect(ctx context.Context, secrets []*metav1.PartialObject
 	return errors.Join(errs...)
 }
 
-// reportUnnamed reports the records that a status does not name. A crash may have left them.
+// reportUnnamed reports the records that the status of their component does not name. A process that crashed may have
+// left them.
 func (c *Collector) reportUnnamed(secrets []*metav1.PartialObjectMetadata, components map[string]Component) {
 	for _, secret := range secrets {
 		component, found := components[secret.Labels[c.Store.keys.name(LabelRecord)]]
@@ -156,8 +160,8 @@ func (c *Collector) hasOwners(secret *metav1.PartialObjectMetadata, components m
 	})
 }
 
-// collectNamespace releases those Secrets whose components do not exist. With several namespaces, a namespace in which
-// components cannot be listed is skipped.
+// collectNamespace releases the Secrets in a namespace whose components do not exist. If the Collector has several
+// namespaces, a namespace in which components cannot be listed is skipped.
 func (c *Collector) collectNamespace(
 	ctx context.Context, identity manifests.Owner, namespace string, secrets []*metav1.PartialObjectMetadata,
 ) error {
@@ -179,9 +183,9 @@ func (c *Collector) collectNamespace(
 	return errors.Join(c.deleteRecords(ctx, secrets, owners, identity), c.removeFinalizers(ctx, secrets, owners))
 }
 
-// deleteRecords deletes the records of this reconciler whose component is not in owners. A record from another cluster,
-// which a backup restored, stays until somebody deletes it; then only its finalizer is removed, because nobody in this
-// cluster reads it.
+// deleteRecords deletes the records of this reconciler whose component is not in owners. A record whose owner is in
+// another cluster was created here by the restore of a backup. It is kept until somebody deletes it. Then its finalizer
+// is removed, so that the deletion completes, because nothing in this cluster reads it.
 func (c *Collector) deleteRecords(
 	ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool, identity manifests.Owner,
 ) error {
@@ -200,7 +204,8 @@ func (c *Collector) deleteRecords(
 	return errors.Join(errs...)
 }
 
-// removeFinalizers removes the finalizers of components that are not in owners from Secrets with kubeconfigs.
+// removeFinalizers removes finalizers from Secrets with kubeconfigs, if the component of the finalizer is not in
+// owners.
 func (c *Collector) removeFinalizers(
 	ctx context.Context, secrets []*metav1.PartialObjectMetadata, owners map[string]bool,
 ) error {
@@ -217,7 +222,8 @@ func (c *Collector) removeFinalizers(
 	return errors.Join(errs...)
 }
 
-// ignoreForbidden logs and drops a refusal: a retry does not help, and the other Secrets need not wait for a grant.
+// ignoreForbidden logs an error of the type Forbidden and returns nil, because a retry without a new grant does not
+// help, and the release of the other Secrets must go on.
 func ignoreForbidden(ctx context.Context, secret *metav1.PartialObjectMetadata, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err

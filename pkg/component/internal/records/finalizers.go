@@ -61,7 +61,8 @@ func (f Finalizers) Remove(ctx context.Context, owner manifests.Owner, secret st
 	return f.change(ctx, name, f.keys.ownerFinalizer(owner), false)
 }
 
-// change adds or removes a finalizer, with the resource version as precondition. It reads no data.
+// change adds or removes a finalizer, with the resource version as precondition. It reads the metadata of the Secret,
+// and never its data.
 func (f Finalizers) change(ctx context.Context, name types.NamespacedName, finalizer string, add bool) error {
 	secrets := f.metadata.Resource(secretResource).Namespace(name.Namespace)
 	secret, err := secrets.Get(ctx, name.Name, metav1.GetOptions{})
@@ -76,7 +77,7 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 	case !add && !present, add && f.keys.isProtected(secret, finalizer):
 		return nil
 	case add && !present && secret.DeletionTimestamp != nil:
-		// The API server refuses new finalizers.
+		// The API server accepts no new finalizer on an object that is being deleted.
 		return &condition.Error{
 			Reason: metav1alpha1.ReasonReferenceNotFound, Terminal: true,
 			Message: fmt.Sprintf("Secret %s with the kubeconfig is being deleted; name another one", name),
@@ -97,7 +98,8 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 	return nil
 }
 
-// heldLabel returns the change of the label for the Collector: it is removed with the last finalizer of a component.
+// heldLabel returns the change of the label by which the Collector finds a Secret. The label is removed with the last
+// finalizer that a component has on the Secret.
 func (f Finalizers) heldLabel(secret *metav1.PartialObjectMetadata, finalizer string, add bool) map[string]any {
 	others := slices.DeleteFunc(f.keys.ownerFinalizers(secret), func(other string) bool { return other == finalizer })
 	if add || len(others) > 0 {
@@ -125,11 +127,12 @@ func finalizerPatch(
 // reviewInterval is how long the answer of an access review is used. Rights change rarely.
 const reviewInterval = 10 * time.Minute
 
-// accessReview is the cached answer whether the operator may patch Secrets in all namespaces. Only then, records in the
-// namespaces of components get a finalizer. With rights in single namespaces, the deletion of a namespace deletes the
-// role binding while the finalizer holds the Secrets: nobody can remove the finalizer, and the namespace remains for
-// ever. The loss of a record is less harmful: an inventory is rebuilt from labels, and few phases can be applied in a
-// namespace that is being deleted.
+// accessReview is the cached answer whether the operator may patch Secrets in all namespaces. Only if it may, records
+// in the namespaces of components get a finalizer. If the operator has rights in single namespaces only, the deletion
+// of a namespace deletes its role binding while the finalizer keeps the Secrets. Then the operator cannot remove the
+// finalizer, and the namespace remains for ever. Records without finalizer can get lost with the namespace, which is
+// less harmful: an inventory is rebuilt from labels, and few objects of phases can be applied in a namespace that is
+// being deleted.
 type accessReview struct {
 	dynamic dynamic.Interface
 	clock   clock.PassiveClock
@@ -139,8 +142,8 @@ type accessReview struct {
 	allowed bool
 }
 
-// mayPatchAnywhere returns the answer. If a review fails, the answer before it counts, and without one it is true; the
-// next call tries again.
+// mayPatchAnywhere reports whether the operator may patch Secrets in all namespaces. If a review fails, it returns the
+// answer of the last review, and true if there was none; the next call tries again.
 func (r *accessReview) mayPatchAnywhere(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +159,7 @@ func (r *accessReview) mayPatchAnywhere(ctx context.Context) bool {
 	return allowed
 }
 
-// ask sends the review to the API server.
+// ask sends the access review to the API server and returns its answer.
 func (r *accessReview) ask(ctx context.Context) (bool, error) {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",

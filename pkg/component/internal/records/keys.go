@@ -17,7 +17,8 @@ const LabelRecord = "record-of"
 const (
 	// labelHeld marks all Secrets that have a finalizer of this reconciler: records, and Secrets with kubeconfigs.
 	labelHeld = "held"
-	// annotationOwner is the owner as text. The label has room for a hash only.
+	// annotationOwner has the full owner as its value. A label value is too short for that, so the label has a hash of
+	// the owner.
 	annotationOwner      = LabelRecord
 	annotationParts      = "record-parts"
 	annotationWritten    = "record-written"
@@ -27,7 +28,8 @@ const (
 	annotationAfter      = "record-after"
 )
 
-// timeFormat sorts as text in the order of the times. The creation timestamp of a Secret has seconds only.
+// timeFormat is the format of the time when a record was written. Texts in this format sort in the order of their
+// times. The creation timestamp of a Secret is not precise enough, because it has no fractions of a second.
 const timeFormat = "2006-01-02T15:04:05.000000000Z"
 
 // keys are the names of labels, annotations and finalizers of a reconciler. The value is the name of the reconciler.

@@ -12,21 +12,21 @@ import (
 )
 
 // Memory is what a process remembers about the records of one component. The zero value is empty. It is safe for
-// concurrent use: the Collector adds to it beside a pass.
+// concurrent use, because the Collector adds to it while a pass may use it.
 type Memory struct {
 	mu    sync.Mutex
 	owned Owned
 	// ids are the records that this process wrote or read last.
 	ids map[Kind]string
-	// unnamed is the evidence of unnamed phases and renderings.
+	// unnamed says for each kind why there may be records that the status does not name. Inventories are not in it.
 	unnamed map[Kind]evidence
-	// inventories are the Secrets of unnamed inventories, by name.
+	// inventories are the Secrets of inventories that the status does not name, by name of the Secret.
 	inventories map[string]metav1.PartialObjectMetadata
 	// stale are Secrets of stale inventories.
 	stale []metav1.PartialObjectMetadata
 }
 
-// evidence says why a component may have unnamed records of a kind.
+// evidence says why a component may have records of a kind that its status does not name.
 type evidence int
 
 const (
@@ -37,13 +37,14 @@ const (
 	seen
 )
 
-// Owned are the Secrets with finalizers of a component. Its deletion removes them. If somebody removes our finalizer
-// from the component, they are released when the component is gone; see Store.Release.
+// Owned are the Secrets with finalizers of a component. The deletion of the component removes these finalizers. If
+// somebody removes our finalizer from the component, no pass does that, and the Secrets are released when the component
+// is gone; see Store.Release.
 type Owned struct {
 	UID types.UID
 	// Kubeconfig is the name of the Secret with the kubeconfig, empty if there is none.
 	Kubeconfig string
-	// Kinds are the kinds of the records that there may be.
+	// Kinds are the kinds of records that the component may have.
 	Kinds []Kind
 }
 
@@ -64,8 +65,8 @@ func OwnedBy(uid types.UID, status *metav1alpha1.Status) Owned {
 
 func (o Owned) empty() bool { return o.Kubeconfig == "" && len(o.Kinds) == 0 }
 
-// SetOwned remembers what a component owns at the end of a pass. What a deleted component of the same name owned stays
-// remembered until Store.Release succeeded.
+// SetOwned remembers the Secrets that a component owns at the end of a pass. The Secrets of a deleted component of the
+// same name stay remembered until Store.Release has succeeded.
 func (m *Memory) SetOwned(owned Owned) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,15 +75,15 @@ func (m *Memory) SetOwned(owned Owned) {
 	}
 }
 
-// LeftBy returns what a deleted component left: the remembered Secrets of a component with another UID than uid, which
-// is that of the component that exists now, or empty. ok is false if there is nothing.
+// LeftBy returns the Secrets that a deleted component of the same name left. uid is the UID of the component that
+// exists now, and empty if there is none. ok is false if no Secrets were left.
 func (m *Memory) LeftBy(uid types.UID) (left Owned, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.owned, !m.owned.empty() && m.owned.UID != uid
 }
 
-// released forgets what a deleted component left.
+// released forgets the Secrets that a deleted component left.
 func (m *Memory) released() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +110,8 @@ func (m *Memory) SetID(kind Kind, id string) {
 // AddUnnamed remembers that records of a kind, phases or renderings, may exist that the status does not name.
 func (m *Memory) AddUnnamed(kind Kind) { m.addEvidence(seen, kind) }
 
-// AddUnlisted remembers that Secrets could not be listed, and the status names no phases and no rendering.
+// AddUnlisted remembers that Secrets could not be listed, so that there may be records of phases and of renderings that
+// the status does not name.
 func (m *Memory) AddUnlisted() { m.addEvidence(notListed, Phases, Rendering) }
 
 func (m *Memory) addEvidence(e evidence, kinds ...Kind) {
@@ -156,8 +158,9 @@ func (m *Memory) UnnamedInventories() []metav1.PartialObjectMetadata {
 	return slices.Collect(maps.Values(m.inventories))
 }
 
-// MarkStale ends the state unnamed of Secrets of inventories. Those that isStale selects are stale from then on, the
-// others are forgotten: another operator process may be about to name them.
+// MarkStale decides about Secrets of inventories that the status does not name. The Secrets for which isStale returns
+// true are stale from then on. The others are forgotten and stay, because another operator process may be about to name
+// them in the status.
 func (m *Memory) MarkStale(unnamed []metav1.PartialObjectMetadata, isStale func(metav1.Object) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

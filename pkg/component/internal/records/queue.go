@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// collectInterval is how long the queue waits for further Secrets after the first.
+// collectInterval is how long the queue waits for further Secrets after the first one has arrived.
 const collectInterval = time.Second
 
-// queue holds the Secrets that the Collector has to look at, each in its last version. It implements
-// observe.LabelledHandler.
+// queue holds the Secrets that the Collector has to check, each in the last version that the watch delivered. It
+// implements observe.LabelledHandler.
 type queue struct {
 	refused func(message string)
 

@@ -18,7 +18,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Kind is the kind of a record. The names of its Secrets begin with it.
+// Kind is the kind of a record. The names of the Secrets of a record begin with its kind.
 type Kind string
 
 // The kinds of records.
@@ -63,15 +63,17 @@ type Record struct {
 	ID string
 	// Note is text for people. It must not contain secret values.
 	Note string
-	// ValuesLost is set on a rendering that replaces a lost one: its values differ from the applied ones.
+	// ValuesLost is set on a rendering that was made because the record of the applied rendering was lost: generated
+	// values differ from the applied ones.
 	ValuesLost bool
 	// Origin describes the inputs of a rendering, nil for other kinds.
 	Origin *Origin
-	// After identifies the inventory that this inventory replaces; see inventory references.
+	// After identifies the inventory that this inventory replaces; see components.InventoryRef.ID.
 	After string
 }
 
-// Origin describes the inputs that a rendering was made of. A status that was lost gets it back from the record.
+// Origin describes the inputs that a rendering was made from. It is stored with the record, so that a status that was
+// lost can be restored.
 type Origin struct {
 	InputDigest                                string
 	Revision                                   int64
@@ -85,7 +87,7 @@ func OriginOf(status *metav1alpha1.Status) *Origin {
 	}
 }
 
-// Restore enters the origin into a status.
+// Restore enters the digest of the inputs and the other fields of the origin into a status that was lost.
 func (o Origin) Restore(status *metav1alpha1.Status) {
 	status.InputDigest, status.Revision = o.InputDigest, o.Revision
 	status.TargetCluster, status.TargetNamespace, status.TargetName = o.TargetCluster, o.TargetNamespace, o.TargetName
@@ -110,7 +112,8 @@ func parseOrigin(text string) *Origin {
 	return &Origin{parts[0], revision, parts[2], parts[3], parts[4]}
 }
 
-// LostError is the error of a record that does not exist or cannot be decoded. A retry does not help.
+// LostError is the error for a record that does not exist or cannot be decoded. A retry does not help: the caller has
+// to go on without the record.
 type LostError struct{ Cause string }
 
 // Error implements error.
@@ -142,7 +145,8 @@ func HasID(id string) func(metav1.PartialObjectMetadata) bool {
 	return func(secret metav1.PartialObjectMetadata) bool { return IDOf(secret.Name) == id }
 }
 
-// kindOf returns the kind of the record that a Secret is a part of, empty if the name is that of no record.
+// kindOf returns the kind of the record that a Secret is a part of, and an empty string if it is not the name of a
+// record's Secret.
 func kindOf(secretName string) Kind {
 	for _, kind := range []Kind{Phases, Rendering, Inventory} {
 		if strings.HasPrefix(secretName, string(kind)+"-") {

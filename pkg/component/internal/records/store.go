@@ -33,7 +33,8 @@ type Options struct {
 	Reconciler string
 	// Namespace is the namespace of the records of cluster-scoped components.
 	Namespace string
-	// Dynamic and Metadata are clients of the cluster of the components, as the operator.
+	// Dynamic and Metadata are clients for the cluster in which the components are stored, with the operator's own
+	// rights.
 	Dynamic  dynamic.Interface
 	Metadata metadata.Interface
 	// NamespaceGoes reports whether a namespace is being deleted or does not exist.
@@ -46,8 +47,9 @@ type Options struct {
 
 // Store reads, writes and deletes the records of components. It is safe for concurrent use.
 //
-// Records have no owner label and are in no inventory, because they are no dependents. They have a finalizer, so that
-// they outlive their namespace; see accessReview for the exception.
+// The Secrets of records are no dependents, so they have no owner label and are in no inventory. They have a finalizer,
+// so that the deletion of their namespace does not delete them before the dependents. They have none if the operator
+// may not patch Secrets in all namespaces; see accessReview.
 type Store struct {
 	Options
 	// Finalizers are the finalizers on Secrets with kubeconfigs.
@@ -69,8 +71,8 @@ func NewStore(o Options) *Store {
 // Get reads a Secret.
 type Get func(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error)
 
-// NamespaceOf returns the namespace of the records of an owner. Cluster-scoped components have a common one: the
-// namespaces of their dependents may be dependents themselves.
+// NamespaceOf returns the namespace of the records of an owner. All cluster-scoped components use Options.Namespace.
+// The namespaces of their dependents cannot be used, because they may be dependents themselves and deleted first.
 func (s *Store) NamespaceOf(owner manifests.Owner) string {
 	if owner.Namespace == "" {
 		return s.Namespace
@@ -78,7 +80,8 @@ func (s *Store) NamespaceOf(owner manifests.Owner) string {
 	return owner.Namespace
 }
 
-// Problem returns the condition error of a failed request about records. action names what failed, in the infinitive.
+// Problem returns the condition error for a failed request about records. action describes the request in the
+// infinitive, for example "read the record".
 func Problem(action string, err error) error {
 	p := &condition.Error{Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("%s: %v", action, err)}
 	if apitext.MissingRight(err) {
@@ -88,21 +91,22 @@ func Problem(action string, err error) error {
 	return p
 }
 
-// Unreachable reports whether err is a refusal that no grant will change: the namespace of the records is being
-// deleted. The records are deleted with it, unless their finalizer remains.
+// Unreachable reports whether a request about records was forbidden while their namespace is being deleted. No grant
+// can change that any more. The records are deleted with the namespace, unless they have a finalizer.
 func (s *Store) Unreachable(ctx context.Context, owner manifests.Owner, err error) bool {
 	return apierrors.IsForbidden(err) && s.NamespaceGoes(ctx, s.NamespaceOf(owner))
 }
 
-// Write writes the Secrets of a record, one for each part (see Encode). It overwrites Secrets that exist: a crash may
-// have prevented the status from naming them.
+// Write writes the Secrets of a record, one for each part (see Encode). It overwrites Secrets that exist, because an
+// earlier process may have written some of them and crashed before the status named them.
 func (s *Store) Write(ctx context.Context, owner manifests.Owner, rec Record, parts [][]byte) error {
 	if err := s.VerifyCluster(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); err != nil {
 		return err
 	}
 	secrets := s.Dynamic.Resource(secretResource).Namespace(s.NamespaceOf(owner))
 	annotations := s.keys.annotations(owner, rec, len(parts), s.Clock.Now().UTC().Format(timeFormat))
-	// The common namespace of cluster-scoped components is not deleted with a component.
+	// The records of cluster-scoped components always get a finalizer, because their namespace is not deleted together
+	// with a component.
 	withFinalizer := owner.Namespace == "" || s.review.mayPatchAnywhere(ctx)
 	for i, part := range parts {
 		secret := s.secret(owner, rec, i, annotations, part)
@@ -132,7 +136,8 @@ func (s *Store) secret(
 	}}
 }
 
-// OriginOf returns the origin of the rendering that a Secret is a part of, nil if it has none.
+// OriginOf returns the origin of the rendering that a Secret is a part of, and nil if the Secret has no valid
+// annotation with it.
 func (s *Store) OriginOf(secret metav1.Object) *Origin {
 	return parseOrigin(secret.GetAnnotations()[s.keys.name(annotationOrigin)])
 }
@@ -221,8 +226,9 @@ func (s *Store) ListKind(
 	return OfKind(found, kind), err
 }
 
-// Latest returns the id of the record that counts among the complete records in secrets, which are of one kind: the
-// record with the id named, or else the record that was written last. It is empty if no record is complete.
+// Latest returns the id of the current record among secrets, which all belong to records of one kind. That is the
+// record with the id named if it is complete, or else the complete record that was written last. The id is empty if no
+// record is complete.
 func (s *Store) Latest(secrets []metav1.PartialObjectMetadata, named string) string {
 	parts, written := map[string]int{}, map[string]string{}
 	for i := range secrets {
@@ -263,8 +269,9 @@ func (s *Store) ReadLatestInventory(
 	})
 }
 
-// Delete deletes the records of a kind except the record with the id named, which may be empty. Records that are
-// unreachable are left to the deletion of their namespace.
+// Delete deletes the records of a kind except the record with the id named, which may be empty. If the operator has
+// lost its rights because the namespace of the records is being deleted, they are left to the deletion of the
+// namespace.
 func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, named string) error {
 	err := s.deleteAll(ctx, owner, kind, named)
 	if s.Unreachable(ctx, owner, err) {
@@ -294,7 +301,8 @@ func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind,
 }
 
 // DeleteUnnamed deletes the records of a kind that the status does not name, if memory says that there may be some. If
-// nobody has seen one, and Secrets cannot be listed, it does nothing, and the next call tries again.
+// this process has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed returns no
+// error, and the next call tries again.
 func (s *Store) DeleteUnnamed(
 	ctx context.Context, m *Memory, owner manifests.Owner, kind Kind, named string,
 ) error {
@@ -330,8 +338,8 @@ func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, l
 	return nil
 }
 
-// DeleteStale deletes the Secrets of stale inventories. They are identified by UID, so that a Secret of the same name
-// that another operator process has written since is not deleted.
+// DeleteStale deletes the Secrets of stale inventories. The requests name the UIDs of the Secrets, so that a Secret of
+// the same name that another operator process has created in the meantime is not deleted.
 func (s *Store) DeleteStale(ctx context.Context, m *Memory) error {
 	stale := m.staleSecrets()
 	for i := range stale {

@@ -11,8 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// cache keeps the last sets of components within a bound. The least recently used ones are evicted first. An evicted
-// set is rendered again, or read from its record, as after a restart.
+// cache keeps the last rendered set of each component, within a limit of memory. The least recently used sets are
+// evicted first. When a pass needs an evicted set, it is rendered again, or read from its record in Secrets, as after a
+// restart.
 type cache struct {
 	limit int
 
@@ -67,7 +68,7 @@ func (c *cache) drop(name types.NamespacedName) {
 	c.remove(c.byName[name])
 }
 
-// remove removes an element; nil is none. The caller holds the lock.
+// remove removes an element. It does nothing if element is nil. The caller holds the lock.
 func (c *cache) remove(element *list.Element) {
 	if element == nil {
 		return
@@ -83,7 +84,8 @@ func entryOf(element *list.Element) entry {
 	return e
 }
 
-// nameSize is about the memory of the texts of an object beside its manifest: its name and its digest.
+// nameSize is an estimate of the memory, in bytes, that the name and the digest of an object take in addition to its
+// manifest.
 const nameSize = 96
 
 // sizeOf returns the memory that the objects and the manifests of a set take, in bytes.

@@ -22,8 +22,9 @@ const maxNamed = 10
 const notFollowed = "; what is looked up has changed, which is not followed, because it brings new values of that kind, " +
 	"which may depend on these; change the spec to have all of it rendered anew"
 
-// renderNew renders the inputs, and makes sure that another rendering would be equal. Values that would differ are
-// those of the first rendering of the inputs. lost is the reason why a recorded rendering could not be read.
+// renderNew renders the inputs, and checks by a second rendering whether the result is deterministic. Fields whose
+// values differ get the values of the first rendering of these inputs. lost is the reason why a recorded rendering
+// could not be read, and empty otherwise.
 func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendered, lost string, err error) {
 	pinned, current, lost, err := r.pinned(ctx, req)
 	if err != nil || current {
@@ -34,7 +35,8 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 		return Rendered{}, lost, err
 	}
 	rendered, err = r.check(ctx, req, j, pinned)
-	// A failed rendering is followed, too: its look-ups may be the cause of the failure.
+	// The looked-up objects are watched even if the rendering failed, because one of them may be the cause of the
+	// failure.
 	seen, failure := j.recorder.Results(req.looker())
 	rendered.Lookups.Results, rendered.Lookups.Served, rendered.results = seen, j.served, j.results
 	r.follow(req, rendered.Lookups)
@@ -44,12 +46,13 @@ func (r *Renderer) renderNew(ctx context.Context, req Request) (rendered Rendere
 	return rendered, lost, err
 }
 
-// pinned returns the rendering of the same inputs with values that a second rendering would not give: the kept one,
-// or the recorded one. current is set if its look-ups are equal as well, so that nothing has to be rendered. lost is
-// the reason why the record could not be read.
+// pinned returns an earlier rendering of the same inputs whose values have to be kept, because a second rendering would
+// give others. It comes from the cache, or else from the record in Secrets. current is set if the looked-up objects are
+// unchanged as well, so that nothing has to be rendered. lost is the reason why the record could not be read.
 func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, current bool, lost string, err error) {
 	if last := r.kept(req); last != nil {
-		// The set is not used, because its look-ups have changed.
+		// Only the values of the cached set are needed. lastSet has not returned the set, because the objects that it
+		// looked up have changed.
 		return last.Rendered, false, "", nil
 	}
 	if !req.Inputs.StandIn(req.Status) || req.Status.RenderedSet == "" {
@@ -64,7 +67,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		return Rendered{}, false, "", records.Problem("read what was rendered", err)
 	}
 	if recorded.Origin == nil || recorded.Origin.InputDigest != req.Inputs.Digest {
-		// The record is of other inputs: its deletion has failed.
+		// The record belongs to other inputs, and an earlier pass failed to delete it.
 		return Rendered{ValuesLost: true}, false, "", nil
 	}
 	req.Records.SetID(records.Rendering, recorded.ID)
@@ -78,7 +81,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 	return pinned, current, "", err
 }
 
-// check renders, renders again, and compares.
+// check renders the inputs twice, compares both renderings, and pins the values that differ.
 func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendered) (Rendered, error) {
 	first, err := j.render(ctx, options{})
 	if err != nil {
@@ -92,7 +95,7 @@ func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendere
 	}
 	plain, err := determinism.Plain(first)
 	if err != nil {
-		// Normalise reports the error, together with all others.
+		// The error is not returned here, because Normalise reports it together with all other errors of the manifests.
 		return rendered, nil
 	}
 	difference, readsStatus, err := j.compare(ctx, plain)
@@ -125,8 +128,9 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	return equal, readsStatus, nil
 }
 
-// compare renders again, at a later time, and returns the difference, and whether the rendering uses the status of
-// looked-up objects. A difference that only exists without that status is no difference of the rendering itself.
+// compare renders again with a later time, and returns the difference from the first rendering. It also returns whether
+// the rendering uses the status of looked-up objects: the second rendering does not get their status, and if that alone
+// causes a difference, a third rendering with the status is compared instead.
 func (j job) compare(
 	ctx context.Context,
 	first []*unstructured.Unstructured,
@@ -159,7 +163,8 @@ func (j job) difference(
 	return determinism.Compare(first, plain), nil
 }
 
-// nonDeterministic is the error of two renderings that differ in more than values.
+// nonDeterministic returns the error for two renderings of the same inputs that differ in objects, fields or the
+// lengths of lists. Such differences cannot be pinned.
 func nonDeterministic(differences []string) error {
 	text := strings.Join(differences[:min(len(differences), maxNamed)], "; ")
 	if more := len(differences) - maxNamed; more > 0 {
@@ -172,9 +177,10 @@ func nonDeterministic(differences []string) error {
 	}
 }
 
-// pin decides which values a rendering has whose values differ each time. The first rendering of new inputs is
-// pinned. A later one, after a change of its look-ups, gets the pinned values. If it has further differing values,
-// which may depend on the pinned ones, the pinned rendering stays as a whole.
+// pin decides about the fields whose values differ at each rendering. The first rendering of new inputs is pinned with
+// its values. A later rendering, after a change of looked-up objects, gets the pinned values in these fields. If such a
+// field has no pinned value, the later rendering is dropped and the pinned one stays as a whole, because the new value
+// may depend on pinned ones.
 func (r *Renderer) pin(
 	req Request, rendered []*unstructured.Unstructured, pinned Rendered, fields []determinism.Field,
 ) (Rendered, error) {
@@ -199,7 +205,8 @@ func (r *Renderer) pin(
 		}
 		result.Manifests = Manifests{plain: merged}
 	}
-	// The id is not derived from the values: readers of the status need not have the right to read Secrets.
+	// The id does not depend on the values, which may be secret: it is shown in the status, and users who may read the
+	// status may not be allowed to read Secrets.
 	var err error
 	result.ID, err = manifests.Digest(
 		[]any{req.Inputs.Digest, req.Component.GetUID(), r.options.Clock.Now().UnixNano()},

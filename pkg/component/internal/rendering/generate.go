@@ -28,10 +28,10 @@ const (
 	// timeShift is added to the time of the second rendering. It changes every part of a date, the weekday, and the
 	// time of day.
 	timeShift = 400*24*time.Hour + 7*time.Hour + 11*time.Minute + 13*time.Second
-	// maxGenerate bounds a call of the generator, because it holds a worker.
+	// maxGenerate is the timeout of a call of the generator, which occupies one of the reconciler's workers.
 	maxGenerate = time.Minute
-	// maxFetch is the delay until the next pass over a component whose source is being fetched, unless it arrives
-	// earlier.
+	// maxFetch is the delay before the next pass over a component whose source is being fetched. The end of the fetch
+	// starts the pass earlier.
 	maxFetch = 10 * time.Minute
 )
 
@@ -42,19 +42,19 @@ type job struct {
 	recorder *lookup.Recorder
 	// served identifies the capabilities of the request.
 	served discovery.Summary
-	// results are those of the first rendering.
+	// results are the messages that the generator reported in the first rendering.
 	results *results
 }
 
 // options are the differences between renderings of the same inputs.
 type options struct {
-	// later shifts the time.
+	// later adds timeShift to the time that the generator gets.
 	later bool
 	// withoutStatus removes the status of looked-up objects.
 	withoutStatus bool
 }
 
-// newJob collects what the generator gets.
+// newJob collects the arguments of the generator: source, contents of references, capabilities and look-ups.
 func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	files, err := r.source(req)
 	if err != nil {
@@ -82,8 +82,9 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	}, nil
 }
 
-// source returns the source of a component, nil without one. While new inputs wait for their source, the error says so;
-// while the source of applied inputs is fetched again, the error is condition.ErrObserving.
+// source returns the source of a component, and nil if the component has none. While the source of new inputs is being
+// fetched, it returns a condition error with reason Fetching. If the inputs are applied already, for example after a
+// restart, the component stays as it is, and the error is condition.ErrObserving.
 func (r *Renderer) source(req Request) (fs.FS, error) {
 	if req.Inputs.Source == nil {
 		return nil, nil

@@ -7,7 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Manifests are manifests as they were rendered: plain, or packed while they are kept. The zero value has been dropped.
+// Manifests are the manifests of a rendering, either plain or packed to save memory in the cache. The zero value stands
+// for manifests that were dropped because no later pass needs them.
 type Manifests struct {
 	plain  []*unstructured.Unstructured
 	packed []packed.Manifest
@@ -32,7 +33,7 @@ func (m Manifests) pack() (Manifests, error) {
 	return Manifests{packed: light}, err
 }
 
-// packObjects returns the objects with packed bodies: Body is nil, and all else is unchanged; see Object.Whole.
+// packObjects returns the objects with Packed instead of Body; all other fields are unchanged. See Object.Whole.
 func packObjects(objects []manifests.Object) ([]manifests.Object, error) {
 	bodies := make([]*unstructured.Unstructured, 0, len(objects))
 	for _, o := range objects {

@@ -12,10 +12,12 @@ import (
 )
 
 // checkPartialDiscovery refuses a set that may differ from the applied objects only because the discovery of some
-// groups has failed since the process began. A chart that checks for such a group would lose objects at a restart,
-// and get them back later. A set that was rendered for the same capabilities does not depend on those groups.
+// groups has failed since the process began. A chart that checks whether such a group is served would otherwise lose
+// objects at a restart of the operator, and get them back later. A set is not refused if the applied rendering was made
+// for the same capabilities.
 //
-// A refused set is dropped: otherwise values that it lacks would be missing in the next rendering, too.
+// A refused set is dropped from the cache. Otherwise the next rendering would take over its pinned values, in which
+// values of missing objects are absent.
 func (r *Renderer) checkPartialDiscovery(req Request, set Set) error {
 	undiscovered := set.Lookups.Served.Undiscovered
 	if len(undiscovered) == 0 || len(req.Inventory) == 0 || set.Lookups.SameCapabilities(req.Status) {
@@ -43,7 +45,8 @@ func changesApplied(req Request, set Set) (bool, error) {
 	return lost || len(plan.Removals(plan.NewInventory(req.Inventory), set.Desired())) > 0, nil
 }
 
-// DiffersFrom reports whether the apply set has other dependents than an inventory, or another manifest of one of them.
+// DiffersFrom reports whether the apply set and an inventory have different dependents, or whether the manifest of a
+// dependent differs from the applied one.
 func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
 	applied, desired := plan.NewInventory(inventory), s.Desired()
 	return plan.CountObjects(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {

@@ -29,16 +29,16 @@ type Options struct {
 	// Reconciler is the name of the reconciler.
 	Reconciler string
 	Generator  generator.Generator
-	// Scheme knows the typed objects that the generator returns.
+	// Scheme has the Go types of the typed objects that the generator returns.
 	Scheme *runtime.Scheme
-	// Fetches gets sources; nil without a fetcher.
+	// Fetches fetches sources; nil if the reconciler has no fetcher.
 	Fetches *input.Fetches
 	// Records holds pinned renderings.
 	Records *records.Store
 	Clock   clock.PassiveClock
-	// CacheBytes bounds the memory of the sets of all components.
+	// CacheBytes is the memory limit of the cache, for the sets of all components together.
 	CacheBytes int
-	// SkipDeterminismCheck renders new inputs once only.
+	// SkipDeterminismCheck leaves out the second rendering of new inputs.
 	SkipDeterminismCheck bool
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
@@ -55,15 +55,15 @@ func New(o Options) *Renderer { return &Renderer{options: o, cache: newCache(o.C
 
 // Request is a rendering of a component.
 type Request struct {
-	// Component is passed to the generator. Status is its status as recorded, which is only read.
+	// Component is passed to the generator. Status is the recorded status of the component; it is only read.
 	Component client.Object
 	Status    *metav1alpha1.Status
 	Owner     manifests.Owner
 	Target    target.Target
 	Inputs    input.Inputs
-	// Inventory is the recorded one.
+	// Inventory is the recorded inventory of the component.
 	Inventory []metav1alpha1.InventoryEntry
-	// AllowEmpty permits an empty apply set where there are dependents.
+	// AllowEmpty permits a rendering without any object although the component has dependents.
 	AllowEmpty bool
 	// Records is the memory of the component's records.
 	Records *records.Memory
@@ -75,9 +75,9 @@ func (r Request) looker() lookup.Owner {
 	return lookup.Owner{Reconciler: r.Owner.Reconciler, ID: r.Owner.ID()}
 }
 
-// Render returns the set of the inputs: the kept one, the recorded one, or a new rendering. The error is
-// condition.ErrObserving while a source is being fetched. A set that is refused is returned beside the error, with the
-// results of its generator.
+// Render returns the set of objects for the inputs, from the cache, from the record in Secrets, or by a new rendering.
+// The error is condition.ErrObserving while a source is being fetched. If a rendered set is refused, it is returned
+// together with the error, so that the caller can report the messages of the generator.
 func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	set, err := r.render(ctx, req)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	return set, checkEmpty(req.AllowEmpty, len(set.Desired()), len(req.Inventory))
 }
 
-// Drop removes the kept set of a component.
+// Drop removes the set of a component from the cache.
 func (r *Renderer) Drop(name types.NamespacedName) { r.cache.drop(name) }
 
 // ForgetSource ends the fetch of a source for a component.
@@ -124,7 +124,8 @@ func (r *Renderer) render(ctx context.Context, req Request) (Set, error) {
 	return set, nil
 }
 
-// lastSet returns the kept set, nil if there is none of the same inputs and look-ups.
+// lastSet returns the cached set if it was rendered from the same inputs and the looked-up objects are unchanged, and
+// nil otherwise.
 func (r *Renderer) lastSet(ctx context.Context, req Request) (*Set, error) {
 	last := r.kept(req)
 	if last == nil {
@@ -140,7 +141,7 @@ func (r *Renderer) lastSet(ctx context.Context, req Request) (*Set, error) {
 	return last, nil
 }
 
-// kept returns the kept set, nil if there is none of the same inputs.
+// kept returns the cached set if it was rendered from the same inputs for the same cluster, and nil otherwise.
 func (r *Renderer) kept(req Request) *Set {
 	last, ok := r.cache.get(req.name())
 	if !ok || last.inputs != req.Inputs.Digest || last.cluster != req.Target.Cluster {
@@ -149,14 +150,15 @@ func (r *Renderer) kept(req Request) *Set {
 	return &last
 }
 
-// follow makes the looked-up objects wake the component.
+// follow watches the looked-up objects of a component, so that a change of one of them starts a pass over it.
 func (r *Renderer) follow(req Request, l lookup.Lookups) {
 	name := req.name()
 	lookup.Follow(req.Target, req.looker(), l, func() { r.options.Wake(name) })
 }
 
-// normalise returns the set of manifests. The plain manifests are kept only if they are to be normalised again when
-// their types are served, or if a second rendering would differ.
+// normalise returns the set with the normalised objects of a rendering. The manifests before the normalisation are kept
+// only if they are needed later: if some types are not served yet, so that they have to be normalised again, or if the
+// rendering has pinned values.
 func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	set := Set{
 		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster,
@@ -188,8 +190,8 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	return set, err
 }
 
-// Normalise is manifests.Normalise. A failed discovery is an error to retry; all other errors are those of the
-// manifests.
+// Normalise calls manifests.Normalise, and returns its errors as condition errors. If discovery failed, the error is
+// retried; errors in the manifests are terminal.
 func Normalise(bodies []*unstructured.Unstructured, o manifests.NormaliseOptions) ([]manifests.Object, error) {
 	var failure error
 	scopeOf := o.ScopeOf
@@ -227,7 +229,8 @@ func NormalisePhases(
 	return pre, post, nil
 }
 
-// rescoped reports whether a type has another scope than when the objects were normalised: it was defined again.
+// rescoped reports whether the scope of a type has changed since the objects were normalised, because its definition
+// was deleted and created again.
 func rescoped(d *discovery.Reader, s Set) bool {
 	if s.resets == d.Resets() {
 		return false
@@ -250,8 +253,8 @@ func rescoped(d *discovery.Reader, s Set) bool {
 	return false
 }
 
-// checkSelf refuses a component among its own dependents: it could never be deleted. In another cluster the object of
-// the same name is another object.
+// checkSelf returns an error if a component is among its own dependents, because such a component could never be
+// deleted. It does not check dependents in another cluster, where an object with the same key is a different one.
 func checkSelf(owner manifests.Owner, t target.Target, objects []manifests.Object) error {
 	self := owner.Component()
 	if t.Cluster != "" || !slices.ContainsFunc(objects, func(o manifests.Object) bool { return o.Key == self }) {

@@ -9,51 +9,57 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Rendered are the manifests of a rendering, with what is known about them.
+// Rendered are the manifests of a rendering, with its look-ups and the results of the determinism check.
 type Rendered struct {
 	Manifests Manifests
 	Lookups   lookup.Lookups
-	// ID identifies the record of a rendering with values that differ each time, and Note names these values. Both are
-	// empty for a deterministic rendering.
+	// ID identifies the record of a rendering that has pinned values, and Note names the fields with these values. Both
+	// are empty for a deterministic rendering.
 	ID, Note string
-	// ValuesLost is set if the applied objects have other values, which are lost: they stay until the inputs change.
+	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that the values of
+	// this rendering differ from them. The applied objects stay as they are until the inputs change.
 	ValuesLost bool
-	// results are those of the generator; nil if it was not called.
+	// results are the messages that the generator reported; nil if it was not called.
 	results *results
 }
 
 // Set is the normalised set of a component.
 type Set struct {
 	Rendered
-	// Objects are packed: a pass without changes needs no bodies, and a pass that writes needs them one by one.
+	// Objects are packed to save memory. A pass without changes does not need their bodies, and a pass that writes
+	// unpacks them one by one.
 	Objects []manifests.Object
-	// Lost is the reason why a pinned rendering could not be read, empty if it could. It is also set beside an error.
+	// Lost is the reason why a pinned rendering could not be read, empty if nothing was lost. It may be set in a Set
+	// that is returned together with an error.
 	Lost string
 
 	// inputs and cluster are the input digest and the cluster that the set was rendered for.
 	inputs, cluster string
 	// size is the memory that the set takes, in bytes.
 	size int
-	// resets counts how often the RESTMapper had been reset when the objects were normalised.
+	// resets is the number of resets of the RESTMapper at the time when the objects were normalised. If it differs
+	// later, the scopes of types may have changed.
 	resets int
 }
 
-// Desired returns the apply set.
+// Desired returns the apply set: the objects that are not applied in a phase of the deletion.
 func (s Set) Desired() []manifests.Object {
 	desired, _ := plan.OfPhase(s.Objects, manifests.PhaseApply)
 	return desired
 }
 
-// Phases returns the objects that a deletion applies.
+// Phases returns the objects that are applied while the component is deleted.
 func (s Set) Phases() []manifests.Object {
 	_, phases := plan.OfPhase(s.Objects, manifests.PhaseApply)
 	return phases
 }
 
-// Results returns the results of the generator; called is false if the set was kept and the generator was not called.
+// Results returns the messages that the generator reported. called is false if the generator was not called, because
+// the set comes from the cache or from a record.
 func (s Set) Results() (list []generator.Result, called bool) { return s.results.all() }
 
-// isSettled reports whether the scope of every object was known when it was normalised.
+// isSettled reports whether the scope of every object was known when it was normalised. Otherwise the set has to be
+// normalised again.
 func (s Set) isSettled() bool {
 	for _, o := range s.Objects {
 		if o.Scope == manifests.ScopeUnknown {
@@ -63,7 +69,7 @@ func (s Set) isSettled() bool {
 	return true
 }
 
-// results collects the results that a generator reports.
+// results collects the messages that a generator reports during a rendering.
 type results struct {
 	mu   sync.Mutex
 	list []generator.Result

@@ -1,5 +1,5 @@
 // Package rights holds the advice for requests that the API server refuses because the user lacks a right.
 //
-// It decides nothing: whether a right is missing says plan.CauseMissingRight of a failure, or apitext.MissingRight of
-// an error. It imports apitext alone.
+// It does not decide whether a right is missing: plan.CauseMissingRight decides that for a failure, and
+// apitext.MissingRight for an error. It imports apitext alone.
 package rights

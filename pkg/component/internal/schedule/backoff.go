@@ -11,14 +11,14 @@ const (
 	lastRetry  = time.Minute
 )
 
-// Retry returns the delay before the next retry after a failure. Up to a fifth is subtracted at random, so that
-// components that fail together are not retried together.
+// Retry returns the delay before the next retry after a failure. Up to a fifth of the delay is subtracted at random, so
+// that components that fail at the same time are not retried at the same time.
 func (s *State) Retry() time.Duration {
 	s.delay = min(lastRetry, max(firstRetry, 2*s.delay))
 	return withJitter(s.delay)
 }
 
-// ResetRetry makes the next retry the first one again.
+// ResetRetry resets the back-off: the next failure is retried after the first, shortest delay.
 func (s *State) ResetRetry() { s.delay = 0 }
 
 func withJitter(delay time.Duration) time.Duration { return delay - rand.N(delay/5) }

@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Request identifies the request that was denied. When it changes, the back-off restarts.
+// Request identifies what a component asked for when an API request was denied. When one of these fields changes, the
+// back-off restarts.
 type Request struct {
 	UID        types.UID
 	Generation int64
@@ -25,20 +26,22 @@ type Request struct {
 	RequestedAt string
 }
 
-// denied is the back-off after requests that others have to allow first: a missing right, an exhausted quota, a
-// namespace that is not empty. No watch reports the permission. It is often given right after the denial, and rarely
-// later.
+// denied is the back-off after API requests that fail until a person or another controller changes something: a missing
+// right, an exhausted quota, or a namespace that is not empty. No watch reports that change. Mostly it is made soon
+// after the denial, so the first retries come quickly and later ones rarely.
 type denied struct {
 	since   time.Time
 	request Request
-	// known are the digests of the denials since the request began. A new digest shows that something was allowed.
+	// known are the digests of the denials since the back-off began. A new digest shows that a former denial has been
+	// resolved, and another request is denied now.
 	known []string
 }
 
-// maxDenials bounds how often a new denial restarts the back-off, because some messages differ each time.
+// maxDenials is how often a new denial may restart the back-off. Some messages differ each time, and would otherwise
+// restart it for ever.
 const maxDenials = 8
 
-// after returns the denials after another one.
+// after returns the back-off after another denial. A denial that is not known restarts it.
 func (d denied) after(digest string, now time.Time) denied {
 	if slices.Contains(d.known, digest) || len(d.known) >= maxDenials {
 		return d
@@ -46,12 +49,13 @@ func (d denied) after(digest string, now time.Time) denied {
 	return denied{since: now, request: d.request, known: append(slices.Clip(d.known), digest)}
 }
 
-// allowedElsewhere are the reasons of failures that can end without a change of the component or its manifests.
+// allowedElsewhere are the reasons of failures that can end without a change of the component or its manifests, because
+// others can grant the right or delete the objects.
 var allowedElsewhere = []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthorized, plan.WaitNotEmpty}
 
-// denialDigest identifies the denied requests of a pass; it is empty without any. In a deletion every terminal
-// failure counts, because only others can resolve it; a failed object of a phase does not count, because a watch
-// reports its end.
+// denialDigest identifies the denied requests of a pass; it is empty if no request was denied. In a deletion every
+// terminal failure counts as a denial, because only a person or another controller can resolve it. The failure of an
+// object of a phase does not count, because a watch reports when that object changes.
 func denialDigest(deleting bool, terminal []outcome.Waiting, failure *condition.Error) string {
 	var denials []string
 	switch {
@@ -74,8 +78,8 @@ func denialDigest(deleting bool, terminal []outcome.Waiting, failure *condition.
 }
 
 // retryDenied returns the delay before a denied request is tried again: as long as it has been denied already, up to
-// the retry interval. Events do not shorten it. A new denial restarts it, so that a person who grants several rights
-// one after the other does not wait long for any of them.
+// the retry interval. Events do not shorten it. A new denial restarts the delays, so that a person who grants several
+// rights one after the other does not wait long after any of the grants.
 func (s *State) retryDenied(request Request, digest string, limit time.Duration, now time.Time) time.Duration {
 	if s.denied.since.IsZero() || s.denied.request != request {
 		s.denied = denied{since: now, request: request}

@@ -16,25 +16,28 @@ import (
 type Intervals struct {
 	// Resync is the interval of the resync; zero or less turns it off.
 	Resync time.Duration
-	// Retry is the delay after a failure that a retry alone cannot help.
+	// Retry is the delay before the next pass after a failure that needs a change by a person or another controller.
 	Retry time.Duration
-	// Timeout bounds the progress of the component; zero or less is none.
+	// Timeout is the time in which the component must become Ready; zero or less means no limit.
 	Timeout time.Duration
 }
 
-// State is the memory of one component: its last pass, and its back-off. The zero value is that of a component
-// without a pass. Only passes use it, and a component has a single pass at a time, so it needs no lock.
+// State is what the schedule remembers of one component: the times of its last pass, and its back-off. The zero value
+// is the state of a component that had no pass yet. Only passes use it, and a component has a single pass at a time, so
+// it needs no lock.
 type State struct {
 	ended, due time.Time
-	// observing is the begin of the first of several consecutive passes that only waited for watches.
+	// observing is the time when the component began to wait for watches: the begin of the first of several consecutive
+	// passes that only waited. It is zero otherwise.
 	observing time.Time
-	// delay is that of the last retry.
+	// delay is the delay of the last retry.
 	delay  time.Duration
 	denied denied
 }
 
 // Begin returns how long a pass has to wait for the rate limit; zero if it may run now. All events until then are
-// handled by one pass. A pass before it is due was started by an event, and an event resets the back-off of retries.
+// handled by one pass. A pass that begins before the scheduled time was started by an event, and an event resets the
+// back-off of retries.
 func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration) {
 	if s.due.IsZero() || now.Before(s.due) {
 		s.ResetRetry()
@@ -45,8 +48,8 @@ func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration)
 	return max(0, s.ended.Add(minimum).Sub(now))
 }
 
-// End notes the end of a pass, and returns the delay before the next one, given the delay that the pass asks for;
-// zero is none. The rate limit lengthens it.
+// End notes the end of a pass, and returns the delay before the next pass. after is the delay that the pass asks for;
+// zero means that no other pass is due. A delay that is shorter than the rate limit allows is lengthened.
 func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
 	if after > 0 {
 		after = max(after, minimum)
@@ -59,8 +62,8 @@ func (s *State) End(after, minimum time.Duration, now time.Time) time.Duration {
 }
 
 // Observe notes a pass that did nothing because the first list of a watch is under way. That watch starts the next
-// pass, and the rate limit does not count this one. It returns the delay until the timeout, and whether there is time
-// left.
+// pass, which the rate limit does not delay because of this one. Observe returns the delay until the component's
+// timeout, and whether there is time left.
 func (s *State) Observe(
 	progressing *metav1.Time,
 	timeout time.Duration,
@@ -77,24 +80,26 @@ func (s *State) Observe(
 	return after, timeout <= 0 || after > 0
 }
 
-// ObservingSince returns the begin of the wait for watches, zero without one.
+// ObservingSince returns the time when the component began to wait for watches, and zero if it does not wait for them.
 func (s *State) ObservingSince() time.Time { return s.observing }
 
-// Pass is the end of a pass, as far as it decides when the next one is due.
+// Pass is the part of the result of a pass that decides when the next pass is due.
 type Pass struct {
 	Outcome outcome.Outcome
-	// Failure is the error that ended the pass, nil without one.
+	// Failure is the error that ended the pass, nil if there was no error.
 	Failure *condition.Error
-	// State and Reason are those of the verdict.
+	// State and Reason are the state and the reason of the component at the end of the pass; see status.Verdict.
 	State  metav1alpha1.State
 	Reason string
-	// ProgressingSince is that of the status.
+	// ProgressingSince is the time in the component's status since when it has not been Ready, nil if the component is
+	// not progressing.
 	ProgressingSince *metav1.Time
 	Request          Request
 	Now              time.Time
 }
 
-// Next returns the delay before the next pass if no event comes before; zero without a next pass.
+// Next returns the delay after which the next pass begins if no event starts it earlier, and zero if only an event
+// starts it.
 func (s *State) Next(p Pass, in Intervals) time.Duration {
 	after := s.next(p, in)
 	left := timeLeft(p.ProgressingSince, in.Timeout, p.Now)
@@ -132,7 +137,8 @@ func (s *State) next(p Pass, in Intervals) time.Duration {
 	return resync(in.Resync)
 }
 
-// resync spreads the resyncs of many components by up to a tenth of the interval.
+// resync returns a resync interval plus a random time of up to a tenth of it, so that the resyncs of many components do
+// not coincide.
 func resync(interval time.Duration) time.Duration {
 	if interval <= 0 {
 		return 0
@@ -140,7 +146,8 @@ func resync(interval time.Duration) time.Duration {
 	return interval + rand.N(interval/10+1)
 }
 
-// noLater shortens a delay to end at due, unless due is zero. A delay of zero is endless.
+// noLater shortens a delay so that it ends at the time due at the latest, unless due is zero. A delay of zero stands
+// for an endless one.
 func noLater(delay time.Duration, due, now time.Time) time.Duration {
 	if due.IsZero() {
 		return delay
@@ -152,7 +159,8 @@ func noLater(delay time.Duration, due, now time.Time) time.Duration {
 	return min(delay, left)
 }
 
-// timeLeft returns how long the progress of a component may still take; zero if its time is over or not bounded.
+// timeLeft returns how long a component may still take to become Ready. It returns zero if the timeout is over, or if
+// there is no timeout.
 func timeLeft(since *metav1.Time, timeout time.Duration, now time.Time) time.Duration {
 	if since == nil || timeout <= 0 {
 		return 0
@@ -160,7 +168,7 @@ func timeLeft(since *metav1.Time, timeout time.Duration, now time.Time) time.Dur
 	return max(0, since.Add(timeout).Sub(now))
 }
 
-// Earlier returns the shorter of two delays, of which zero is endless.
+// Earlier returns the shorter of two delays. A delay of zero stands for an endless one.
 func Earlier(a, b time.Duration) time.Duration {
 	switch {
 	case a == 0:

@@ -24,14 +24,15 @@ type Event struct {
 	Type, Reason, Note string
 }
 
-// Warning returns an event of type Warning, with a note that fits into it.
+// Warning returns an event of type Warning. A note that is too long for an event is truncated.
 func Warning(reason, note string) Event {
 	return Event{corev1.EventTypeWarning, reason, condition.Truncate(note, maxNote)}
 }
 
-// EventOf returns the event of a pass: its changes, and a new state that a person should see. before is the status when
-// the pass began, after the status at its end. A pass without changes and news has no event. There is one event for a
-// pass, because an event for each object would double the load on the API server.
+// EventOf returns the event of a pass. The event describes the changes of dependents, and a new state of the component
+// that a person should see. before is the status at the begin of the pass, and after is the status at its end. A pass
+// that changed neither dependents nor the state has no event. There is one event for a pass, because an event for each
+// object would double the load on the API server.
 func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Verdict) Event {
 	conflict := appears(before, after, metav1alpha1.ConditionContested)
 	news := conflict || v.State != metav1alpha1.StateProgressing &&
@@ -57,7 +58,9 @@ func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Ver
 	return Event{kind, reason, condition.Truncate(strings.Join(notes, "; "), maxNote)}
 }
 
-func sameRendition(a, b *metav1alpha1.Status) bool { return a.Revision == b.Revision && a.Rendition == b.Rendition }
+func sameRendition(a, b *metav1alpha1.Status) bool {
+	return a.Revision == b.Revision && a.Rendition == b.Rendition
+}
 
 // ChangesEvent returns the event of a pass that changed dependents and could not write its status.
 func ChangesEvent(status *metav1alpha1.Status, changes []outcome.Change) Event {
@@ -65,7 +68,8 @@ func ChangesEvent(status *metav1alpha1.Status, changes []outcome.Change) Event {
 	return EventOf(status, status, changes, v)
 }
 
-// LogLine returns the keys and values of the log line of a pass; nil for a pass without changes and news.
+// LogLine returns the keys and values of the log line of a pass, and nil for a pass that changed neither dependents nor
+// the state of the component.
 func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any {
 	was, is := readyOf(before), readyOf(after)
 	stalled := meta.IsStatusConditionTrue(after.Conditions, metav1alpha1.ConditionStalled)
@@ -76,7 +80,7 @@ func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any
 	return []any{"changes", CountVerbs(changes), "state", after.State, "reason", is.Reason, "message", is.Message}
 }
 
-// CountVerbs counts the changes by verb, in the order in which the verbs occur first.
+// CountVerbs returns a text with the number of changes for each verb, in the order in which the verbs occur first.
 func CountVerbs(changes []outcome.Change) string {
 	return countBy(
 		changes,
@@ -87,7 +91,8 @@ func CountVerbs(changes []outcome.Change) string {
 	)
 }
 
-// describeChanges counts the changes by wave and verb, and names the object of a single change.
+// describeChanges returns a text with the number of changes for each wave and verb. If there is a single change, the
+// text names its object.
 func describeChanges(changes []outcome.Change) string {
 	if len(changes) == 1 {
 		c := changes[0]
@@ -125,7 +130,7 @@ func appears(before, after *metav1alpha1.Status, kind string) bool {
 		meta.FindStatusCondition(after.Conditions, kind) != nil
 }
 
-// readyOf returns the condition Ready, the zero value without it.
+// readyOf returns the condition Ready of a status, and the zero value if the status has no such condition.
 func readyOf(status *metav1alpha1.Status) metav1.Condition {
 	if c := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady); c != nil {
 		return *c

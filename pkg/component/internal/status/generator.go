@@ -15,8 +15,8 @@ import (
 // maxResults is the number of results of a rendering that the condition names.
 const maxResults = 10
 
-// WithGeneratorResults returns the status with the condition for the results of a rendering, warnings first. Without
-// results the condition is removed.
+// WithGeneratorResults returns the status with a condition that shows the messages which a generator reported during a
+// rendering, warnings first. If there are no messages, the condition is removed.
 func WithGeneratorResults(
 	before metav1alpha1.Status, results []generator.Result, generation int64, now time.Time,
 ) metav1alpha1.Status {
@@ -42,8 +42,9 @@ func WithGeneratorResults(
 	return next
 }
 
-// WithPinnedValues returns the status with the condition for a rendering whose values differ each time, and are
-// therefore pinned. note names the fields, and is empty for a deterministic rendering: then the condition is removed.
+// WithPinnedValues returns the status with a condition for a rendering that has pinned values, because each rendering
+// gives other values for some fields. note names these fields. For a deterministic rendering note is empty, and the
+// condition is removed.
 func WithPinnedValues(before metav1alpha1.Status, note string, generation int64, now time.Time) metav1alpha1.Status {
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)

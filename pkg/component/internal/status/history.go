@@ -9,15 +9,15 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// maxHistory is the number of entries in the history of a status. maxSource bounds the name of a source there, in
-// bytes.
+// maxHistory is the largest number of entries in the history of a status. maxSource is the largest size of the name of
+// a source in an entry, in bytes.
 const (
 	maxHistory = 10
 	maxSource  = 256
 )
 
-// BeginRevision returns the history with a new revision, which ends the revision before. An attempt with the same
-// inputs that has not ended becomes that revision.
+// BeginRevision returns the history with an entry for a new revision, and ends the entry of the revision before. If the
+// latest entry is an attempt with the same inputs that has not ended, that entry becomes the one of the new revision.
 func BeginRevision(
 	history []metav1alpha1.RevisionRecord,
 	next metav1alpha1.RevisionRecord,
@@ -36,8 +36,8 @@ func BeginRevision(
 	return bound(slices.Insert(history, 0, next))
 }
 
-// AddAttempt returns the history with an attempt: inputs that could not be rendered. Passes that try the same inputs
-// in a row share an attempt.
+// AddAttempt returns the history with an attempt, which is an entry for inputs that could not be rendered. Consecutive
+// passes with the same inputs share one entry.
 func AddAttempt(
 	history []metav1alpha1.RevisionRecord,
 	attempt metav1alpha1.RevisionRecord,
@@ -52,7 +52,8 @@ func AddAttempt(
 	return history
 }
 
-// EndAttempt returns the history with the latest attempt ended, because the inputs of the revision before it are back.
+// EndAttempt ends the latest entry of a history if it is an attempt. It is called when the inputs of the current
+// revision are restored, so that the failed inputs are not tried any more.
 func EndAttempt(history []metav1alpha1.RevisionRecord, now time.Time) []metav1alpha1.RevisionRecord {
 	if len(history) == 0 || !isAttempt(history[0]) || hasEnded(history[0]) {
 		return history
@@ -67,8 +68,8 @@ func isOpenAttempt(history []metav1alpha1.RevisionRecord, digest string) bool {
 	return len(history) > 0 && isAttempt(history[0]) && !hasEnded(history[0]) && history[0].Digest == digest
 }
 
-// bound shortens a history to maxHistory entries. Attempts before the latest entry are removed first, then the oldest
-// revisions.
+// bound shortens a history to maxHistory entries. It removes attempts first, except for the latest entry, and then the
+// oldest revisions.
 func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
 	for len(history) > maxHistory {
 		at := len(history) - 1
@@ -104,13 +105,13 @@ func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Ti
 	return history
 }
 
-// hasEnded reports whether the entry is complete.
+// hasEnded reports whether the revision or attempt of an entry has ended, so that the entry does not change any more.
 func hasEnded(r metav1alpha1.RevisionRecord) bool { return r.Ended != nil }
 
-// isAttempt reports whether the entry is an attempt: its inputs could not be rendered, so they are no revision.
+// isAttempt reports whether an entry is an attempt: its inputs could not be rendered, so it has no revision number.
 func isAttempt(r metav1alpha1.RevisionRecord) bool { return r.Revision == 0 }
 
-// latestRevision returns the index of the latest revision, -1 without any.
+// latestRevision returns the index of the entry of the latest revision, and -1 if all entries are attempts.
 func latestRevision(history []metav1alpha1.RevisionRecord) int {
 	return slices.IndexFunc(history, func(r metav1alpha1.RevisionRecord) bool { return !isAttempt(r) })
 }

@@ -15,29 +15,32 @@ import (
 )
 
 const (
-	// maxReports is the number of dependents that the status names.
+	// maxReports is the largest number of dependents that are not ready and that the status names.
 	maxReports = 10
 	// maxReport bounds the message of a dependent, in bytes.
 	maxReport = 1024
 )
 
-// Report is the end of a pass over a component.
+// Report is the result of a pass over a component, from which Next makes the status.
 type Report struct {
 	Generation int64
 	Deleting   bool
 	Outcome    outcome.Outcome
-	// Failure is the error that ended the pass, nil without one.
+	// Failure is the error that ended the pass, nil if there was no error.
 	Failure *condition.Error
-	// KeepCounts is set if the inventory of the outcome could not be recorded: the counts stay as they are.
+	// KeepCounts is set if the inventory of the outcome could not be recorded. Then the counts in the status stay as
+	// they are, so that they match the recorded inventory.
 	KeepCounts bool
-	// Timeout bounds the progress of the component; zero or less is none.
+	// Timeout is the time in which the component must become Ready; zero or less means no limit.
 	Timeout time.Duration
-	// Acknowledged is the request for a pass that its sender wants to be acknowledged, empty without one.
+	// Acknowledged is the value of the annotation that requested this pass, if the sender asked for an acknowledgement
+	// in the status, and empty otherwise.
 	Acknowledged string
 	Now          time.Time
 }
 
-// Next returns the status that follows from before by a pass, and the verdict that it states. before is not changed.
+// Next returns the status after a pass, and the verdict that the new status states. before is the status at the end of
+// the pass without its result; Next does not change it.
 func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)
@@ -51,7 +54,8 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 	next.ProgressingSince = since
 	setVerdict(&next, r.Generation, v, r.Now)
 	if r.Outcome.Inventory != nil && !r.Deleting {
-		// A pass without an inventory ended before it applied the revision, so it says nothing about it.
+		// Without an inventory, the pass ended before it applied the revision. So only a pass with an inventory enters
+		// the verdict on the revision into the history.
 		next.History = judgeRevision(next.History, v, r.Now)
 	}
 	if r.Acknowledged != "" {
@@ -73,8 +77,8 @@ func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now t
 	return next
 }
 
-// Suspended returns the error that ends a pass over a suspended component. cause is the reason that a person noted,
-// empty without one.
+// Suspended returns the error that ends a pass over a suspended component. cause is the reason that a person gave in an
+// annotation, empty if there is none.
 func Suspended(cause string) *condition.Error {
 	message := "reconciling is suspended in the spec"
 	if cause != "" {
@@ -85,7 +89,7 @@ func Suspended(cause string) *condition.Error {
 	}
 }
 
-// setVerdict sets the conditions of a verdict.
+// setVerdict enters a verdict into a status: its state and its conditions.
 func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now time.Time) {
 	status.ObservedGeneration, status.State = generation, v.State
 	ready, reconciling, stalled := metav1.ConditionFalse, false, false
@@ -95,7 +99,7 @@ func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now ti
 	case metav1alpha1.StateStalled, metav1alpha1.StateDeletionBlocked:
 		stalled = true
 		if v.Reason != metav1alpha1.ReasonTimeout {
-			// The component gets the full time once the cause is resolved.
+			// The timeout starts again when the cause is resolved, so that the component gets the full time.
 			status.ProgressingSince = nil
 		}
 	case metav1alpha1.StateSuspended:
@@ -127,14 +131,16 @@ func conditionSetter(
 	}
 }
 
-// setRepairConflicts sets the condition that names the dependents with a repair conflict, while there are any.
+// setRepairConflicts sets the condition that names the dependents with a repair conflict, and removes the condition if
+// there are no such dependents.
 func setRepairConflicts(status *metav1alpha1.Status, r Report) {
 	message := describeRepairConflicts(r.Outcome)
 	set := conditionSetter(status, r.Generation, metav1alpha1.ReasonDependentContested, message, r.Now)
 	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.RepairConflicts) > 0)
 }
 
-// count enters the counts of dependents, and names the first that are waited for.
+// count enters the counts of dependents into a status, and the names of the first dependents that the component waits
+// for.
 func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 	countReady(&status.Dependents, deleting, o)
 	status.Waiting = nil
@@ -145,8 +151,9 @@ func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 	}
 }
 
-// countReady counts dependents. A blocked deletion leaves the counts as they are. In a deletion under way no dependent
-// has to be ready: the rest is counted, except while objects of a phase are applied.
+// countReady counts dependents. A deletion that is blocked leaves the counts as they are. During a deletion no
+// dependent has to be ready, so only the remaining dependents are counted. While a deletion applies the objects of a
+// phase, these objects have to be ready, and ready ones are counted.
 func countReady(counts *metav1alpha1.DependentCounts, deleting bool, o outcome.Outcome) {
 	counts.Total = int32(len(o.Inventory))
 	desired := o.Desired

@@ -15,14 +15,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Advice for a deletion that cannot go on.
+// Texts that end the message about a deletion that cannot go on.
 const (
 	hintDeletion = "; resolve that, and the deletion goes on within the retry interval"
 	// HintGiveUp tells how to delete the component without its dependents.
 	HintGiveUp = "; or give the dependents up, which then stay as they are, by removing the operator's finalizer from the component"
 )
 
-// Verdict is the state that the end of a pass means for the component.
+// Verdict is the state of a component at the end of a pass, with the reason and the message for its conditions.
 type Verdict struct {
 	State           metav1alpha1.State
 	Reason, Message string
@@ -33,7 +33,7 @@ func (v Verdict) NeedsPerson() bool {
 	return v.State == metav1alpha1.StateStalled || v.State == metav1alpha1.StateDeletionBlocked
 }
 
-// Judge returns the verdict on a pass. failure is the error that ended it, nil without one.
+// Judge returns the verdict on a pass. failure is the error that ended the pass, nil if there was no error.
 func Judge(deleting bool, o outcome.Outcome, failure *condition.Error) Verdict {
 	v := judgeDependents(deleting, o, failure)
 	if len(o.Unwatched) > 0 {
@@ -72,8 +72,9 @@ func judgeDependents(deleting bool, o outcome.Outcome, failure *condition.Error)
 	return Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
 }
 
-// WithTimeout turns progress that takes longer than timeout into Stalled. since is the begin of the progress, nil if it
-// begins now. It returns the begin to record. A timeout of zero or less is none.
+// WithTimeout turns progress that takes longer than timeout into Stalled. since is the time when the component began to
+// progress, nil if it begins now. WithTimeout also returns the time that the status has to record as this begin. A
+// timeout of zero or less means no limit.
 func (v Verdict) WithTimeout(since *metav1.Time, timeout time.Duration, now time.Time) (Verdict, *metav1.Time) {
 	if v.State != metav1alpha1.StateProgressing {
 		return v, since
@@ -97,7 +98,8 @@ func judgeDeletion(o outcome.Outcome) Verdict {
 	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 }
 
-// hintUnreachable returns advice for dependents that the component may not, or cannot, reach any more.
+// hintUnreachable returns HintGiveUp if a deletion waits for a dependent that the component may not delete, or whose
+// API server cannot be reached.
 func hintUnreachable(o outcome.Outcome) string {
 	reasons := []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthorized, plan.WaitUnreachable}
 	if slices.ContainsFunc(
@@ -166,7 +168,7 @@ func judgeWaiting(o outcome.Outcome) Verdict {
 	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
 }
 
-// judgePhase judges a deletion that applies the objects of a phase.
+// judgePhase returns the verdict on a deletion that is applying the objects of a phase.
 func judgePhase(o outcome.Outcome) Verdict {
 	prefix := fmt.Sprintf("phase %s: ", o.Phase)
 	if _, terminal := o.Failures(); len(terminal) > 0 {
@@ -177,8 +179,9 @@ func judgePhase(o outcome.Outcome) Verdict {
 	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 }
 
-// phaseAdvice tells what to do about failed objects of a phase. An object that exists and failed has to be deleted
-// first. An object that was refused does not exist.
+// phaseAdvice tells what to do about failed objects of a phase. An object that exists and failed has to be deleted, so
+// that it is applied again. An object that the API server refused does not exist, so the cause of the refusal has to be
+// resolved.
 func phaseAdvice(terminal []outcome.Waiting) string {
 	exists := func(w outcome.Waiting) bool { return w.Reason == metav1alpha1.ReasonDependentFailed }
 	advice := ""
@@ -191,7 +194,8 @@ func phaseAdvice(terminal []outcome.Waiting) string {
 	return advice
 }
 
-// DescribeSkipped names the objects of phases that could not be applied; it is empty without any.
+// DescribeSkipped returns a text that names the objects of phases that could not be applied. It is empty if all were
+// applied.
 func DescribeSkipped(skipped []manifests.Key) string {
 	if len(skipped) == 0 {
 		return ""
@@ -203,7 +207,8 @@ func DescribeSkipped(skipped []manifests.Key) string {
 	return "; skipped, because the namespace is being deleted: " + strings.Join(names, ", ")
 }
 
-// onlyRepairConflicts reports whether nothing is waited for but dependents that another client deletes again and again.
+// onlyRepairConflicts reports whether the component waits only for dependents that another client deletes again and
+// again.
 func onlyRepairConflicts(o outcome.Outcome) bool {
 	return len(o.RepairConflicts) > 0 &&
 		!slices.ContainsFunc(
@@ -220,7 +225,7 @@ func describeRepairConflicts(o outcome.Outcome) string {
 	return describe("contested", contested)
 }
 
-// describe names the first three dependents with their messages.
+// describe returns a text that names the first three of the waiting dependents, with their messages.
 func describe(what string, waiting []outcome.Waiting) string {
 	const named = 3
 	var parts []string

@@ -4,7 +4,7 @@
 //   - the dry-run guard refuses a dry run of an apply that the server of the type might carry out as a write;
 //   - dry-run only turns creates and updates into dry runs, and refuses all other writes.
 //
-// They stand below all clients of a connection, so that no code above them can bypass them. The package imports
-// nothing of this repository. It decides from the HTTP request alone, and from the APIService and the OpenAPI
+// They are part of the transport that all clients of a connection use, so that no code can bypass them. The package
+// imports nothing of this repository. It decides from the HTTP request alone, and from the APIService and the OpenAPI
 // document of the group and version in the path of the request.
 package transport

@@ -13,15 +13,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// dryRunOnly passes no write on: creates and updates become dry runs, all other methods that are no reads are
-// refused. A dry run is refused, too, if the server of the type is not known to support dry runs.
+// dryRunOnly lets no write reach the API server. It turns creates and updates into dry runs, and refuses all other
+// requests except reads. It also refuses a dry run if the server of the type is not known to support dry runs.
 type dryRunOnly struct {
 	next    http.RoundTripper
 	support *dryRunSupport
 }
 
-// DryRunOnly returns a copy of config whose clients write nothing; see the package. It has no Timeout, because that
-// would end watches.
+// DryRunOnly returns a copy of config whose clients write nothing; see the package comment. The copy has no Timeout,
+// because a timeout would end watches.
 func DryRunOnly(config *rest.Config) (*rest.Config, error) {
 	config, err := wrap(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
 		return dryRunOnly{next, newDryRunSupport(next, prefix)}
@@ -49,28 +49,31 @@ func (d dryRunOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		return d.next.RoundTrip(dry)
 	}
 	closeBody(req)
-	// A DELETE has its options in the body. They would take precedence over a parameter in the query.
+	// A DELETE cannot be made a dry run by the query parameter, because the options in its body take precedence over
+	// the query.
 	return nil, fmt.Errorf("%s %s: a preview does not write", req.Method, req.URL.Path)
 }
 
-// dryRunGuard refuses a dry run of an apply if the server of the type might carry it out as a write. An update under
-// the policy replace makes such a dry run only where the managed fields were removed (see execute, restoredFields);
-// its answer is not worth a write.
+// dryRunGuard refuses a dry run of an apply if the server of the type might carry it out as a write. Such a dry run is
+// made only for an update under the policy replace, if the managed fields of the object were removed (see
+// restoredFields in package execute). Its answer is not important enough to risk a write.
 type dryRunGuard struct {
 	next http.RoundTripper
 	// prefix comes before /apis in the paths of requests.
 	prefix string
 
 	mu sync.Mutex
-	// support caches the answers of the last supportLifetime; nil if there are none.
+	// support caches which servers support dry runs, for the time supportLifetime after its first use; nil if nothing
+	// is cached.
 	support *dryRunSupport
 }
 
-// supportLifetime is how long the guard keeps which server serves a type. This may change, and the documents have
-// some MiB.
+// supportLifetime is how long the guard keeps the servers of types and their OpenAPI documents. The server of a type
+// may change, and the documents take some MiB of memory.
 const supportLifetime = time.Minute
 
-// WithDryRunGuard returns a copy of config whose clients make no dry run of an apply where that might write.
+// WithDryRunGuard returns a copy of config whose clients make no dry run of an apply if the server of the type might
+// carry it out as a write.
 func WithDryRunGuard(config *rest.Config) (*rest.Config, error) {
 	return wrap(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
 		return &dryRunGuard{next: next, prefix: prefix}
@@ -102,11 +105,11 @@ func (g *dryRunGuard) currentSupport() *dryRunSupport {
 	return g.support
 }
 
-// WrappedRoundTripper returns the transport beneath, for client-go.
+// WrappedRoundTripper returns the wrapped transport. client-go looks for this method.
 func (g *dryRunGuard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
-// wrap returns a copy of config whose requests go through the transport that by makes. prefix comes before /apis in
-// their paths.
+// wrap returns a copy of config whose requests go through the transport that the function by returns. The prefix that
+// is passed to by comes before /apis in the paths of the requests.
 func wrap(config *rest.Config, by func(next http.RoundTripper, prefix string) http.RoundTripper) (*rest.Config, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -123,8 +126,8 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// refuse returns the answer that the API server gives to a dry run which an admission webhook does not support: 400
-// with a Status.
+// refuse returns a response like the one of the API server to a dry run that an admission webhook does not support:
+// code 400 with a Status. So callers handle both cases in the same way.
 func refuse(req *http.Request, why string) (*http.Response, error) {
 	closeBody(req)
 	body, err := json.Marshal(metav1.Status{

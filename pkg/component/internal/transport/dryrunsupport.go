@@ -14,9 +14,9 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 )
 
-// dryRunSupport finds out which servers support dry runs, and caches the answers. The API server supports them for
-// all types that it serves itself. It forwards the requests of an aggregated API to another server. A server that
-// does not know the parameter dryRun would ignore it, and write.
+// dryRunSupport finds out which servers support dry runs, and caches the answers. The API server supports dry runs for
+// all types that it serves itself. Requests for an aggregated API are forwarded to another server. If that server does
+// not know the parameter dryRun, it ignores the parameter and writes.
 type dryRunSupport struct {
 	next http.RoundTripper
 	// prefix comes before /apis in the paths of requests.
@@ -30,7 +30,7 @@ type dryRunSupport struct {
 type apiServer struct {
 	// local is true if the API server serves the group and version itself.
 	local bool
-	// document is the OpenAPI document of an aggregated API, and err why there is none.
+	// document is the OpenAPI document of an aggregated API. err is set if the document could not be read.
 	document *spec3.OpenAPI
 	err      error
 }
@@ -43,7 +43,7 @@ func newDryRunSupport(next http.RoundTripper, prefix string) *dryRunSupport {
 	}
 }
 
-// lacking returns why a write must not be sent as a dry run; empty if it may.
+// lacking returns the reason why a write must not be sent as a dry run. It is empty if the write may be sent.
 func (s *dryRunSupport) lacking(req *http.Request) string {
 	path := strings.TrimPrefix(req.URL.Path, s.prefix)
 	parts := strings.SplitN(path, "/", 5)
@@ -83,11 +83,12 @@ func (s *dryRunSupport) serverOf(req *http.Request, gv schema.GroupVersion) apiS
 	return server
 }
 
-// errNotFound is a 404.
+// errNotFound is the error of get for the response code 404.
 var errNotFound = errors.New("it is not there")
 
-// find reads the APIService of a group and version. If that fails, as most users may not read APIServices, the
-// OpenAPI document decides.
+// find reads the APIService of a group and version. The API server serves the group itself if the APIService does not
+// exist or names no Service. Otherwise, and if the user may not read APIServices, which is common, the OpenAPI document
+// of the group is read.
 func (s *dryRunSupport) find(req *http.Request, gv schema.GroupVersion) apiServer {
 	var service struct {
 		Spec struct {
@@ -129,7 +130,7 @@ func (s *dryRunSupport) get(as *http.Request, path string, into any) error {
 	return errors.New(response.Status)
 }
 
-// takesDryRun reports whether a document lists the parameter dryRun for a write.
+// takesDryRun reports whether an OpenAPI document lists the parameter dryRun for the method and path of a write.
 func takesDryRun(document *spec3.OpenAPI, method, path string) bool {
 	if document.Paths == nil {
 		return false

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// requestTimeout bounds how long an API server may take to answer. A worker waits for each answer, so a request that
-// is never answered would block the worker for ever. A request has answerTimeout. After a request that timed out, the
-// limit is suspectTimeout until the API server answers again. For a watch, only the time until its answer begins is
-// bounded.
+// requestTimeout ends requests that an API server does not answer in time. A worker waits for each answer, so a request
+// that is never answered would block the worker for ever. The limit is answerTimeout. After a request that timed out,
+// the limit is suspectTimeout until the API server answers again. For a watch, the limit holds only until the response
+// begins.
 type requestTimeout struct {
 	next http.RoundTripper
-	// suspect is true if the last request that ended had timed out.
+	// suspect is true after a request that timed out, until the API server answers a request.
 	suspect atomic.Bool
 }
 
 const (
-	// answerTimeout is also the limit that an API server sets for a request by default.
+	// answerTimeout is equal to the default timeout of requests in the API server.
 	answerTimeout  = time.Minute
 	suspectTimeout = 5 * time.Second
 )
 
-// NewRequestTimeout returns a transport that ends requests which next does not answer in time. The error of such a
-// request wraps context.DeadlineExceeded.
+// NewRequestTimeout returns a transport that sends requests by next, and ends requests that are not answered in time.
+// The error of such a request wraps context.DeadlineExceeded.
 func NewRequestTimeout(next http.RoundTripper) http.RoundTripper { return &requestTimeout{next: next} }
 
-// WrappedRoundTripper returns the transport beneath, for client-go.
+// WrappedRoundTripper returns the wrapped transport. client-go looks for this method.
 func (t *requestTimeout) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -65,13 +65,14 @@ func (t *requestTimeout) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isWatch reports whether the answer to a request goes on until the client ends it.
+// isWatch reports whether a request is a watch. The response to a watch goes on until the client ends it.
 func isWatch(r *http.Request) bool {
 	watch := r.URL.Query().Get("watch")
 	return watch == "true" || watch == "1"
 }
 
-// boundBody is the body of an answer. A failed Read returns the cause of the context, and Close ends the request.
+// boundBody is the body of a response. If a Read fails because the request timed out, its error is the cause of the
+// context, which says so. Close ends the request.
 type boundBody struct {
 	io.ReadCloser
 	ctx context.Context

@@ -1,5 +1,5 @@
 // Package secretstest plays an API server that serves Secrets and access reviews, for tests of the packages that keep
-// records in them. It keeps finalizers, resource versions and preconditions as an API server does.
+// records in Secrets. It handles finalizers, resource versions and preconditions as an API server does.
 package secretstest
 
 import (
@@ -27,9 +27,10 @@ import (
 type Server struct {
 	// Secrets are the stored Secrets. A test may change them.
 	Secrets map[types.NamespacedName]*unstructured.Unstructured
-	// Refuse returns an error for requests that fail; nil for none.
+	// Refuse returns the error for a request that has to fail, and nil for a request that succeeds. If Refuse is nil,
+	// no request is refused.
 	Refuse func(verb, name string) error
-	// Requests are the verbs and names of all requests.
+	// Requests are the verbs and names of all requests that were sent.
 	Requests []string
 	// Reviews are the attributes of the access reviews, and Allowed is their answer.
 	Reviews []map[string]string
