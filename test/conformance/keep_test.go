@@ -122,7 +122,7 @@ var _ = Describe("A namespace that is a dependent", func() {
 		expectReady(ctx, g)
 		refused.on.Store(true)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("not today"), ContainSubstring("allow to list")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("not today"), ContainSubstring("grant the right to list")))
 		expectKept(ctx)
 		refused.on.Store(false)
 		expectGone(ctx, g)
