@@ -33,7 +33,7 @@ var deciding = []mutation{
 		"A dependent that somebody else changes",
 	},
 	{
-		"a wrong path stays wrong", "execute/execute.go",
+		"a wrong path stays wrong", "discovery/renewal.go",
 		"	m.Reset()\n", "	_ = m\n",
 		"A type of dependents|A type in several versions",
 	},
