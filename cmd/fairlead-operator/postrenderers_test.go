@@ -52,6 +52,6 @@ var _ = Describe("Post-renderers", func() {
 		patch(`{"spec":{"postRenderers":[{"kustomize":{}},{"kustomize":{"patches":[{"patch":"[{op: remove, path: /data}]"}]}}]}}`)
 		Eventually(status(ctx, component)).WithTimeout(10 * time.Second).
 			Should(Equal("Stalled GenerateFailed: spec.postRenderers[1].kustomize: patches[0]: " +
-				"no target: JSON patch operations need one that says which objects they change"))
+				"no target: JSON patch operations need a target that selects the objects to change"))
 	}, SpecTimeout(time.Minute))
 })
