@@ -37,10 +37,10 @@ type Pass struct {
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
 	// instances of these types (objects that are not dependents) block the deletion of the component.
 	Managed []manifests.ManagedType
-	// AcceptUnknown are the groups whose types a deletion takes along although it is not known whether they have foreign
-	// instances.
+	// AcceptUnknown are the API groups whose definitions a deletion may delete although their instances cannot be
+	// listed, so that foreign instances may be lost.
 	AcceptUnknown []string
-	// Inventory is what was persisted last.
+	// Inventory is the inventory that was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
 	// Record persists an inventory. It must return an error if another process persisted an inventory in the meantime. It
 	// is called before the first write to a dependent that is missing in the persisted inventory.

@@ -33,12 +33,13 @@ import (
 const (
 	// AnnotationReconcileRequested starts a pass when its value changes.
 	AnnotationReconcileRequested = "reconcile-requested-at"
-	// AnnotationAcceptUnknown names groups, separated by commas. The deletion of the component takes the types of these
-	// groups along although it is not known whether they have foreign instances, because their API does not answer or no
-	// version of them is served. Instances that can be listed are protected as ever.
+	// AnnotationAcceptUnknown lists API groups, separated by commas. The deletion of the component may delete definitions
+	// of these groups although their instances cannot be listed, because their API does not answer or no version is
+	// served. Foreign instances that can be listed still block the deletion.
 	AnnotationAcceptUnknown = "accept-unknown"
-	// AnnotationReconcileAcknowledge with the value of the request asks for an answer: the pass enters the value into
-	// the status, as lastHandledReconcileAt. That is a write, which a request without it does not cause.
+	// AnnotationReconcileAcknowledge asks for an answer to a requested pass. Its value must be that of
+	// AnnotationReconcileRequested. The pass then writes the value to lastHandledReconcileAt in the status. Without this
+	// annotation, a requested pass does not write the status unless something else changed.
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
 	// AnnotationSuspendReason is the reason why a component is suspended. The conditions of the component repeat it.
 	AnnotationSuspendReason = "suspend-reason"

@@ -67,9 +67,9 @@ func perOrder(body *unstructured.Unstructured, orderKey, purgeKey string) ([]*un
 	return copies, nil
 }
 
-// numberOccurrences numbers the objects with the same key, which must be sorted in apply order, and makes their digests
-// those of occurrences. It returns errors for objects that are rendered twice for the same point of the order, or that
-// would replace each other in an undefined way.
+// numberOccurrences numbers the objects with the same key, and replaces their digests by digests of occurrences. objects
+// must be sorted in apply order. It returns errors for objects that are rendered twice for the same point of the order,
+// and for manifests that checkOccurrences refuses.
 func (n normaliser) numberOccurrences(objects []Object) []error {
 	type place struct {
 		key   Key
@@ -115,12 +115,12 @@ func checkOccurrences(occurrences []*Object) error {
 		case before.Settings.Phase != PhaseApply, before.Settings.Order == order:
 			return errors.New("rendered more than once; names are unique in a component")
 		case purge != nil && *purge >= order:
-			return fmt.Errorf("its purge-order %d is not before its next order %d: it would be purged after it is applied again; "+
-				"give it an earlier purge-order", *purge, order)
+			return fmt.Errorf("the purge-order %d is not before the next order %d, so the object would be purged after it "+
+				"is applied again; set an earlier purge-order", *purge, order)
 		case purge == nil && next.Settings.UpdatePolicy != metav1alpha1.UpdateRecreate &&
 			!SameContent(before.Digest, next.Digest):
 			return fmt.Errorf("rendered more than once, at order %d and at order %d; names are unique in a component, "+
-				"unless a manifest has a purge-order before the next order, or the next one has update-policy recreate",
+				"unless a manifest has a purge-order before the next order, or the next manifest has update-policy recreate",
 				before.Settings.Order, order)
 		}
 	}

@@ -92,7 +92,7 @@ func TestManifestsOfOneName(t *testing.T) {
 		"at one order":                   {settled("a", "x", "") + settled("a", "y", "~update-policy: recreate"), "rendered more than once"},
 		"at one order of a list":         {settled("a", "x", "~order: '1, 1'"), "rendered more than once"},
 		"that contradict each other":     {settled("a", "x", "~order: '-1'") + settled("a", "y", ""), "at order -1 and at order 0"},
-		"purged too late":                {settled("a", "x", "~order: '1,3', ~purge-order: '3,5'"), "purge-order 3 is not before its next order 3"},
+		"purged too late":                {settled("a", "x", "~order: '1,3', ~purge-order: '3,5'"), "purge-order 3 is not before the next order 3"},
 		"in one phase of a deletion":     {settled("a", "x", "~phase: pre-delete, ~order: '1'") + settled("a", "x", "~phase: pre-delete"), "rendered more than once"},
 		"with too few purge orders":      {settled("a", "x", "~order: '1,3', ~purge-order: '2'"), "each order needs a purge order"},
 		"with more purge orders":         {settled("a", "x", "~order: '1', ~purge-order: '2,3'"), "only order, apply-order and purge-order may have several values"},

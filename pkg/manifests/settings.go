@@ -40,8 +40,8 @@ const (
 	// AnnotationReapplyInterval is the time after which the object is applied again although it is in sync, such as
 	// 30m; 0 for never. By default it is the reconciler's, which is never.
 	AnnotationReapplyInterval = "reapply-interval"
-	// AnnotationTimeout is the time after which an object counts as failed that is applied and not ready, such as 5m; 0,
-	// the default, for never. It is ready as soon as it is, also after that.
+	// AnnotationTimeout is the time after which an object that is applied and not ready counts as failed, such as 5m. The
+	// default is 0: never. An object that becomes ready later counts as ready.
 	AnnotationTimeout = "timeout"
 	// AnnotationStatusHint describes how readiness is read from a status that does not follow the API conventions:
 	// has-observed-generation, has-ready-condition, conditions=A;B, or several of them, separated by commas.

@@ -53,8 +53,8 @@ type InventoryEntry struct {
 	// Trigger identifies the state of the component at the last apply. It is empty unless the reconcile policy is
 	// on-object-or-component-change.
 	Trigger string
-	// AppliedAt is when the object was applied last, in seconds since 1970, where it has a reapply interval or a timeout;
-	// zero otherwise.
+	// AppliedAt is when the object was applied last, in seconds since 1970. It is zero if the object has neither a reapply
+	// interval nor a timeout.
 	AppliedAt int64
 	// Guarded is set before the reconciler creates an admission policy that denies new instances of the types that this
 	// dependent defines. Such a policy exists while the dependent is about to be deleted.
@@ -62,19 +62,18 @@ type InventoryEntry struct {
 	// Phase is the phase of the deletion in which the object is applied. It is empty for ordinary dependents. If Completed
 	// is set and UID is empty, the object has completed its work and is gone, and it is not applied again.
 	Phase string
-	// Occurrence is the number of the occurrence that the entry describes, from 1, of an object that stands at several
-	// points of the order; those before it are over. It is 0 for other objects. It is critical: a reader without it would
-	// apply again what ran.
+	// Occurrence is set for an object that stands at several points of the order: the number, from 1, of the point that
+	// the entry describes. The object is done with the points before. It is 0 for other objects. It is critical: a reader
+	// that ignores it would apply the object again at points that are done.
 	Occurrence int
-	// Failed is the message of an object that failed, and is deleted because of that; empty for others. It is critical: a
-	// reader without it would create the object again.
+	// Failed is the message of an object that failed and was deleted because of that. It is empty for other objects. It is
+	// critical: a reader that ignores it would create the object again.
 	Failed string
-	// Types are the managed types that this dependent defines, as Kind.group, or *.group.
+	// Types are the managed types that this dependent defines. The format of each is Kind.group, or *.group.
 	Types []string
-	// Unserved says that the dependent defines types that nobody could ever store objects of, and since when that is
-	// known: it identifies the state in which the object was last seen to serve nothing, after it did so in all states
-	// since it was created for the component. It counts only while the live object is in that state. A reader that does
-	// not know it takes the types for served, so it need not be known.
+	// Unserved is set for a definition (a CustomResourceDefinition or APIService) that has served nothing since it was
+	// created for the component. It identifies the last observed state of the definition, and counts only while the live
+	// object is in that state. It is not critical: a reader that does not know it assumes that the types were served.
 	Unserved string
 
 	// unknown holds the fields that this version does not know; a newer version wrote them.

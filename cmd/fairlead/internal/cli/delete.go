@@ -25,21 +25,21 @@ import (
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
 The operator refuses the deletion while objects of others exist whose type the component defines. The command
-looks for them first, with your rights, and warns. fairlead plan --delete shows all of the deletion. With --wait
-the command prints the blocker at once and continues to wait, because the deletion proceeds by itself when
-these objects are gone. It fails if the time is up. If the component is being deleted already, the operator is
-asked to try again.
+looks for such objects first, with your rights, and warns of them. fairlead plan --delete shows the whole
+deletion. With --wait the command prints these objects at once and continues to wait, because the deletion
+proceeds by itself when they are gone. The command fails if the timeout is over. If the component is being
+deleted already, the command asks the operator to try again.
 
-The operator also refuses the deletion if it cannot know whether such objects exist, for example because an
-API does not answer. --accept-unknown GROUP accepts that the objects of that API group are lost, if there are
-any. It is recorded in the component, and counts for its deletion only. Objects that can be listed are not
-lost.`
+The operator also refuses the deletion if it cannot find out whether such objects exist, for example because an
+API does not answer. --accept-unknown GROUP accepts the loss of the objects of that API group that the
+operator cannot list. The command records the group in the component, and it counts for this deletion only.
+Objects that the operator can list still block the deletion.`
 
 // deleteOptions are the flags of delete.
 type deleteOptions struct {
 	wait    bool
 	timeout time.Duration
-	// accepted are groups of which the operator need not know whether there are objects of others.
+	// accepted are the API groups whose unlisted objects may be lost.
 	accepted []string
 }
 
@@ -64,7 +64,7 @@ func (a *app) newDelete() *cobra.Command {
 		ValidArgsFunction: a.completer.Component,
 	}
 	cmd.Flags().StringSliceVar(&o.accepted, "accept-unknown", nil,
-		"API `group` of which it need not be known whether it has objects of others; may be repeated")
+		"accept the loss of objects of this API `group` that the operator cannot list; may be repeated")
 	addWaitFlags(cmd.Flags(), &o.wait, &o.timeout,
 		"wait until the component and its dependents are deleted, and show the progress")
 	return cmd
@@ -121,7 +121,7 @@ func (a *app) awaitEnd(ctx context.Context, f cluster.Object, timeout time.Durat
 	}
 	defer cancel()
 	err := publish.Clear(limited, f.Cluster.Client, f.Target, f.Live.GetUID())
-	if limited.Err() != nil {
+	if limited.Err() != nil && ctx.Err() == nil {
 		return exit.Refuse("%s is deleted, but its sources are not: see the ConfigMaps with the label %s",
 			f.Target, publish.LabelSourceOf)
 	}
@@ -131,9 +131,9 @@ func (a *app) awaitEnd(ctx context.Context, f cluster.Object, timeout time.Durat
 // maxBlockers bounds the time for finding out what would block a deletion.
 const maxBlockers = 20 * time.Second
 
-// warnOfBlockers says what will block the deletion, as far as the person may read it: foreign instances, types that
-// cannot be listed, APIs that do not answer. The deletion is requested all the same: only its operator decides, with
-// other rights. So an error is no reason to stop, and says nothing about the deletion.
+// warnOfBlockers warns of what will block the deletion, as far as the person's rights show it: foreign instances, types
+// that cannot be listed, APIs that do not answer. It does not stop the deletion, because the operator decides with its
+// own rights. An error of the search is not reported, because it says nothing about the deletion.
 func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
 	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
 	defer cancel()
@@ -152,8 +152,8 @@ func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
 	}
 }
 
-// acceptUnknown records in the component the groups of which its operator need not know whether there are objects of
-// others, besides those that are recorded already. It returns the component as it is afterwards.
+// acceptUnknown adds groups to the accepted groups that are recorded in the component. It returns the component as it is
+// afterwards.
 func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*unstructured.Unstructured, error) {
 	if len(groups) == 0 {
 		return f.Live, nil

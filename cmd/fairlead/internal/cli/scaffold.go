@@ -21,8 +21,8 @@ tests, and a Makefile.
 The operator renders the chart of --chart, as a folder or an archive, or the kustomization of --kustomization.
 The chart or kustomization is copied into the project. Without these flags the project has an example. With a
 chart, the spec of the component has the chart's values as fields: their types, descriptions and limits come
-from values.yaml and values.schema.json. If the chart cannot be rendered with its default values, or needs a cluster, a warning
-says so.
+from values.yaml and values.schema.json. If the chart cannot be rendered with its default values, or needs a
+cluster, a warning says so.
 
 The command fails, with file and line, if the chart cannot be rendered with any values: a template or a
 definition is invalid, a sub-chart is missing (run helm dependency build), or the chart is a library chart. It

@@ -32,10 +32,10 @@ type Request struct {
 	Policies metav1alpha1.Policies
 	// Managed are the additional managed types.
 	Managed []manifests.ManagedType
-	// AcceptUnknown are the groups whose types a deletion may take along although it is not known whether they have
-	// foreign instances.
+	// AcceptUnknown are the API groups whose definitions a deletion may delete although their instances cannot be
+	// listed, so that foreign instances may be lost.
 	AcceptUnknown []string
-	// Inventory is the recorded one.
+	// Inventory is the inventory as it is recorded.
 	Inventory []metav1alpha1.InventoryEntry
 	// Record persists an inventory, and fails if another client persisted one in between. It is called before the first
 	// write to a dependent that the recorded inventory lacks.

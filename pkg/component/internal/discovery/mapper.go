@@ -21,7 +21,7 @@ type mapper struct {
 	clock clock.PassiveClock
 	// reset is called by every call of Reset. It may be nil.
 	reset func()
-	// versions asks the API server which versions serve a kind now; nil for nobody to ask.
+	// versions asks the API server which versions serve a kind now. If it is nil, the mapper beneath finds the version.
 	versions func(gk schema.GroupKind) ([]string, error)
 
 	mu      sync.RWMutex
@@ -116,11 +116,13 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 	return mapping, err
 }
 
-// anyVersion finds a kind in any version. The mapper beneath keeps the list of versions that a group had when it read
-// the group first, and searches no others, whatever the group gets later. It also reads the whole of discovery whenever
-// it is asked for a group that is not served. So the API server is asked for the versions of the group first, and the
-// mapper beneath for a kind with its version only.
-func (m *mapper) anyVersion(current meta.RESTMapper, mappings *sync.Map, gk schema.GroupKind) (*meta.RESTMapping, error) {
+// anyVersion finds a kind in any version. The mapper beneath has two faults here: it keeps the list of versions that a
+// group had at first, and does not find versions that the group gets later; and it reads the whole of discovery for each
+// group that is not served. So anyVersion asks the API server for the versions of the group, and the mapper beneath only
+// for a kind with its version.
+func (m *mapper) anyVersion(
+	current meta.RESTMapper, mappings *sync.Map, gk schema.GroupKind,
+) (*meta.RESTMapping, error) {
 	if gk.Group == "" || m.versions == nil {
 		return current.RESTMapping(gk)
 	}

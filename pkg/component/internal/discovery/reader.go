@@ -68,7 +68,7 @@ func New(ctx context.Context, o Options) (*Reader, error) {
 // a type. Then the version may not be served any more, or the type may have been defined again with another scope.
 func (r *Reader) Mapper() meta.ResettableRESTMapper { return r.mapper }
 
-// WithRenewal sends a request whose path comes from Mapper: see the function of that name.
+// WithRenewal calls the function WithRenewal with Mapper.
 func (r *Reader) WithRenewal(send func() error) error { return WithRenewal(r.mapper, send) }
 
 // Resets counts how often Mapper has dropped all types. While it stays the same, so do the scopes of known types.
@@ -103,12 +103,9 @@ func (r *Reader) HasStatusSubresource(gvk schema.GroupVersionKind) (bool, error)
 	}), nil
 }
 
-// versionsOf asks the API server which versions of its group serve a kind, in the order of their priority. If the
-// versions are not known, or one of them does not answer, it returns those that serve the kind, and an error.
+// versionsOf asks the API server which versions of a named group serve a kind, in the order of their priority. If a
+// version does not answer, it returns the other versions that serve the kind, and an error.
 func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
-	if gk.Group == "" {
-		return nil, nil
-	}
 	var group metav1.APIGroup
 	err := r.client.RESTClient().Get().AbsPath("/apis", gk.Group).Do(r.lifetime).Into(&group)
 	if apierrors.IsNotFound(err) {

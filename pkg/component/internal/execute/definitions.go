@@ -64,16 +64,18 @@ func definesAggregated(a plan.Action, service *unstructured.Unstructured) bool {
 	return aggregated && group == a.Key.Group
 }
 
-// Definition is the record of a definition.
+// Definition is what the inventory records of a CustomResourceDefinition or an APIService. The zero value stands for no
+// definition.
 type Definition struct {
-	// Name is the name of the CustomResourceDefinition or APIService; empty if there is none.
+	// Name is the name of the object.
 	Name string
-	// Unserved is the state in which it was last seen to serve nothing; see inspect.Unserved.
+	// Unserved is the last observed state in which the object served nothing; see inspect.Unserved.
 	Unserved string
 }
 
 // instances lists all objects of a type. The list has the objects of all versions, because they are stored once. A type
-// that is not served may have instances: its definition may serve no version any more, and discovery may have gaps.
+// that is not served may have instances all the same: its definition may serve no version any more, and discovery may
+// have gaps. So the list counts as empty only if the definition never served a version.
 func (c *clients) instances(
 	ctx context.Context, gk schema.GroupKind, definition Definition,
 ) ([]inspect.Instance, error) {
@@ -91,8 +93,8 @@ func (c *clients) instances(
 	return found, nil
 }
 
-// confirmNeverServed returns an error unless a definition does not exist, was never established, or is known to have
-// served no version. The condition is set before the first version is served, and never unset.
+// confirmNeverServed returns an error unless a definition does not exist, was never established, or is recorded as one
+// that never served a version. The condition Established is set before the first version is served, and is never unset.
 func (c *clients) confirmNeverServed(ctx context.Context, definition Definition, cause error) error {
 	crd, err := c.operator.Resource(customResourceDefinitions).Get(ctx, definition.Name, metav1.GetOptions{})
 	switch {
@@ -115,9 +117,9 @@ func groupOf(crd *unstructured.Unstructured) string {
 	return group
 }
 
-// HintAcceptUnknown says how a deletion goes on although it is not known whether the types of a group have instances.
+// HintAcceptUnknown returns the command that lets a deletion continue although the instances of a group cannot be listed.
 func HintAcceptUnknown(group string) string {
-	return fmt.Sprintf("or accept to lose what it may have: fairlead delete --accept-unknown %s", group)
+	return fmt.Sprintf("or accept the loss of its instances: fairlead delete --accept-unknown %s", group)
 }
 
 // neverServed reports whether a live definition serves nothing and never did, by its state and the recorded one.

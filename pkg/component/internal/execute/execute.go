@@ -87,9 +87,9 @@ func (e *Executor) ForNamespace(namespace string) *Executor {
 	return &other
 }
 
-// Instances lists all objects of a managed type in all namespaces, consistently. The definition is that of its
-// CustomResourceDefinition, or zero. If the type is not served, the result is empty only if the definition does not
-// exist, or is known to have served no version; otherwise an error is returned.
+// Instances lists all objects of a managed type in all namespaces, with a consistent read. The definition is the record
+// of its CustomResourceDefinition, or zero. If the type is not served, the result is empty only if the definition does
+// not exist or never served a version; otherwise an error is returned.
 func (e *Executor) Instances(
 	ctx context.Context, gk schema.GroupKind, definition Definition,
 ) ([]inspect.Instance, error) {
@@ -102,8 +102,9 @@ func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (boo
 	return e.writer.clients.neverAvailable(ctx, recorded)
 }
 
-// NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. Roles in it may be gone
-// before the other objects, so an identity may be unable to see the end of those.
+// NamespaceGoes reports whether a namespace is gone or being deleted, which cannot be undone. The roles in such a
+// namespace may be gone before its other objects, so an identity may no longer be allowed to see whether these objects
+// are gone.
 func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 	gone, terminating := e.writer.clients.namespaceState(ctx, namespace)
 	return gone || terminating

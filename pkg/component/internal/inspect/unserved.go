@@ -14,13 +14,14 @@ import (
 // firstCheck is the time within which the API server checks a new APIService for the first time.
 const firstCheck = 5 * time.Second
 
-// Unserved identifies the state of a definition that serves nothing now; it is empty for a definition that serves
-// something, and for all other objects. Two equal answers say that nothing was served between them:
+// Unserved identifies the state of a definition that serves nothing now. It is empty for a definition that serves
+// something, and for all other objects. If two calls at different times return the same text, the definition served
+// nothing in between:
 //
-//   - A CustomResourceDefinition without a served version is identified by its UID and its generation, which each change
-//     of its spec raises. So one of generation 1 has served nothing since it was created.
-//   - An APIService that is not Available is identified by its UID and the time since when it is not, or 0 if that is so
-//     since it was created, up to the first check.
+//   - The text for a CustomResourceDefinition without a served version has its UID and its generation, which grows with
+//     each change of its spec. So a definition of generation 1 has served nothing since it was created.
+//   - The text for an APIService that is not Available has its UID and the time of the last change of that condition. The
+//     time is 0 if the APIService became unavailable at its first check, right after it was created.
 func Unserved(obj *unstructured.Unstructured) string {
 	switch obj.GroupVersionKind().GroupKind() {
 	case plan.CustomResourceDefinition:
@@ -35,8 +36,8 @@ func Unserved(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// servesNoVersion reports whether no version of a CustomResourceDefinition is served, and objects are stored in no
-// others.
+// servesNoVersion reports whether a CustomResourceDefinition serves none of its versions, and objects are stored in none
+// but these versions.
 func servesNoVersion(crd *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	var names []string
@@ -52,8 +53,8 @@ func servesNoVersion(crd *unstructured.Unstructured) bool {
 	return len(names) > 0 && !unknown
 }
 
-// notAvailableSince returns since when an APIService with a server of its own is not Available, in seconds since 1970, or
-// 0 if it is not since it was created.
+// notAvailableSince returns since when an APIService with a Service is not Available, in seconds since 1970, or 0 if it
+// was never Available. ok is false if it is Available, or has no Service.
 func notAvailableSince(service *unstructured.Unstructured) (since int64, ok bool) {
 	if backend, _, _ := unstructured.NestedMap(service.Object, "spec", "service"); backend == nil {
 		return 0, false

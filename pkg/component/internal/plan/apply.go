@@ -77,8 +77,8 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	p.begin(actions)
 }
 
-// candidate returns the candidate of an object of the gate's stage. ok is false if another occurrence of the object is
-// the current one: this one is over, or it is to come and holds up its stage.
+// candidate returns the candidate for an object in the stage of the gate. ok is false if another occurrence of the object
+// is the current one. Then this occurrence is over, or it is still to come and its stage waits.
 func (p *Plan) candidate(f Facts, g *gate, o *manifests.Object) (c candidate, ok bool) {
 	c = newCandidate(f, o)
 	c.attempts, c.last = maxAttempts*p.occurrences.several(o.Key), p.occurrences.isLast(o)
@@ -107,8 +107,8 @@ func CountObjects(objects []manifests.Object) int {
 	return count
 }
 
-// add adds the decision about a candidate to the plan. Each desired object has an entry in the inventory before it is
-// written.
+// add adds the decision about a desired object to the plan. An object that is not recorded yet gets an inventory entry
+// now, because objects must be recorded before they are written.
 func (p *Plan) add(c candidate, d decision) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded {
@@ -141,8 +141,9 @@ func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
 	p.Inventory[c.object.Key] = e
 }
 
-// updateEntry updates the parts of an entry that need no write to the object: the delete policy, and, if the object is
-// in sync, the revision and its other settings.
+// updateEntry updates what can change in the inventory entry of an object without a write to the object: always the
+// delete policy and the unserved state, and, if the object is in sync, the revision, the orders and the start of the
+// reapply interval.
 func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {

@@ -15,8 +15,8 @@ func rulePurged(c candidate) (decision, bool) {
 	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
 }
 
-// rulePurgeFailed deletes an object that has failed, if its manifest says so. The failure is recorded before, because
-// the object would be created again without it.
+// rulePurgeFailed deletes an object that has failed, if its manifest asks for that. The failure is recorded before the
+// deletion, because a missing object without a recorded failure is created again.
 func rulePurgeFailed(c candidate) (decision, bool) {
 	if !c.object.Settings.PurgeFailed || c.live.Readiness.State != ready.Failed || c.holdsOthers() {
 		return decision{}, false
@@ -29,8 +29,8 @@ func rulePurgeFailed(c candidate) (decision, bool) {
 	return d, true
 }
 
-// rulePurgedFailed lets an object fail that failed before, and deletes it if it still exists. The rule holds until the
-// reconcile policy would apply the object again.
+// rulePurgedFailed reports the recorded failure of an object, and deletes the object if it still exists. The rule applies
+// until the reconcile policy applies the object again.
 func rulePurgedFailed(c candidate) (decision, bool) {
 	ours := c.live.Presence == Present && c.live.Owner == c.owner && c.live.UID == c.entry.UID
 	switch {
@@ -59,8 +59,8 @@ func truncate(message string) string {
 	return strings.ToValidUTF8(message[:maxFailure], "") + "..."
 }
 
-// isPurged reports whether an object is deleted at the end of a wave. Objects that hold other objects are not; their
-// purge order is refused when manifests are read.
+// isPurged reports whether an object is deleted at the end of a wave. Definitions and namespaces are never purged,
+// because they hold other objects: a purge order in their manifests is refused when the manifests are read.
 func isPurged(o *manifests.Object) bool {
 	return o.Settings.PurgeOrder != nil && len(o.Types) == 0 && !IsNamespace(o.Key)
 }
@@ -129,8 +129,8 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	return done
 }
 
-// resetCompleted records that objects are no longer completed before they are created again: from then on they may
-// exist.
+// resetCompleted removes the mark Completed from the entries of objects that the plan creates again. That must be
+// recorded before the create, because the object may exist from then on.
 func (p *Plan) resetCompleted(f Facts) {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {

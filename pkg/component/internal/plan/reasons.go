@@ -80,9 +80,9 @@ const (
 const (
 	WaitOwnershipConflict WaitReason = metav1alpha1.ReasonOwnershipConflict
 	WaitDependentFailed   WaitReason = metav1alpha1.ReasonDependentFailed
-	// WaitTimeout: it was not ready within its timeout.
+	// WaitTimeout: the object was not ready within its timeout.
 	WaitTimeout WaitReason = metav1alpha1.ReasonTimeout
-	// WaitNotEmpty: a namespace holds objects that nothing else deletes.
+	// WaitNotEmpty: a namespace holds objects that would be deleted only because the namespace is deleted.
 	WaitNotEmpty WaitReason = "NamespaceNotEmpty"
 	// WaitContended: other clients wrote the object each time between the plan and the action.
 	WaitContended WaitReason = "Contended"

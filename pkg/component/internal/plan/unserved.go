@@ -6,20 +6,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// UnservedState identifies a state of a definition that serves nothing: its UID, and a number that changes when it may
-// have served something in between.
+// UnservedState returns the text for a state of a definition that serves nothing. The text has the UID of the definition
+// and a number. The number changes if the definition may have served something in between.
 func UnservedState(uid types.UID, number int64) string {
 	return fmt.Sprintf("%.8s.%d", uid, number)
 }
 
-// NeverServed reports whether a definition whose live state is known serves nothing and never did, by its live state and
-// the recorded one. A CustomResourceDefinition whose spec never changed proves that by itself.
+// NeverServed reports whether a definition serves nothing and never did. live is its current state and recorded is the
+// state in the inventory, both as UnservedState returns them. A CustomResourceDefinition (definition is set) needs no
+// record if its generation is 1, because its spec never changed.
 func NeverServed(recorded, live string, definition bool, uid types.UID) bool {
 	return live != "" && (live == recorded || definition && live == UnservedState(uid, 1))
 }
 
-// unserved returns the state in which a definition that served nothing since we created it was seen last; empty if it
-// is another object, or may have served something. What is not observed now is compared when it is.
+// unserved returns the value of InventoryEntry.Unserved: the last observed state of a definition that served nothing
+// since the reconciler created it. It is empty for other objects, and for a definition that may have served something. A
+// definition that is not observed now keeps its recorded state.
 func (c candidate) unserved() string {
 	recorded, live := c.entry.Unserved, c.live.Unserved
 	switch {

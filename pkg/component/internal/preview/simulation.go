@@ -36,7 +36,7 @@ type simulation struct {
 	touched map[manifests.Key]bool
 	turn    int
 	held    bool
-	// blockersOnly ends the simulation before its first write.
+	// blockersOnly ends the simulation before the first simulated write.
 	blockersOnly bool
 	forecast     Forecast
 }
@@ -69,10 +69,11 @@ func (r *simulation) run(ctx context.Context) error {
 	}
 }
 
-// changes reports whether an action changes anything, a guard included.
+// changes reports whether an action changes an object or sets a guard.
 func changes(a plan.Action) bool { return a.Verb.Writes() || a.Verb.Guards() }
 
-// asListed returns the facts that fit the lists of the API server: nothing has been deleted there.
+// asListed returns the facts to compare with lists of the API server. Its inventory has the dependents that the
+// simulation deleted, too, because on the API server they still exist.
 func (r *simulation) asListed() plan.Facts {
 	f := r.facts
 	f.Inventory = r.recorded

@@ -35,8 +35,9 @@ func (p *Protector) WatchedForeign(
 	return found
 }
 
-// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have
-// instances in storage, so the API server is asked then, and also before an unknown answer is accepted.
+// watchedInstances returns the instances that the watch on a type has. A type that is not served may still have stored
+// instances, so for such a type a list request finds out. A list request is also sent for the accepted groups, because
+// instances that can be listed are protected.
 func (p *Protector) watchedInstances(
 	ctx context.Context,
 	m managedType,
@@ -75,7 +76,8 @@ func (p *Protector) foreignOf(
 	f plan.Facts, m managedType, ask func(schema.GroupKind) ([]inspect.Instance, error),
 ) plan.ForeignInstances {
 	if m.definition.Name != "" {
-		// Kubernetes deletes all instances with their definition, so a dependent that is to stay counts as well.
+		// Kubernetes deletes all instances together with their definition. An instance that is a dependent, but is not to be
+		// deleted, would be lost, so it counts as foreign: only the dependents to be deleted stay in the inventory.
 		f.Inventory = going(f)
 	}
 	var all []inspect.Instance

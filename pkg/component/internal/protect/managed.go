@@ -18,12 +18,13 @@ import (
 // managedType is a managed type with the kinds that it stands for.
 type managedType struct {
 	manifests.ManagedType
-	// definition is the custom resource definition that defines it, if any.
+	// definition is the record of the CustomResourceDefinition that defines the type; zero if the type is defined
+	// otherwise.
 	definition execute.Definition
 	kinds      []schema.GroupKind
 	// failure is the reason why the kinds are not known, empty if they are.
 	failure string
-	// unserved says that the type is that of an aggregated API that never answered.
+	// unserved is set for the type of an aggregated API that was never available.
 	unserved bool
 }
 
@@ -68,9 +69,11 @@ func definitionOf(e metav1alpha1.InventoryEntry) execute.Definition {
 	return execute.Definition{Name: e.Name, Unserved: e.Unserved}
 }
 
-// aggregated returns the kinds of an aggregated API. The name of an APIService is version.group. An API that was created
-// for the component and never answered has no instances.
-func (p *Protector) aggregated(ctx context.Context, service execute.Definition, t manifests.ManagedType) managedType {
+// aggregated returns the kinds of an aggregated API. The name of an APIService is version.group. An APIService that was
+// created for the component and was never available has no instances.
+func (p *Protector) aggregated(
+	ctx context.Context, service execute.Definition, t manifests.ManagedType,
+) managedType {
 	m := managedType{ManagedType: t}
 	version, _, _ := strings.Cut(service.Name, ".")
 	var err error
@@ -91,11 +94,12 @@ func (p *Protector) aggregated(ctx context.Context, service execute.Definition, 
 	return m
 }
 
-// additional returns the additional managed types with the kinds that are served, and can be listed and created. A
-// group whose discovery failed is an error of the types that match it.
-//
-// A group that never answered, by the types that dependents define, has no instances.
-func (p *Protector) additional(ctx context.Context, types []manifests.ManagedType, defined []managedType) []managedType {
+// additional returns the additional managed types with the kinds that are served, and can be listed and created. If the
+// discovery of a group failed, the managed types that match the group get a failure. A group has no instances, and so no
+// failure, if one of the defined types shows that its aggregated API was never available.
+func (p *Protector) additional(
+	ctx context.Context, types []manifests.ManagedType, defined []managedType,
+) []managedType {
 	if len(types) == 0 {
 		return nil
 	}

@@ -17,12 +17,12 @@ type Protector struct {
 	client *target.Client
 	// incidental are the objects that do not hold up the deletion of their namespace.
 	incidental []Incidental
-	// accepted are the groups whose types may be lost with instances that nobody can list.
+	// accepted are the API groups whose instances may be lost if they cannot be listed.
 	accepted []string
 }
 
-// New returns a Protector for the cluster of a client. An instance that is listed is protected; whether there are more
-// does not matter in the accepted groups.
+// New returns a Protector for the cluster of a client. In the accepted groups only instances that can be listed are
+// protected.
 func New(client *target.Client, incidental []Incidental, accepted []string) *Protector {
 	return &Protector{client: client, incidental: incidental, accepted: accepted}
 }

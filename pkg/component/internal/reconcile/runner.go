@@ -31,8 +31,8 @@ const (
 	// AnnotationAcknowledge asks for an acknowledgement: if it has the same value as AnnotationRequested, the pass
 	// enters that value into the status.
 	AnnotationAcknowledge = "reconcile-acknowledge"
-	// AnnotationAcceptUnknown names the groups, separated by commas, whose types the deletion of the component takes
-	// along although nobody knows whether they have foreign instances.
+	// AnnotationAcceptUnknown lists API groups, separated by commas. The deletion of the component may delete definitions
+	// of these groups although their instances cannot be listed.
 	AnnotationAcceptUnknown = "accept-unknown"
 	// AnnotationSuspendReason is the reason why a component is suspended.
 	AnnotationSuspendReason = "suspend-reason"
@@ -317,7 +317,7 @@ func requestedAt(obj client.Object, reconciler string) string {
 	return obj.GetAnnotations()[reconciler+"/"+AnnotationRequested]
 }
 
-// acceptedGroups returns the groups of which a deletion need not know whether they have foreign instances.
+// acceptedGroups returns the groups that the annotation AnnotationAcceptUnknown lists.
 func acceptedGroups(obj client.Object, reconciler string) []string {
 	return strings.FieldsFunc(obj.GetAnnotations()[reconciler+"/"+AnnotationAcceptUnknown], func(r rune) bool {
 		return r == ',' || r == ' '
