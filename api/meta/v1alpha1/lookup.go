@@ -26,8 +26,8 @@ const (
 //
 //	/v1/Secret/shop/db d=5b0e…
 //
-// The text begins with group/version/kind/namespace/name, as in an InventoryEntry; the name of a list is *. The fields
-// that are not zero follow.
+// A Lookup is encoded as text: group/version/kind/namespace/name, as in an InventoryEntry, followed by the other fields
+// that are not zero. The name of a list is *.
 type Lookup struct {
 	Group, Version, Kind, Namespace, Name string
 

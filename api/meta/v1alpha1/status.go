@@ -126,9 +126,9 @@ type Status struct {
 	// +optional
 	Reconciler string `json:"reconciler,omitempty"`
 
-	// Identity identifies the component that this status was written for. It is the UID of the namespace kube-system and
-	// the UID of the component, separated by a slash. The UID of a component that was restored from a backup differs from
-	// it; the reconciler then checks whether the cluster is still the same.
+	// Identity identifies the component that this status was written for. It is the UID of the namespace kube-system
+	// and the UID of the component, separated by a slash. A component that was restored from a backup has another UID
+	// than the one recorded here. The reconciler then checks whether the component is still in the same cluster.
 	// +optional
 	Identity string `json:"identity,omitempty"`
 

@@ -70,7 +70,7 @@ func portable(obj *unstructured.Unstructured, reconciler, namespace string) (any
 	return found, json.Unmarshal(text, &found)
 }
 
-// shownDifferences bounds what a failure tells.
+// shownDifferences is the maximum number of differences that the message of a failure lists.
 const shownDifferences = 12
 
 // differences says in words where a snapshot is not as it should be.

@@ -85,7 +85,7 @@ func (w waves) check(objects []*unstructured.Unstructured, hooks []hook) error {
 		errs = append(
 			errs,
 			fmt.Errorf(
-				"%s: %s %s is a hook (%s), and the generator has no annotation prefix to order it by: set Options.AnnotationPrefix",
+				"%s: %s %s is a hook (%s); hooks are ordered by annotations, whose prefix is not set: set Options.AnnotationPrefix",
 				h.file,
 				h.object.GetKind(),
 				h.object.GetName(),

@@ -107,7 +107,7 @@ func (c *configuration) check(file string, root *yaml.Node) error {
 		fail("suffix", "%q is a path: want the end of a name, such as .tmpl", c.Suffix)
 	}
 	if (c.Delimiters.Left == "") != (c.Delimiters.Right == "") {
-		fail("delimiters", "only one of left and right is set: set both")
+		fail("delimiters", "only one of the delimiters left and right is set: set both or neither")
 	}
 	switch c.MissingKeys {
 	case "", "Fail", "Empty":

@@ -28,7 +28,8 @@ const (
 // Generators are all of them.
 var Generators = []Generator{GeneratorHelm, GeneratorKustomize, GeneratorGoTemplate, GeneratorGo}
 
-// GeneratorNames are the names of generators in flags and in spec.generator of a component. A project uses lower case.
+// GeneratorNames are the names of generators in flags and in spec.generator of a component. The file PROJECT of a
+// scaffolded project has them in lower case.
 var GeneratorNames = []string{"Helm", "Kustomize", "GoTemplate", "Go"}
 
 // ParseGenerator returns the generator of this name in any case.

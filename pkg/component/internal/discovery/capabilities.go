@@ -95,7 +95,7 @@ func (c *capabilityCache) current(ctx context.Context) (Capabilities, error) {
 	last := c.known()
 	if len(last.Undiscovered) > 0 {
 		// No event tells when the discovery of these groups works again, so each use of incomplete capabilities starts
-		// a reading.
+		// a new discovery.
 		c.refreshSoon()
 	}
 	return last, err
@@ -236,9 +236,9 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	return read, err
 }
 
-// complete adds the kinds of groups and versions whose discovery failed, as far as the reading before found them. A
-// group and version that is missing in a reading before, although its discovery did not fail then, is new and not
-// served yet, so it does not count as undiscovered.
+// complete adds the kinds of the groups and versions whose discovery failed, from the previous reading. If the previous
+// reading succeeded for a group and version and did not contain it, that group and version is new and not served yet.
+// It then does not count as undiscovered.
 func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersion) {
 	for _, gv := range failed {
 		kinds, ok := before.kinds[gv.String()]

@@ -21,8 +21,9 @@ type Report []listing
 type listing struct {
 	resource discovery.Resource
 	entries  []metav1alpha1.InventoryEntry
-	// everywhere is set if the objects in all namespaces were listed with one request. Otherwise refused is the error
-	// of the API server for that request, and namespaces are the namespaces that were listed one by one.
+	// everywhere reports that one request listed the objects of all namespaces. If the API server rejected that
+	// request, the field refused holds its error, and the field namespaces holds the namespaces that were listed one by
+	// one.
 	everywhere bool
 	namespaces []string
 	refused    error

@@ -18,7 +18,8 @@ type dependentObjects struct {
 	// deleted are the UIDs of the objects that we deleted, until the watch shows the deletion. The events of the object's
 	// creation and changes can arrive after the answer to our delete; they must not make the object present again.
 	deleted map[manifests.Key]types.UID
-	// bodies are the whole objects, as they arrived last, of the types that are stored with bodies.
+	// bodies holds the latest received version of each whole object. It contains only objects of types that are stored
+	// whole.
 	bodies map[manifests.Key]*unstructured.Unstructured
 }
 

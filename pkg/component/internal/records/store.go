@@ -250,8 +250,8 @@ func (s *Store) Latest(secrets []metav1.PartialObjectMetadata, named string) str
 	return latest
 }
 
-// ReadLatestInventory returns the lines of the inventory that was written last among secrets, nil if none is complete.
-// It returns a LostError if the inventory cannot be read.
+// ReadLatestInventory returns the lines of the newest complete inventory in the given secrets, or nil if no inventory
+// is complete. It returns a LostError if the inventory cannot be read.
 func (s *Store) ReadLatestInventory(
 	ctx context.Context, owner manifests.Owner, secrets []metav1.PartialObjectMetadata,
 ) ([]string, error) {
