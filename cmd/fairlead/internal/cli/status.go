@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
@@ -21,7 +22,8 @@ import (
 
 const statusHelp = `Show the status of the component NAME: its state and since when, which dependents it waits
 for and why, what blocks its deletion, its conditions, its revision and source, and when its operator will
-reconcile it again.
+reconcile it again. For dependents that are not ready it shows the causes that events, pods and other objects
+below them report, as far as you may read these.
 
 The exit code is 0 if the component is Ready for its current spec, and 1 if it is not. With --watch the status
 is shown again whenever it changes, until the command is interrupted; the exit code is that of the last
@@ -54,13 +56,13 @@ func (a *app) status(ctx context.Context, name string, watch bool, out show.Outp
 	if err != nil {
 		return err
 	}
-	s, err := statusOf(f.Target, f.Live)
+	s, err := statusOf(ctx, f.Cluster, f.Target, f.Live)
 	if err != nil {
 		return err
 	}
 	if watch {
-		w := &statusWatch{target: f.Target, out: out, printed: show.Status{}}
-		if s, err = w.follow(ctx, f.Cluster, f.Live); err != nil {
+		w := &statusWatch{cluster: f.Cluster, target: f.Target, out: out, printed: show.Status{}}
+		if s, err = w.follow(ctx, f.Live); err != nil {
 			return err
 		}
 	} else if err := s.Print(out, time.Now()); err != nil {
@@ -72,14 +74,22 @@ func (a *app) status(ctx context.Context, name string, watch bool, out show.Outp
 	return nil
 }
 
-// statusOf returns the status of a component in the form in which it is shown.
-func statusOf(target cluster.Target, obj *unstructured.Unstructured) (show.Status, error) {
+// statusOf returns the status of a component in the form in which it is shown, with the causes of dependents that are
+// not ready.
+func statusOf(
+	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
+) (show.Status, error) {
 	status, err := cluster.StatusIfAny(target, obj)
 	if err != nil {
 		return show.Status{}, err
 	}
 	settings, err := settingsOf(target, obj)
-	return show.NewStatus(obj, status, settings), err
+	if err != nil {
+		return show.Status{}, err
+	}
+	s := show.NewStatus(obj, status, settings)
+	s.AddCauses(causes.OfStatus(ctx, c, status))
+	return s, nil
 }
 
 // settingsOf reads the settings in the spec of a component of the ready-made operator; they are empty for other types.
@@ -99,6 +109,7 @@ func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Set
 
 // statusWatch shows each status of a component.
 type statusWatch struct {
+	cluster *cluster.Cluster
 	target  cluster.Target
 	out     show.Output
 	printed show.Status
@@ -110,7 +121,7 @@ type statusWatch struct {
 
 // follow shows each status until the context ends, and returns the last one.
 func (w *statusWatch) follow(
-	ctx context.Context, c *cluster.Cluster, from *unstructured.Unstructured,
+	ctx context.Context, from *unstructured.Unstructured,
 ) (show.Status, error) {
 	if fd, ok := terminal.Descriptor(w.out.Writer); ok && !w.out.Structured() && w.out.Format != show.FormatName {
 		w.block = progress.NewBlock(w.out, func() (int, int) { return terminal.Size(fd) })
@@ -118,11 +129,11 @@ func (w *statusWatch) follow(
 		defer stop()
 		go w.tick(ticking)
 	}
-	err := c.Follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
+	err := w.cluster.Follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
 			return false, exit.Refuse("%s was deleted", w.target)
 		}
-		s, err := statusOf(w.target, obj)
+		s, err := statusOf(ctx, w.cluster, w.target, obj)
 		if err != nil {
 			return false, err
 		}

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -128,6 +130,26 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	for _, entry := range inventory {
 		if entry.UID == e.dependent.GetUID() {
 			e.result.Recorded, e.result.Wave, e.result.DeleteWave = true, entry.Order, entry.EffectiveDeleteOrder()
+			if err := e.addCauses(ctx, entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addCauses adds the causes if the dependent is not ready, and no field is explained.
+func (e explainer) addCauses(ctx context.Context, entry metav1alpha1.InventoryEntry) error {
+	if e.result.Field != nil {
+		return nil
+	}
+	nodes, err := component.Tree(ctx, e.cluster, []metav1alpha1.InventoryEntry{entry})
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if n.State == component.NodeInProgress || n.State == component.NodeFailed {
+			e.result.Causes = causes.Find(ctx, e.cluster, n.Key)
 		}
 	}
 	return nil

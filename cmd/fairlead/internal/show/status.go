@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 )
 
 // Status is the status of a component in the form in which it is shown.
@@ -58,6 +59,8 @@ type Waiting struct {
 	Wave      int32  `json:"wave"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message,omitempty"`
+	// Causes are the reasons one level below the dependent, if it is not ready and they can be read.
+	Causes []causes.Cause `json:"causes,omitempty"`
 }
 
 // Target is the place of the dependents, and the identity that writes them.
@@ -116,6 +119,13 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 	}
 	s.Next = next(status, settings, s.Component)
 	return s
+}
+
+// AddCauses adds the causes of the dependents that the component waits for, given by the dependents' names.
+func (s *Status) AddCauses(found map[string][]causes.Cause) {
+	for i := range s.Waiting {
+		s.Waiting[i].Causes = found[s.Waiting[i].Dependent]
+	}
 }
 
 // since returns the time of the last change of the state: the transition of the condition that caused it, but not

@@ -30,10 +30,25 @@ func (s Status) Lines(o Output, now time.Time) []string {
 		}
 		text = append(append(text, ""), columns(o.Palette, rows)...)
 	}
+	text = append(text, s.causes(o.Palette)...)
 	for _, b := range s.Blockers {
 		text = append(text, "", o.Palette.In(terminal.Bad, "The deletion is blocked: ")+oneLine(b))
 	}
 	return text
+}
+
+// causes returns a table of the causes of the dependents that are not ready.
+func (s Status) causes(p terminal.Palette) []string {
+	rows := [][]cell{titled("NOT READY", "CAUSED BY", "REASON", "MESSAGE")}
+	for _, w := range s.Waiting {
+		for _, c := range w.Causes {
+			rows = append(rows, row(w.Dependent, c.Object, c.Reason, c.Message))
+		}
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	return append([]string{""}, columns(p, rows)...)
 }
 
 // facts returns a row with title and text for each fact.

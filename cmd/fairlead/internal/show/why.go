@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
@@ -37,6 +38,8 @@ type Why struct {
 	File string `json:"file,omitempty"`
 	// Values affect the rendered dependent or field.
 	Values []operator.ValueOrigin `json:"values,omitempty"`
+	// Causes are the reasons why the dependent is not ready.
+	Causes []causes.Cause `json:"causes,omitempty"`
 	// Unknown lists what could not be found out, and why.
 	Unknown []string  `json:"unknown,omitempty"`
 	Field   *WhyField `json:"field,omitempty"`
@@ -103,6 +106,9 @@ func (w Why) Print(o Output) error {
 		add("values", "no value affects the object")
 	}
 	w.Field.add(add, len(w.Through) > 0)
+	for _, c := range w.Causes {
+		add("not ready", c.String())
+	}
 	for _, unknown := range w.Unknown {
 		add("unknown", unknown)
 	}
