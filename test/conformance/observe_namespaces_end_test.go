@@ -91,7 +91,8 @@ var _ = Describe("An operator that observes some namespaces", func() {
 		stop := runOperator(t.operator, o)
 		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator), retrySoon)
 		expectReady(ctx, g)
-		Expect(inventories(ctx, t.here)).To(And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))))
+		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, t.here) }).Should(
+			And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))), "the former inventory goes after the status is written")
 		stop()
 		withdraw(ctx, t.here, "operator")
 		withdraw(ctx, t.here, "records")
