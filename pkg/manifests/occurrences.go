@@ -67,9 +67,9 @@ func perOrder(body *unstructured.Unstructured, orderKey, purgeKey string) ([]*un
 	return copies, nil
 }
 
-// numberOccurrences numbers the objects with the same key, and replaces their digests by digests of occurrences. objects
-// must be sorted in apply order. It returns errors for objects that are rendered twice for the same point of the order,
-// and for manifests that checkOccurrences refuses.
+// numberOccurrences numbers the objects with the same key, and replaces their digests by digests of occurrences.
+// objects must be sorted in apply order. It returns errors for objects that are rendered twice for the same point of
+// the order, and for manifests that checkOccurrences refuses.
 func (n normaliser) numberOccurrences(objects []Object) []error {
 	type place struct {
 		key   Key

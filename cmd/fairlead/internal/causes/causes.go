@@ -130,7 +130,9 @@ func warningsOf(f Facts, obj *unstructured.Unstructured) []Cause {
 // latest returns the latest event of each reason, the latest first.
 func latest(events []corev1.Event) []corev1.Event {
 	sorted := slices.SortedFunc(slices.Values(events), func(a, b corev1.Event) int {
-		return cmp.Or(timeOf(b).Compare(timeOf(a)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Message, b.Message))
+		return cmp.Or(
+			timeOf(b).Compare(timeOf(a)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Message, b.Message),
+		)
 	})
 	reasons := map[string]bool{}
 	return slices.DeleteFunc(sorted, func(e corev1.Event) bool {
@@ -181,8 +183,8 @@ func services(f Facts) []Cause {
 	return found
 }
 
-// conditions returns the conditions of a custom resource that are False and have a message. Conditions of Kubernetes'
-// workloads are left out: the message of the dependent's readiness has them already.
+// conditions returns the conditions of a dependent that are False and have a message. It returns none for workloads:
+// the message of their readiness already contains their conditions.
 func conditions(f Facts) []Cause {
 	if isWorkload(f.Dependent.GroupVersionKind().GroupKind()) {
 		return nil

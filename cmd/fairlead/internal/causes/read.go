@@ -73,24 +73,23 @@ func Find(ctx context.Context, c *cluster.Cluster, key manifests.Key) []Cause {
 	if err := c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, dependent); err != nil {
 		return nil
 	}
-	g := gatherer{ctx: ctx, cluster: c, facts: Facts{
+	g := gatherer{cluster: c, facts: Facts{
 		Dependent: dependent, MissingClasses: map[string]bool{},
 		Warnings: map[types.UID][]corev1.Event{}, LastLines: map[Container]string{},
 	}}
-	g.gather()
+	g.gather(ctx)
 	return Decide(g.facts)
 }
 
 // gatherer collects the facts about one dependent. Its methods leave out what cannot be read.
 type gatherer struct {
-	ctx     context.Context //nolint:containedctx // It lives as long as one call of Find.
 	cluster *cluster.Cluster
 	facts   Facts
 }
 
-func (g *gatherer) gather() {
+func (g *gatherer) gather(ctx context.Context) {
 	dependent := g.facts.Dependent
-	g.addWarnings(dependent)
+	g.addWarnings(ctx, dependent)
 	switch gk := dependent.GroupVersionKind().GroupKind(); {
 	case gk == schema.GroupKind{Kind: "Pod"}:
 		var pod corev1.Pod
@@ -98,20 +97,20 @@ func (g *gatherer) gather() {
 			g.facts.Pods = []corev1.Pod{pod}
 		}
 	case gk == claimKind:
-		g.addClaim(dependent.GetNamespace(), dependent.GetName())
+		g.addClaim(ctx, dependent.GetNamespace(), dependent.GetName())
 	case isWorkload(gk):
-		g.addWorkload()
+		g.addWorkload(ctx)
 	default:
-		g.addServices(servicesOf(dependent))
+		g.addServices(ctx, servicesOf(dependent))
 	}
 	waiting := unready(g.facts.Pods)
 	for i := range waiting[:min(len(waiting), maxPods)] {
-		g.addPod(&waiting[i])
+		g.addPod(ctx, &waiting[i])
 	}
 }
 
 // addWorkload adds the ReplicaSets and pods of a workload.
-func (g *gatherer) addWorkload() {
+func (g *gatherer) addWorkload(ctx context.Context) {
 	dependent := g.facts.Dependent
 	fields, found, _ := unstructured.NestedMap(dependent.Object, "spec", "selector")
 	var wanted metav1.LabelSelector
@@ -124,13 +123,13 @@ func (g *gatherer) addWorkload() {
 	}
 	owners := []types.UID{dependent.GetUID()}
 	if dependent.GetKind() == "Deployment" {
-		g.addReplicaSets(selector)
+		g.addReplicaSets(ctx, selector)
 		for _, set := range g.facts.ReplicaSets {
 			owners = append(owners, set.GetUID())
 		}
 	}
 	var list corev1.PodList
-	if g.list(&list, dependent.GetNamespace(), client.MatchingLabelsSelector{Selector: selector}) != nil {
+	if g.list(ctx, &list, dependent.GetNamespace(), client.MatchingLabelsSelector{Selector: selector}) != nil {
 		return
 	}
 	for i := range list.Items {
@@ -140,10 +139,10 @@ func (g *gatherer) addWorkload() {
 	}
 }
 
-func (g *gatherer) addReplicaSets(selector labels.Selector) {
+func (g *gatherer) addReplicaSets(ctx context.Context, selector labels.Selector) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSetList"})
-	if g.list(list, g.facts.Dependent.GetNamespace(), client.MatchingLabelsSelector{Selector: selector}) != nil {
+	if g.list(ctx, list, g.facts.Dependent.GetNamespace(), client.MatchingLabelsSelector{Selector: selector}) != nil {
 		return
 	}
 	for _, set := range list.Items {
@@ -152,32 +151,32 @@ func (g *gatherer) addReplicaSets(selector labels.Selector) {
 		}
 		g.facts.ReplicaSets = append(g.facts.ReplicaSets, set)
 		if replicas, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas"); replicas > 0 {
-			g.addWarnings(&set)
+			g.addWarnings(ctx, &set)
 		}
 	}
 }
 
 // addPod adds the events, the claims and the last lines of the logs of a pod.
-func (g *gatherer) addPod(pod *corev1.Pod) {
-	g.addWarnings(pod)
+func (g *gatherer) addPod(ctx context.Context, pod *corev1.Pod) {
+	g.addWarnings(ctx, pod)
 	for _, volume := range pod.Spec.Volumes {
 		switch {
 		case volume.PersistentVolumeClaim != nil:
-			g.addClaim(pod.Namespace, volume.PersistentVolumeClaim.ClaimName)
+			g.addClaim(ctx, pod.Namespace, volume.PersistentVolumeClaim.ClaimName)
 		case volume.Ephemeral != nil:
-			g.addClaim(pod.Namespace, pod.Name+"-"+volume.Name)
+			g.addClaim(ctx, pod.Namespace, pod.Name+"-"+volume.Name)
 		}
 	}
 	for _, c := range containersOf(pod) {
 		if ended, previous := failureOf(c); ended != nil {
-			g.facts.LastLines[Container{Pod: pod.UID, Name: c.Name}] = g.lastLine(pod, c.Name, previous)
+			g.facts.LastLines[Container{Pod: pod.UID, Name: c.Name}] = g.lastLine(ctx, pod, c.Name, previous)
 		}
 	}
 }
 
 // lastLine returns the last line of a container's log that is not empty, or "" if it cannot be read.
-func (g *gatherer) lastLine(pod *corev1.Pod, container string, previous bool) string {
-	log, err := g.cluster.Log(g.ctx, pod.Namespace, pod.Name, &corev1.PodLogOptions{
+func (g *gatherer) lastLine(ctx context.Context, pod *corev1.Pod, container string, previous bool) string {
+	log, err := g.cluster.Log(ctx, pod.Namespace, pod.Name, &corev1.PodLogOptions{
 		Container: container, Previous: previous, TailLines: new(int64(5)), LimitBytes: new(int64(16 << 10)),
 	})
 	if err != nil {
@@ -193,31 +192,31 @@ func (g *gatherer) lastLine(pod *corev1.Pod, container string, previous bool) st
 }
 
 // addClaim adds a claim, its events and whether its storage class is missing.
-func (g *gatherer) addClaim(namespace, name string) {
+func (g *gatherer) addClaim(ctx context.Context, namespace, name string) {
 	var claim corev1.PersistentVolumeClaim
-	if g.cluster.Get(g.ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim) != nil {
+	if g.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim) != nil {
 		return
 	}
 	g.facts.Claims = append(g.facts.Claims, claim)
 	if claim.Status.Phase == corev1.ClaimBound {
 		return
 	}
-	g.addWarnings(&claim)
+	g.addWarnings(ctx, &claim)
 	if class := classOf(&claim); class != "" {
 		obj := &metav1.PartialObjectMetadata{}
 		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"})
-		g.facts.MissingClasses[class] = apierrors.IsNotFound(g.cluster.Get(g.ctx, client.ObjectKey{Name: class}, obj))
+		g.facts.MissingClasses[class] = apierrors.IsNotFound(g.cluster.Get(ctx, client.ObjectKey{Name: class}, obj))
 	}
 }
 
 // addServices adds the services without a ready endpoint.
-func (g *gatherer) addServices(services []manifests.Key) {
+func (g *gatherer) addServices(ctx context.Context, services []manifests.Key) {
 	for _, key := range services {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{
 			Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSliceList",
 		})
-		err := g.list(list, key.Namespace, client.MatchingLabels{"kubernetes.io/service-name": key.Name})
+		err := g.list(ctx, list, key.Namespace, client.MatchingLabels{"kubernetes.io/service-name": key.Name})
 		if err == nil && !slices.ContainsFunc(list.Items, hasReadyEndpoint) {
 			g.facts.WithoutEndpoints = append(g.facts.WithoutEndpoints, key)
 		}
@@ -262,19 +261,19 @@ func servicesOf(obj *unstructured.Unstructured) []manifests.Key {
 }
 
 // addWarnings adds the warning events of an object. The UID excludes events of an earlier object of this name.
-func (g *gatherer) addWarnings(obj client.Object) {
+func (g *gatherer) addWarnings(ctx context.Context, obj client.Object) {
 	namespace := obj.GetNamespace()
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
 	var list corev1.EventList
-	if g.list(&list, namespace, client.MatchingFields{
+	if g.list(ctx, &list, namespace, client.MatchingFields{
 		"involvedObject.uid": string(obj.GetUID()), "type": corev1.EventTypeWarning,
 	}) == nil {
 		g.facts.Warnings[obj.GetUID()] = list.Items
 	}
 }
 
-func (g *gatherer) list(list client.ObjectList, namespace string, matching client.ListOption) error {
-	return g.cluster.Client.List(g.ctx, list, client.InNamespace(namespace), client.Limit(maxItems), matching)
+func (g *gatherer) list(ctx context.Context, list client.ObjectList, namespace string, matching client.ListOption) error {
+	return g.cluster.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(maxItems), matching)
 }

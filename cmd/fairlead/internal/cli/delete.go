@@ -152,8 +152,8 @@ func (a *app) warnOfBlockers(ctx context.Context, f cluster.Object) {
 	}
 }
 
-// acceptUnknown adds groups to the accepted groups that are recorded in the component. It returns the component as it is
-// afterwards.
+// acceptUnknown adds groups to the accepted groups that are recorded in the component. It returns the component as it
+// is afterwards.
 func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*unstructured.Unstructured, error) {
 	if len(groups) == 0 {
 		return f.Live, nil

@@ -140,6 +140,30 @@ var _ = Describe("delete", onCluster(func() {
 				"exist (1): Thing.thing.example.com " + namespace + "/theirs\n"))
 		})
 
+	It("reports an interrupt while it waits for the sources, and no time-out", func(ctx SpecContext) {
+		c := held(ctx, namespace, "shop")
+		source := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "shop-0123456789ab", Finalizers: []string{"example.com/held"},
+			Labels: map[string]string{"app.kubernetes.io/managed-by": "fairlead-cli", "fairlead.io/source-of": "shop"},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "fairlead.io/v1alpha1", Kind: "Component", Name: "shop", UID: c.UID},
+			},
+		}}
+		Expect(k8s.Create(ctx, source)).To(Succeed())
+		p := start(ctx, namespace, "delete", "shop", "--wait", "--timeout=1m")
+		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested"))
+		release(ctx, c)
+		Eventually(ctx, func() *metav1.Time {
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(source), source)).To(Succeed())
+			return source.DeletionTimestamp
+		}).ShouldNot(BeNil())
+		p.stop()
+		Eventually(ctx, p.code).Should(Receive(Equal(130)))
+		Expect(string(p.err.Contents())).To(Equal("fairlead: interrupted\n"))
+		unhold := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		Expect(k8s.Patch(ctx, source, unhold)).To(Succeed())
+	})
+
 	It("waits until the sources of the component are gone, too, and keeps those of others", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")
 		source := func(name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {

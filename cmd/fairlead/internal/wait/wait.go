@@ -108,7 +108,7 @@ func (w *Waiter) Gone(ctx context.Context, from *unstructured.Unstructured) erro
 	})
 }
 
-// current returns the status if it is of the generation that is waited for, and else an empty one.
+// current returns the status if it is of the generation that is waited for, and an empty status otherwise.
 func current(status metav1alpha1.Status, from *unstructured.Unstructured) metav1alpha1.Status {
 	if status.ObservedGeneration < from.GetGeneration() {
 		return metav1alpha1.Status{}
@@ -146,8 +146,8 @@ func causesOf(status metav1alpha1.Status, found map[string][]causes.Cause) []str
 	return lines
 }
 
-// causesInterval is the time after which causes are looked for while the wait lasts, and again after each such time:
-// a rollout without problems is often over before, and costs no requests.
+// causesInterval is the time between two searches for causes during a wait. The first search comes after one interval,
+// so a rollout that ends before it costs no requests.
 const causesInterval = 15 * time.Second
 
 // watchCauses looks for causes at intervals, and shows them, until the context ends.

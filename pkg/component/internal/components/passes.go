@@ -81,9 +81,9 @@ func (p *Passes) inFlight(name types.NamespacedName) *Pass {
 	return memory.pass
 }
 
-// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache. It returns
-// an error at once if the type is not served. After other errors, such as those of an API server that does not answer, it
-// tries again until ctx ends.
+// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache. It
+// returns an error at once if the type is not served. After other errors, such as those of an API server that does not
+// answer, it tries again until ctx ends.
 func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype client.Object) error {
 	var informer ctrlcache.Informer
 	var failure error

@@ -117,9 +117,9 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 }
 
 // anyVersion finds a kind in any version. The mapper beneath has two faults here: it keeps the list of versions that a
-// group had at first, and does not find versions that the group gets later; and it reads the whole of discovery for each
-// group that is not served. So anyVersion asks the API server for the versions of the group, and the mapper beneath only
-// for a kind with its version.
+// group had at first, and does not find versions that the group gets later; and it reads the whole of discovery for
+// each group that is not served. So anyVersion asks the API server for the versions of the group, and the mapper
+// beneath only for a kind with its version.
 func (m *mapper) anyVersion(
 	current meta.RESTMapper, mappings *sync.Map, gk schema.GroupKind,
 ) (*meta.RESTMapping, error) {

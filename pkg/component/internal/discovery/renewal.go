@@ -11,9 +11,9 @@ func IsUnknownPath(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// WithRenewal calls send, which sends a request to a path that it gets from the mapper. If the API server serves nothing
-// at that path, because it no longer serves the version or because the type was defined again, WithRenewal resets the
-// mapper and calls send once more.
+// WithRenewal calls send, which sends a request to a path that it gets from the mapper. If the API server serves
+// nothing at that path, because it no longer serves the version or because the type was defined again, WithRenewal
+// resets the mapper and calls send once more.
 func WithRenewal(mapper meta.RESTMapper, send func() error) error {
 	err := send()
 	m, ok := mapper.(meta.ResettableRESTMapper)

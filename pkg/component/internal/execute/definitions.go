@@ -117,7 +117,8 @@ func groupOf(crd *unstructured.Unstructured) string {
 	return group
 }
 
-// HintAcceptUnknown returns the command that lets a deletion continue although the instances of a group cannot be listed.
+// HintAcceptUnknown returns the command that lets a deletion continue although the instances of a group cannot be
+// listed.
 func HintAcceptUnknown(group string) string {
 	return fmt.Sprintf("or accept the loss of its instances: fairlead delete --accept-unknown %s", group)
 }

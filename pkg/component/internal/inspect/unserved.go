@@ -20,8 +20,8 @@ const firstCheck = 5 * time.Second
 //
 //   - The text for a CustomResourceDefinition without a served version has its UID and its generation, which grows with
 //     each change of its spec. So a definition of generation 1 has served nothing since it was created.
-//   - The text for an APIService that is not Available has its UID and the time of the last change of that condition. The
-//     time is 0 if the APIService became unavailable at its first check, right after it was created.
+//   - The text for an APIService that is not Available has its UID and the time of the last change of that condition.
+//     The time is 0 if the APIService became unavailable at its first check, right after it was created.
 func Unserved(obj *unstructured.Unstructured) string {
 	switch obj.GroupVersionKind().GroupKind() {
 	case plan.CustomResourceDefinition:
@@ -36,8 +36,8 @@ func Unserved(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// servesNoVersion reports whether a CustomResourceDefinition serves none of its versions, and objects are stored in none
-// but these versions.
+// servesNoVersion reports whether a CustomResourceDefinition serves none of its versions, and objects are stored in
+// none but these versions.
 func servesNoVersion(crd *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	var names []string

@@ -77,8 +77,8 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	p.begin(actions)
 }
 
-// candidate returns the candidate for an object in the stage of the gate. ok is false if another occurrence of the object
-// is the current one. Then this occurrence is over, or it is still to come and its stage waits.
+// candidate returns the candidate for an object in the stage of the gate. ok is false if another occurrence of the
+// object is the current one. Then this occurrence is over, or it is still to come and its stage waits.
 func (p *Plan) candidate(f Facts, g *gate, o *manifests.Object) (c candidate, ok bool) {
 	c = newCandidate(f, o)
 	c.attempts, c.last = maxAttempts*p.occurrences.several(o.Key), p.occurrences.isLast(o)

@@ -29,8 +29,8 @@ func rulePurgeFailed(c candidate) (decision, bool) {
 	return d, true
 }
 
-// rulePurgedFailed reports the recorded failure of an object, and deletes the object if it still exists. The rule applies
-// until the reconcile policy applies the object again.
+// rulePurgedFailed reports the recorded failure of an object, and deletes the object if it still exists. The rule
+// applies until the reconcile policy applies the object again.
 func rulePurgedFailed(c candidate) (decision, bool) {
 	ours := c.live.Presence == Present && c.live.Owner == c.owner && c.live.UID == c.entry.UID
 	switch {

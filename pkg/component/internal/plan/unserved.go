@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// UnservedState returns the text for a state of a definition that serves nothing. The text has the UID of the definition
-// and a number. The number changes if the definition may have served something in between.
+// UnservedState returns the text for a state of a definition that serves nothing. The text has the UID of the
+// definition and a number. The number changes if the definition may have served something in between.
 func UnservedState(uid types.UID, number int64) string {
 	return fmt.Sprintf("%.8s.%d", uid, number)
 }
@@ -20,8 +20,8 @@ func NeverServed(recorded, live string, definition bool, uid types.UID) bool {
 }
 
 // unserved returns the value of InventoryEntry.Unserved: the last observed state of a definition that served nothing
-// since the reconciler created it. It is empty for other objects, and for a definition that may have served something. A
-// definition that is not observed now keeps its recorded state.
+// since the reconciler created it. It is empty for other objects, and for a definition that may have served something.
+// A definition that is not observed now keeps its recorded state.
 func (c candidate) unserved() string {
 	recorded, live := c.entry.Unserved, c.live.Unserved
 	switch {

@@ -94,9 +94,9 @@ func (p *Protector) aggregated(
 	return m
 }
 
-// additional returns the additional managed types with the kinds that are served, and can be listed and created. If the
-// discovery of a group failed, the managed types that match the group get a failure. A group has no instances, and so no
-// failure, if one of the defined types shows that its aggregated API was never available.
+// additional returns the additional managed types with the kinds that are served, and can be listed and created. If
+// the discovery of a group failed, the managed types that match the group get a failure. A group has no instances, and
+// so no failure, if one of the defined types shows that its aggregated API was never available.
 func (p *Protector) additional(
 	ctx context.Context, types []manifests.ManagedType, defined []managedType,
 ) []managedType {
