@@ -16,6 +16,8 @@ type componentGenerator struct {
 	archives *archiveCache
 	// functions renders Components without a source.
 	functions generator.Generator
+	// skipPostRenderers leaves the output of the engines as it is.
+	skipPostRenderers bool
 }
 
 var (
@@ -25,7 +27,7 @@ var (
 )
 
 // newGenerator returns a generator for Components. The engines must render the source of each request.
-func newGenerator(engines map[generator.Engine]generator.Generator, functions generator.Generator) generator.Generator {
+func newGenerator(engines map[generator.Engine]generator.Generator, functions generator.Generator) *componentGenerator {
 	return &componentGenerator{engines: engines, archives: newArchiveCache(), functions: functions}
 }
 
@@ -72,9 +74,11 @@ func (g *componentGenerator) prepare(req generator.Request) (generator.Generator
 	if err != nil {
 		return nil, req, err
 	}
-	transformers, err := postRenderers(component)
-	if err != nil {
-		return nil, req, err
+	var transformers []generator.Transformer
+	if !g.skipPostRenderers {
+		if transformers, err = postRenderers(component); err != nil {
+			return nil, req, err
+		}
 	}
 	req.Source, req.SourceDigest, req.Parameters = folder.files, folder.digest, values
 	return generator.Chain(engine, transformers...), req, nil

@@ -97,6 +97,24 @@ func TestAHookStandsAtEachOfItsEvents(t *testing.T) {
 	}
 }
 
+func TestOnlyTestsAreRenderedForATest(t *testing.T) {
+	files := map[string]string{
+		"templates/own.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n",
+		"templates/hook.yaml": hookObject("v1", "Pod", "hook", "post-install", "", ""),
+		"templates/a.yaml":    hookObject("v1", "Pod", "a", "test", "", ""),
+		"templates/b.yaml":    hookObject("v1", "Pod", "b", "test-success,post-install", "", ", helm.sh/hook-weight: '-1'"),
+	}
+	testing := options
+	testing.Tests = true
+	var got []string
+	for _, o := range generate(t, chartOf(files), testing, generator.Request{Revision: 2}) {
+		got = append(got, o.GetName()+" "+settingsOf(o.GetAnnotations()))
+	}
+	if want := []string{"b ", "a "}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Helm runs the hooks of an event in their order, and deletes them in the reverse order.
 func TestHooksOfTwoEventsHaveTheirPlaceInBoth(t *testing.T) {
 	files := map[string]string{}

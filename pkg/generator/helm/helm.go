@@ -18,6 +18,9 @@ type Options struct {
 	AnnotationPrefix string
 	// Raw returns the same objects as helm template: all hooks are returned as they are, and no settings are added.
 	Raw bool
+	// Tests returns the hooks for test instead of all other objects: unchanged, in the order in which Helm runs them.
+	// Raw must not be set.
+	Tests bool
 	// SkipCRDs omits the objects in the folders crds of the chart and its sub-charts.
 	SkipCRDs bool
 	// Limits limits each rendering.

@@ -108,6 +108,18 @@ func installRank(kind string) int {
 	return math.MaxInt
 }
 
+// tests returns the objects of the hooks for test, in the order in which Helm runs them.
+func tests(hooks []hook) []*unstructured.Unstructured {
+	var found []*unstructured.Unstructured
+	slices.SortStableFunc(hooks, compareHooks)
+	for _, h := range hooks {
+		if h.at(release.HookTest, legacyTest) {
+			found = append(found, h.object)
+		}
+	}
+	return found
+}
+
 // runs reports whether the hook is a Job or a Pod, which run to completion.
 func (h hook) runs() bool { return h.object.GetKind() == "Job" || h.object.GetKind() == "Pod" }
 

@@ -156,7 +156,7 @@ func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.newApply(), a.newPlan(), a.newDiff(), a.newRender(), a.newExport(), a.newDelete(),
 		a.newList(), a.newStatus(), a.newTree(), a.newWhy(), a.newNotes(), a.newRBAC(), a.newHistory(), a.newEvents(),
-		a.newLogs(),
+		a.newLogs(), a.newTest(),
 		a.newReconcile(), a.newSuspend(), a.newResume(),
 		a.newScaffold(), a.newVersion(), newExitCodes(),
 	}

@@ -41,6 +41,34 @@ func Of(ctx context.Context, c client.Client, about Discovery, obj *unstructured
 	return generator.NotesOf(ctx, g, req)
 }
 
+// Tests returns the objects of the tests of a component's chart, in the order in which they run. It is an error if the
+// source of the component is no chart.
+func Tests(
+	ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component,
+) ([]*unstructured.Unstructured, error) {
+	g, err := operator.NewGenerator(operator.RenderOptions{Tests: true})
+	if err != nil {
+		return nil, err
+	}
+	req, err := Request(ctx, c, about, component)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := g.Generate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	tests := make([]*unstructured.Unstructured, 0, len(rendered))
+	for _, object := range rendered {
+		test, ok := object.(*unstructured.Unstructured)
+		if !ok {
+			return nil, fmt.Errorf("the chart renders a %T", object)
+		}
+		tests = append(tests, test)
+	}
+	return tests, nil
+}
+
 // Request returns the request with which the operator renders a component, as far as the person may read its inputs.
 func Request(
 	ctx context.Context, c client.Client, about Discovery, component *v1alpha1.Component,

@@ -63,7 +63,10 @@ func ruleNotServed(c candidate) (decision, bool) {
 
 // ruleUnwatched reads an object that no watch shows, once in each pass.
 func ruleUnwatched(c candidate) (decision, bool) {
-	return c.act(VerbRead, ReasonUnwatched), c.live.unwatched()
+	if !c.live.unwatched() {
+		return decision{}, false
+	}
+	return c.act(VerbRead, ReasonUnwatched), true
 }
 
 func ruleUnknown(c candidate) (decision, bool) {
