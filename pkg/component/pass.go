@@ -15,7 +15,7 @@ import (
 type Pass struct {
 	// Owner identifies the component that the dependents belong to.
 	Owner manifests.Owner
-	// Desired are the objects to apply, as manifests.Normalise returned them. A deletion ignores them.
+	// Desired are the objects to apply, as manifests.Normalise returned them. A deletion ignores Desired.
 	Desired []manifests.Object
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects that a
 	// deletion applies after all other dependents are gone. Both are in the form that manifests.Normalise returns, and
@@ -37,8 +37,8 @@ type Pass struct {
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
 	// instances of these types (objects that are not dependents) block the deletion of the component.
 	Managed []manifests.ManagedType
-	// AcceptUnknown are the API groups whose definitions a deletion may delete although their instances cannot be
-	// listed, so that foreign instances may be lost.
+	// AcceptUnknown are the API groups whose definitions a deletion may delete even if the instances of the defined
+	// types cannot be listed. Foreign instances may be lost then.
 	AcceptUnknown []string
 	// Inventory is the inventory that was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
@@ -79,15 +79,16 @@ type Outcome struct {
 	Applied bool
 	// Ready is the number of ready dependents, and Desired the number of desired dependents.
 	Ready, Desired int
-	// Observing is set if the initial list of a watch has not been completed. The pass did nothing, and Wake will be
-	// called.
+	// Observing is set if the initial list of a watch has not been completed. The pass then wrote nothing, and Wake is
+	// called later.
 	Observing bool
 	// Waiting are the dependents that are not ready yet, that are not deleted yet, or that failed. It is empty when all
 	// work is done.
 	Waiting []Waiting
 	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs of the reconciler.
 	// Either the next repair is delayed, or the last repair is too recent to know that the conflict is over. These
-	// dependents do not count as ready. Dependents with a repair conflict that do not exist are also in Waiting.
+	// dependents do not count as ready. A dependent with a repair conflict is also in Waiting if it does not exist at
+	// the moment.
 	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types whose foreign instances block a deletion. If there are such types, nothing was
 	// deleted.
@@ -95,13 +96,14 @@ type Outcome struct {
 	// Unwatched are the types of dependents that cannot be watched. Drift and readiness of such dependents are detected
 	// only when the next pass reads them.
 	Unwatched []Unwatched
-	// Phase is the current phase of a deletion. Skipped are objects of deletion phases that could not be applied because
-	// their namespace is being deleted.
+	// Phase is the current phase of a deletion. Skipped are the objects of deletion phases that could not be applied
+	// because the namespace of the object is being deleted.
 	Phase   manifests.Phase
 	Skipped []manifests.Key
 	// Changes are the writes that the pass made, in order.
 	Changes []Change
-	// NextDue is the time of the next pass if no event starts one earlier. It is zero if only an event starts a pass.
+	// NextDue is the time of the next pass if no event starts a pass earlier. It is zero if the next pass starts only
+	// at an event.
 	NextDue time.Time
 }
 

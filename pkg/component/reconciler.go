@@ -45,13 +45,13 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 // deleted component are gone.
 func (r *Reconciler[T]) Finalizer() string { return components.Finalizer(r.name) }
 
-// WithHooks sets the hooks; it is called before SetupWithManager. It returns the reconciler.
+// WithHooks sets the hooks and returns the reconciler. Call WithHooks before SetupWithManager.
 func (r *Reconciler[T]) WithHooks(h Hooks[T]) *Reconciler[T] {
 	r.hooks = h
 	return r
 }
 
-// Reconcile is one pass over one component. It never waits: a watch event or a deadline starts the next one.
+// Reconcile is one pass over one component. The pass never waits: a watch event or a deadline starts the next pass.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request) (ctrlreconcile.Result, error) {
 	after, err := r.runner.Reconcile(ctx, req.NamespacedName)
 	return ctrlreconcile.Result{RequeueAfter: after}, err
@@ -78,10 +78,10 @@ func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change fu
 }
 
 // Trigger starts a pass over a component as soon as the rate limit permits. It may be called from any goroutine, also
-// before the reconciler is started. Then the pass is made after the start.
+// before the reconciler is started. A pass that is requested before the start is made after the start.
 func (r *Reconciler[T]) Trigger(name types.NamespacedName) { r.triggers.wake(name) }
 
-// tell records an event about a component, unless it is empty.
+// tell creates a Kubernetes event about a component, unless e is empty.
 func (r *Reconciler[T]) tell(obj components.Object, e status.Event) {
 	if e.Type != "" {
 		r.recorder.Eventf(obj, nil, e.Type, e.Reason, "Reconcile", "%s", e.Note)
@@ -112,7 +112,7 @@ func newComponent[T Component]() (T, error) {
 }
 
 // triggers starts passes over components. Calls before the start of the controller are stored, and take effect when it
-// starts. The zero value is ready to use, concurrently.
+// starts. The zero value is ready to use, and safe for concurrent use.
 type triggers struct {
 	mu    sync.Mutex
 	queue func(types.NamespacedName)
@@ -131,7 +131,7 @@ func (t *triggers) wake(name types.NamespacedName) {
 	}
 }
 
-// start sends the names of stored calls to a queue, and from then on the names of all later calls.
+// start passes the names of the stored calls to queue, and later calls of wake pass their names to queue directly.
 func (t *triggers) start(queue func(types.NamespacedName)) {
 	t.mu.Lock()
 	early := t.early

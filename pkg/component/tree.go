@@ -63,7 +63,7 @@ const (
 const (
 	// NodeNotFound: no object with the name of the dependent exists.
 	NodeNotFound = "NotFound"
-	// NodeNotCreated: no object with the name of the dependent exists, because it has not been created yet.
+	// NodeNotCreated: no object with the name of the dependent exists, because it was not created yet.
 	NodeNotCreated = "NotCreated"
 	// NodeReplaced: an object with the name of the dependent exists, but its UID differs from the recorded UID.
 	NodeReplaced = "Replaced"
@@ -143,7 +143,8 @@ func compareNodes(a, b Node) int {
 }
 
 // managedTypesOf returns the types that the dependents define, such as the kinds of their CustomResourceDefinitions.
-// Types that cannot be parsed, because a newer version wrote them, are skipped: they only affect the order of nodes.
+// Types that cannot be parsed, for example because a newer version wrote them, are skipped. They only affect the order
+// of the nodes.
 func managedTypesOf(inventory []metav1alpha1.InventoryEntry) []manifests.ManagedType {
 	var managed []manifests.ManagedType
 	for _, entry := range inventory {
@@ -170,10 +171,10 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 	switch {
 	case entry.UID == "":
 		node.State, node.Reason = NodeUnknown, NodeNotRecorded
-		node.Message = "an object of this name exists, but no write to it is recorded yet"
+		node.Message = "an object with this name exists, but no write to this object is recorded yet"
 	case entry.UID != obj.GetUID():
 		node.State, node.Reason = NodeMissing, NodeReplaced
-		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; its name belongs to another one (UID %s)",
+		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; another object (UID %s) has its name now",
 			entry.UID, obj.GetUID())
 	default:
 		node.State, node.Message = readiness(obj)
@@ -181,8 +182,8 @@ func readNode(ctx context.Context, reader TreeReader, entry metav1alpha1.Invento
 	return node
 }
 
-// blank returns an empty object to read the live object of an entry into. For a Secret only the metadata is read: a
-// Secret has no status, and its data is not needed.
+// blank returns an empty object for the response of a read of an inventory entry. For a Secret only the metadata is
+// read, because a Secret has no status and its data is not needed.
 func blank(entry metav1alpha1.InventoryEntry) client.Object {
 	gvk := schema.GroupVersionKind{Group: entry.Group, Version: entry.Version, Kind: entry.Kind}
 	if gvk.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
@@ -219,7 +220,8 @@ func readiness(obj client.Object) (NodeState, string) {
 	return NodeUnknown, r.Message
 }
 
-// hintsOf returns the status hints in the annotations of an object. The reconciler is found by its owner-id label.
+// hintsOf returns the status hints in the annotations of an object. The name of the reconciler is the prefix of the
+// owner-id label.
 func hintsOf(obj client.Object) ready.Hints {
 	for label := range obj.GetLabels() {
 		if reconciler, ok := strings.CutSuffix(label, "/"+manifests.LabelOwnerID); ok {
@@ -241,7 +243,7 @@ func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reas
 	case apierrors.IsNotFound(err) && entry.Completed:
 		return NodeCompleted, "", ""
 	case apierrors.IsNotFound(err) && entry.UID == "":
-		return NodeMissing, NodeNotCreated, "it was not created yet"
+		return NodeMissing, NodeNotCreated, "it has not been created yet"
 	case apierrors.IsNotFound(err):
 		return NodeMissing, NodeNotFound, "it does not exist"
 	case apierrors.IsForbidden(err):

@@ -37,7 +37,8 @@ type parts struct {
 }
 
 // newStore returns the store that reads and writes components. c reads from a cache, and reader reads from the API
-// server. ownerChanged is called to end the watches for a former owner id of a component.
+// server. The store calls ownerChanged when the owner id of a component changes, so that the watches for the former
+// owner id end.
 func (r *Reconciler[T]) newStore(
 	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
 ) (*components.Store, *components.Owners, *components.Passes) {
@@ -142,7 +143,7 @@ func stopServing(p parts, targets *target.Resolver, owner manifests.Owner) {
 	targets.Release(owner)
 }
 
-// checkWatchScope returns an error if cluster-scoped components are to be watched in some namespaces only.
+// checkWatchScope returns an error if the components are cluster-scoped and the watch scope is WatchScopeNamespaces.
 func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
 	if r.options.WatchScope != WatchScopeNamespaces {
 		return nil
