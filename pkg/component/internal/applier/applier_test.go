@@ -105,7 +105,7 @@ func TestNothingIsWrittenAfterACallbackFails(t *testing.T) {
 func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// end ends the pass during its first write, whose answer still counts.
+		// end interrupts the pass during its first write. The response of this write is still processed.
 		end  func(superseded chan struct{}, cancel context.CancelFunc)
 		want error
 	}{
@@ -116,7 +116,7 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 			cs := newCluster(t)
 			superseded := make(chan struct{})
 			cs.request.Superseded = superseded
-			// The watches must be in sync first, so that the only pass is the one that ends.
+			// The watches are synced first, so that the pass below is the only pass.
 			cs.desire(configMap("first", "0"), configMap("second", "1"))
 			cs.eventually(func() bool {
 				_, ok := cs.applier.Watch(t.Context(), cs.client, cs.request)
@@ -253,7 +253,7 @@ func definition() *unstructured.Unstructured {
 	})
 }
 
-// establish sets the conditions that an API server sets.
+// establish sets the conditions of the CustomResourceDefinition as an API server does.
 func (c *cluster) establish() {
 	c.t.Helper()
 	const apiVersion, kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"

@@ -19,8 +19,8 @@ type memory struct {
 type remembered struct {
 	// guard is the admission policy that protects definitions under deletion; nil if no guard was set up.
 	guard *plan.Guard
-	// repairs are the repairs that other clients reverted, by dependent. They count only while nonce is the component's
-	// current repair nonce.
+	// repairs are the repairs that other clients reverted, by dependent. They are ignored if nonce is not the current
+	// repair nonce of the component.
 	nonce   string
 	repairs map[manifests.Key]plan.Repairs
 }

@@ -48,7 +48,7 @@ func TestAnErrorOfAStepEndsAnApply(t *testing.T) {
 				o, err := w.Apply(t.Context(), w.component())
 				want := applySteps[:i+1]
 				if step == "target" {
-					// A kubeconfig that was read before the error is checked.
+					// A kubeconfig that was read before the error is still checked.
 					want = applySteps[:i+2]
 				}
 				w.expect(want...)
@@ -204,7 +204,7 @@ func TestTheRecordIsWrittenBehindTheFinalizer(t *testing.T) {
 		if err := r.Record(ctx, []metav1alpha1.InventoryEntry{settings}); err != nil {
 			return err
 		}
-		// The second record follows the first one.
+		// A second inventory is recorded in the same pass.
 		other := settings
 		other.Name = "other"
 		return r.Record(ctx, []metav1alpha1.InventoryEntry{other, settings})
@@ -266,8 +266,8 @@ func TestAPassWithoutAStoreRecordsNothing(t *testing.T) {
 	}
 }
 
-// The client empties a component before it decodes the answer to a write into it. An event at that time must wake the
-// component all the same.
+// During a write, the client clears the component before it decodes the response of the API server into it. An event at
+// that moment must still start a pass over the component.
 func TestAPassWakesItsComponentWhileThatIsWritten(t *testing.T) {
 	w := newWorld(t)
 	component := w.component()

@@ -26,7 +26,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// recording is a ComponentRecord on an API server for Secrets, and the world around it.
+// recording is a ComponentRecord with a fake API server that stores Secrets, and with a world that stores the
+// component.
 type recording struct {
 	*world
 	ComponentRecord
@@ -65,7 +66,7 @@ func (r *recording) addSecret(name string) {
 	}})
 }
 
-// protected reports whether a Secret has the finalizer of the component.
+// protected reports whether a Secret has the finalizer that protects it for the component.
 func (r *recording) protected(name string) bool {
 	secret := r.Server.Secrets[types.NamespacedName{Namespace: "shop", Name: name}]
 	return secret != nil && r.ComponentRecord.Secrets.Finalizers.Has(secret, owner)
@@ -230,7 +231,7 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 	}
 }
 
-// recordedSet returns a set with one object of a phase.
+// recordedSet returns a set with one object of a deletion phase.
 func recordedSet(t *testing.T) rendering.Set {
 	t.Helper()
 	body := &unstructured.Unstructured{Object: map[string]any{
@@ -300,7 +301,7 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	if err := r.Begin(t.Context(), c, owner, recordedSet(t)); err != nil {
 		t.Fatal(err)
 	}
-	// A crash has left the status without the name of the second Secret.
+	// Simulate a crash: the second Secret has the finalizer, but the status does not name this Secret.
 	if err := r.ComponentRecord.Secrets.Finalizers.Move(t.Context(), owner, "", "second"); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +318,7 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	if r.protected("first") || r.protected("second") || !slices.Equal(r.Names("shop"), []string{"first", "second"}) {
 		t.Errorf("Secrets that are left: %q", r.Names("shop"))
 	}
-	// The status says that nothing is left, so the second attempt writes nothing.
+	// The status already has an empty inventory, so the second call of End does not write the status.
 	if err := r.End(t.Context(), c, owner); err != nil {
 		t.Error(err)
 	}

@@ -188,7 +188,7 @@ func TestADeletionWithoutOurFinalizerDeletesNothing(t *testing.T) {
 	w := newWorld(t, deleted, func(p *part) { p.Finalizers = []string{"example.com/backup"} })
 	w.reconcile()
 	w.expect("release left", "remember owned", "owner", "end the records")
-	// Dependents that were created too late are deleted all the same.
+	// Dependents that were created after the last write of the status are still deleted.
 	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{
 		Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings}),
 	})
@@ -352,7 +352,7 @@ func TestARequestedPassIsAcknowledged(t *testing.T) {
 	}
 }
 
-// gone deletes the component, and keeps a dependent that was created too late.
+// gone deletes the component. The dependents late are added to the unconfirmed dependents before that.
 func gone(w *world, late ...metav1alpha1.InventoryEntry) {
 	w.t.Helper()
 	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{Created: plan.NewInventory(late)})
@@ -361,7 +361,7 @@ func gone(w *world, late ...metav1alpha1.InventoryEntry) {
 	}
 }
 
-// connect gives the target a connection with a watch that serves the component.
+// connect adds a connection to the target. The connection has a watch for the component.
 func (w *world) connect() *target.Connection {
 	w.t.Helper()
 	connection, err := target.Connect(w.t.Context(), unreachable(), target.Options{Reconciler: reconciler})

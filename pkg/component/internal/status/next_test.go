@@ -82,7 +82,7 @@ var ends = []struct {
 	{name: "a problem does not go away", problem: &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
 	{name: "reconciling is suspended", problem: &condition.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
 	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &condition.Error{
-		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents stay until the finalizers of others are gone: a/b", State: metav1alpha1.StateDeleting,
+		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents are not deleted until other controllers have removed their finalizers: a/b", State: metav1alpha1.StateDeleting,
 	}},
 }
 
