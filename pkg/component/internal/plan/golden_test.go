@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// story is a component in a world, told plan by plan until nothing happens any more.
+// story is a scenario with a component in a world. Its golden file lists all plans until nothing changes any more.
 type story struct {
 	name, about string
 	setUp       func(*component)
@@ -35,7 +35,7 @@ var (
 	shop          = []manifests.Object{shopNamespace, widgetType, settings, controller, hook, widget, front}
 )
 
-// migration is a workload that is purged at the end of its wave.
+// migration is a workload that is deleted (purged) at the end of its wave.
 var migration = purgedAt(0, desiredObject(0, manifests.StageWorkloads, "migration"))
 
 func purgedAt(wave int, o manifests.Object) manifests.Object {
@@ -43,7 +43,7 @@ func purgedAt(wave int, o manifests.Object) manifests.Object {
 	return o
 }
 
-// purged puts an object into the inventory, as if it had been applied and purged.
+// purged adds an object to the inventory, in the state after an apply and a purge.
 func (c *component) purged(o manifests.Object) {
 	c.applied(o)
 	e := c.inventory[o.Key]
@@ -57,7 +57,7 @@ func changed(o manifests.Object) manifests.Object {
 	return o
 }
 
-// The Jobs of the phases.
+// The Jobs of the deletion phases.
 var (
 	preJob  = phased(manifests.PhasePreDelete, "pre")
 	postJob = phased(manifests.PhasePostDelete, "post")
@@ -69,7 +69,7 @@ func phased(phase manifests.Phase, name string) manifests.Object {
 	return o
 }
 
-// prepare makes a component that is deleted with Jobs in both phases.
+// prepare changes a component to one that is being deleted, with Jobs in both deletion phases.
 func prepare(c *component) {
 	for _, o := range []manifests.Object{settings, controller} {
 		c.applied(o)
@@ -247,7 +247,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// compareGolden compares with a file of testdata, or rewrites it under -update.
+// compareGolden compares got with a golden file in testdata. With the flag -update it writes the file first.
 func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
@@ -265,7 +265,7 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-// tell runs passes until one is done, or nothing changes any more.
+// tell makes passes until a pass is done, or nothing changes any more. It returns a text with all plans.
 func (c *component) tell() string {
 	var b strings.Builder
 	for pass := 1; ; pass++ {
@@ -283,7 +283,7 @@ func (c *component) tell() string {
 	}
 }
 
-// settledLike reports whether another pass would have the same steps.
+// settledLike reports whether another pass would have the same plans as told, the text of the last pass.
 func (c *component) settledLike(told string) bool {
 	copied := *c
 	copied.world = c.world.clone()
@@ -292,7 +292,7 @@ func (c *component) settledLike(told string) bool {
 	return b.String() == told
 }
 
-// text describes the actions of a plan and their reasons.
+// text returns a text with the actions, the waits and the counts of a plan.
 func (p Plan) text(before Inventory) string {
 	var b strings.Builder
 	if p.Record {

@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// guardedComponent has a definition and something that goes after it, and where guards can be set up.
+// guardedComponent returns a component that is being deleted, in a world where guards can be set up. The component has
+// a definition, and a namespace that is deleted after the definition.
 func guardedComponent() (c *component, definition manifests.Object) {
 	definition, namespace := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageNamespaces, "namespace")
 	definition.Key = manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "definition"}
@@ -22,7 +23,8 @@ func guardedComponent() (c *component, definition manifests.Object) {
 	return c, definition
 }
 
-// steps runs a pass and returns what it did, one step a plan, and what it ended with.
+// steps makes a pass. It returns a text for the actions of each plan, followed by the waits and blockers of the last
+// plan.
 func (c *component) steps(onPlan func(Facts, Plan)) []string {
 	var steps []string
 	p := c.pass(func(f Facts, p Plan) {
