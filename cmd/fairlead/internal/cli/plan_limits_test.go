@@ -66,7 +66,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		dir := folder(shopTemplates()...)
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).
 			Should(And(HaveField("Code", 3), HaveField("Out", And(
-				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
+				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you lack a right for the dry run`),
 				ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
 			)), HaveField("Err",
 				"fairlead: component.fairlead.io/shop: these objects cannot be read: Secret "+namespace+"/login\n")))

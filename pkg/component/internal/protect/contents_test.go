@@ -17,7 +17,7 @@ import (
 
 var namespace = metav1alpha1.InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop", UID: "namespace"}
 
-// checkNamespace checks the contents of the namespace shop, whose deletion is planned.
+// checkNamespace calls Check with a plan that deletes the namespace shop, and returns the contents of the namespace.
 func checkNamespace(t *testing.T, p *Protector, f plan.Facts) plan.Contents {
 	t.Helper()
 	decided := plan.Plan{

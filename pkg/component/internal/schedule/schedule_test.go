@@ -27,7 +27,7 @@ func fails(reason string, terminal bool) outcome.Outcome {
 	return outcome.Outcome{Waiting: []outcome.Waiting{w}}
 }
 
-// between checks a delay that has jitter.
+// between checks that a delay with jitter is between low and high.
 func between(t *testing.T, got, low, high time.Duration) {
 	t.Helper()
 	if got < low || got > high {
@@ -77,7 +77,7 @@ func TestEventsResetTheBackoff(t *testing.T) {
 		after = retry()
 	}
 	between(t, after, 12*time.Second, 16*time.Second)
-	now = now.Add(after / 2) // Before it is due: an event.
+	now = now.Add(after / 2) // An event starts a pass before the delay is over.
 	between(t, retry(), 400*time.Millisecond, 500*time.Millisecond)
 }
 

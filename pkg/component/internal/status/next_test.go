@@ -34,7 +34,7 @@ func blockedBy(count int, names ...string) []outcome.Blocked {
 	return []outcome.Blocked{{Type: "Widget.example.com", Count: count, Names: names}}
 }
 
-// ends are the ends that a pass can have. What they mean for a component is in testdata/conditions.golden.
+// ends are the possible ends of a pass. testdata/conditions.golden has the resulting conditions of the component.
 var ends = []struct {
 	name     string
 	deleting bool
