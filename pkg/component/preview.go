@@ -43,7 +43,7 @@ type Preview[T Component] struct {
 
 // RefusedError is an error that would end a pass of the reconciler before the pass changes any dependent.
 type RefusedError struct {
-	// Reason and Message are the reason and the message that the conditions of the component would have.
+	// Reason and Message are those of the conditions that the component would have.
 	Reason, Message string
 	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool

@@ -51,7 +51,7 @@ func (r *Reconciler[T]) WithHooks(h Hooks[T]) *Reconciler[T] {
 	return r
 }
 
-// Reconcile is one pass over one component. The pass never waits: a watch event or a deadline starts the next pass.
+// Reconcile makes one pass over one component. The pass never waits: a watch event or a deadline starts the next pass.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request) (ctrlreconcile.Result, error) {
 	after, err := r.runner.Reconcile(ctx, req.NamespacedName)
 	return ctrlreconcile.Result{RequeueAfter: after}, err
@@ -102,11 +102,11 @@ func newComponent[T Component]() (T, error) {
 	var none T
 	kind := reflect.TypeFor[T]()
 	if kind.Kind() != reflect.Pointer {
-		return none, fmt.Errorf("%s is no pointer to a struct", kind)
+		return none, fmt.Errorf("%s is not a pointer to a struct", kind)
 	}
 	component, ok := reflect.TypeAssert[T](reflect.New(kind.Elem()))
 	if !ok {
-		return none, fmt.Errorf("%s is no pointer to a struct", kind)
+		return none, fmt.Errorf("%s is not a pointer to a struct", kind)
 	}
 	return component, nil
 }

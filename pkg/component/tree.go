@@ -63,7 +63,7 @@ const (
 const (
 	// NodeNotFound: no object with the name of the dependent exists.
 	NodeNotFound = "NotFound"
-	// NodeNotCreated: no object with the name of the dependent exists, because it was not created yet.
+	// NodeNotCreated: no object with the name of the dependent exists, because it has not been created yet.
 	NodeNotCreated = "NotCreated"
 	// NodeReplaced: an object with the name of the dependent exists, but its UID differs from the recorded UID.
 	NodeReplaced = "Replaced"
@@ -243,7 +243,7 @@ func unread(entry metav1alpha1.InventoryEntry, err error) (state NodeState, reas
 	case apierrors.IsNotFound(err) && entry.Completed:
 		return NodeCompleted, "", ""
 	case apierrors.IsNotFound(err) && entry.UID == "":
-		return NodeMissing, NodeNotCreated, "it has not been created yet"
+		return NodeMissing, NodeNotCreated, "it was not created yet"
 	case apierrors.IsNotFound(err):
 		return NodeMissing, NodeNotFound, "it does not exist"
 	case apierrors.IsForbidden(err):

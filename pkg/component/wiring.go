@@ -150,8 +150,8 @@ func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
 	}
 	scope, err := local.Discovery.Scope(r.gvk)
 	if err == nil && scope == manifests.ScopeCluster {
-		err = fmt.Errorf("Options.WatchScope: %s is in no namespace, so it cannot be watched in some of them; "+
-			"let WatchScope be %q or %q", r.gvk.Kind, WatchScopeCluster, WatchScopeIdentity)
+		err = fmt.Errorf("Options.WatchScope: %s is cluster-scoped, so it cannot be watched in some namespaces only; "+
+			"set WatchScope to %q or %q", r.gvk.Kind, WatchScopeCluster, WatchScopeIdentity)
 	}
 	return err
 }

@@ -82,7 +82,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		r := fairlead(ctx, namespace, "plan", "shop", "--delete")
 		Expect(r).To(HaveField("Code", 0))
 		Expect(r.Out).To(ContainSubstring("Namespace " + inner +
-			" (wave 0): NamespaceNotEmpty: it contains objects that would be deleted with it (1): " +
+			" (wave 0): NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): " +
 			"ConfigMap " + inner + "/theirs"))
 	})
 }))

@@ -105,10 +105,10 @@ func (c *clients) confirmNeverServed(ctx context.Context, definition Definition,
 	case !isEstablished(crd), neverServed(crd, definition):
 		return nil
 	case inspect.Unserved(crd) != "":
-		return fmt.Errorf("%s serves no version, but may have served one before, so it may have instances; serve a "+
+		return fmt.Errorf("%s serves no version, but may have served a version before, so instances may exist; serve a "+
 			"version of it: %w; %s", definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
 	}
-	return fmt.Errorf("%s was served before and may have instances; serve a version of it: %w; %s",
+	return fmt.Errorf("%s was served before, so instances may exist; serve a version of it: %w; %s",
 		definition.Name, cause, HintAcceptUnknown(groupOf(crd)))
 }
 

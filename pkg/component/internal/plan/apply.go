@@ -77,8 +77,8 @@ func (p *Plan) applyStage(f Facts, g *gate, group []manifests.Object) {
 	p.begin(actions)
 }
 
-// candidate returns the candidate for an object in the stage of the gate. ok is false if nothing is to be decided about
-// this occurrence of the object: its turn is over, or it has not come yet because its stage waits.
+// candidate returns the candidate for an object in the stage of the gate. ok is false if there is no decision about
+// this occurrence of the object, because the occurrence is over, or because its stage still waits.
 func (p *Plan) candidate(f Facts, g *gate, o *manifests.Object) (c candidate, ok bool) {
 	c = newCandidate(f, o)
 	c.attempts, c.last = maxAttempts*p.occurrences.several(o.Key), p.occurrences.isLast(o)
@@ -199,7 +199,7 @@ func (g *gate) enter(o manifests.Object) {
 	g.started, g.wave, g.stage = true, o.Settings.Order, o.Stage
 }
 
-// ends reports whether an object with this apply order belongs to another wave than the current one.
+// ends reports whether an object with this apply order belongs to a wave other than the current wave.
 func (g *gate) ends(order int) bool { return g.started && order != g.wave }
 
 // passed reports whether the current wave and all earlier waves are applied and ready.

@@ -35,7 +35,7 @@ type candidate struct {
 	repairs Repairs
 	// missing is the namespace that did not exist, so that the last write failed.
 	missing missingNamespace
-	// attempts bounds the actions on the object in a pass.
+	// attempts is the maximum number of actions on the object in a pass.
 	attempts int
 	// last is set if the object has no later occurrence.
 	last bool
@@ -69,9 +69,9 @@ func newCandidate(f Facts, o *manifests.Object) candidate {
 	return c
 }
 
-// isSameInputs reports whether the applied manifest was rendered from the same inputs as the current one. For an object
-// that runs once, such as a Job, only the revision is compared: the work must not run again because a looked-up object
-// changed.
+// isSameInputs reports whether the applied manifest and the current manifest were rendered from the same inputs. For an
+// object that runs once, such as a Job, only the revision is compared: the work must not run again because a looked-up
+// object changed.
 func (c candidate) isSameInputs() bool {
 	if c.entry.Digest == "" || c.entry.Revision == 0 || c.entry.Revision != c.revision {
 		return false

@@ -29,7 +29,7 @@ const (
 	stepNamespaces
 )
 
-// The types of the objects that define types.
+// The types of objects that define other types.
 var (
 	CustomResourceDefinition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	APIService               = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}

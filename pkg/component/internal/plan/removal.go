@@ -53,8 +53,8 @@ var deleteRules = []rule[removal]{
 	{"an object fails if the API server refuses the credentials", deleteUnauthorized},
 	{"an object in an unknown state waits", deleteUnknown},
 	{"the entry of an orphaned object is dropped", deleteOrphaned},
-	{"an object is orphaned if its delete policy says so", deleteOrphan},
-	{"an object that is being deleted is waited for", deleteTerminating},
+	{"an object is orphaned if its delete policy requires that", deleteOrphan},
+	{"the component waits for an object that is being deleted", deleteTerminating},
 	{"a namespace is not deleted while it holds objects that would be deleted only with it", deleteNotEmpty},
 	{"a definition is not deleted before a guard is in effect", deleteUnprotected},
 	{"an object of ours is deleted", deletePresent},
@@ -158,7 +158,7 @@ func deleteNotEmpty(r removal) (decision, bool) {
 		failure = &Failure{
 			Class: Terminal, Reason: WaitNotEmpty,
 			Message: fmt.Sprintf(
-				"it contains objects that would be deleted with it (%d): %s; delete them, or move them elsewhere", n, names,
+				"the namespace contains objects that would be deleted with it (%d): %s; delete or move these objects", n, names,
 			),
 		}
 	}

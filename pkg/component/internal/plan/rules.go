@@ -14,30 +14,30 @@ import (
 
 // applyRules are the rules for desired objects. The first rule that applies to an object decides.
 var applyRules = []rule[candidate]{
-	{"a missing namespace is created if the policy says so", ruleNamespaceMissing},
+	{"a missing namespace is created if the policy permits that", ruleNamespaceMissing},
 	{"an object of a phase is skipped if its namespace is being deleted", ruleSkipped},
 	{"an object that failed in this pass is not tried again before the next pass", ruleFailed},
 	{"an object of a type that is not served waits", ruleNotServed},
 	{"an object that was purged is complete", rulePurged},
-	{"an object that failed and is deleted because of that stays failed", rulePurgedFailed},
+	{"an object that was deleted because it failed stays failed", rulePurgedFailed},
 	{"an object of a type that is not watched is read", ruleUnwatched},
 	{"an object in an unknown state waits", ruleUnknown},
 	{"an object with the reconcile policy once is not written again", ruleOnce},
 	{"an object that completed its work and was removed after that is complete", ruleCompleted},
 	{"an absent object is created", ruleAbsent},
-	{"an object that is being deleted is waited for", ruleTerminating},
-	{"an object with another owner is taken over if the policy says so", ruleTakeOver},
+	{"the component waits for an object that is being deleted", ruleTerminating},
+	{"an object with another owner is taken over if the policy permits that", ruleTakeOver},
 	{"an object with another owner is a conflict", ruleOwned},
 	{"an object of ours without its label is labelled again", ruleUnlabelled},
-	{"an object without an owner is adopted if the policy says so", ruleUnowned},
+	{"an object without an owner is adopted if the policy permits that", ruleUnowned},
 	{"an object whose manifest drops a field that the API server retains is a failure", ruleRetained},
 	{"an object that was written from another manifest is updated", ruleChanged},
 	{"an object whose state after the last write was not recorded is compared with its manifest", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
-	{"an object that follows the component is applied again when the component changed", ruleTriggered},
-	{"an object is applied again after its interval", ruleReapply},
-	{"an object that failed is deleted if its manifest says so", rulePurgeFailed},
-	{"an object in sync is ready, or waited for", ruleInSync},
+	{"an object is applied again when the component changed, if its reconcile policy requires that", ruleTriggered},
+	{"an object is applied again after its reapply interval", ruleReapply},
+	{"an object that failed is deleted if its manifest requires that", rulePurgeFailed},
+	{"the component waits for an object in sync until it is ready", ruleInSync},
 }
 
 func ruleFailed(c candidate) (decision, bool) {
@@ -57,7 +57,7 @@ func ruleNotServed(c candidate) (decision, bool) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("the API server does not serve %s; install what defines it", c.object.GroupVersionKind())
+	message := fmt.Sprintf("the API server does not serve %s; install its CustomResourceDefinition or API server", c.object.GroupVersionKind())
 	return c.wait(WaitNotServed, message), true
 }
 

@@ -117,7 +117,7 @@ var applyRows = []row{
 	// An object waits if the API server does not serve its type.
 	{
 		"waits for the type, even if a watch says that nothing is there", edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
-		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install what defines it",
+		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install its CustomResourceDefinition or API server",
 	},
 
 	// An object of a type that is not watched is read.
@@ -261,7 +261,7 @@ var applyRows = []row{
 		"Create: somebody deleted it [repair]",
 	},
 
-	// An object that is being deleted is waited for.
+	// The component waits for an object that is being deleted.
 	{
 		"waits until a deleted object is gone", edits(terminating),
 		"waits, Terminating: it is being deleted; it is created again once it is gone",
@@ -519,7 +519,7 @@ var applyRows = []row{
 		"done [record u=u1 d=d1 v=v2]",
 	},
 
-	// An object that follows the component is applied again when the component changed.
+	// An object is applied again when the component changed, if its reconcile policy requires that.
 	{"leaves alone what was applied for this state of the component", edits(following), "done"},
 	{
 		"applies again what follows the component, in its wave", edits(following, componentChanged),
@@ -559,7 +559,7 @@ var applyRows = []row{
 		"waits, InProgress: it runs [applied] [record u=u1 d=d1 f=f1 g=t2]",
 	},
 
-	// An object is applied again after its interval.
+	// An object is applied again after its reapply interval.
 	{
 		"applies again what is due", edits(reapplied(66)),
 		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
@@ -593,7 +593,7 @@ var applyRows = []row{
 	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(66), renderedAgain), "done"},
 	{"does not create again what is due and was purged", edits(reapplied(66), purged), "done"},
 
-	// An object that failed is deleted if its manifest says so, and stays failed.
+	// An object that failed is deleted if its manifest requires that, and stays failed.
 	{
 		"deletes what failed", edits(purgingFailed, readiness(ready.Failed, "no")),
 		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 !fd@v0.1=no]",
@@ -633,7 +633,7 @@ var applyRows = []row{
 		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1]",
 	},
 
-	// An object in sync is ready, or waited for.
+	// The component waits for an object in sync until it is ready.
 	{"is done with what is ready", nil, "done"},
 	{
 		"waits for what is on its way", edits(readiness(ready.InProgress, "0 of 1 replicas")),
@@ -800,8 +800,8 @@ var deleteRows = []row{
 	// A namespace is not deleted while it holds objects that would be deleted only with it.
 	{
 		"keeps a namespace that holds objects of others", edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
-		"fails (Terminal), NamespaceNotEmpty: it contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
-			"delete them, or move them elsewhere",
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
+			"delete or move these objects",
 	},
 	{
 		"keeps a namespace whose contents are not known", edits(namespace(Contents{Failure: &Failure{Class: Transient, Reason: "Unreachable", Message: "no answer"}})),
@@ -820,7 +820,7 @@ var deleteRows = []row{
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
-	// An object that is being deleted is waited for.
+	// The component waits for an object that is being deleted.
 	{
 		"waits until a deleted object is gone", edits(terminating),
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",

@@ -54,7 +54,7 @@ func (r *simulation) unasked(a plan.Action) string {
 	case r.defined(a.Key) && r.facts.Results[a.Key].Observed == nil && !serves(r.client, a.Key, a.Version):
 		return "its type is not defined yet"
 	case r.written[a.Key]:
-		return "it is written for the second time"
+		return "the preview has already written this object once"
 	}
 	return ""
 }

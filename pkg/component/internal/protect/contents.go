@@ -53,9 +53,9 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 // unlisted returns the failure for a namespace whose contents cannot be listed.
 func unlisted(err error) *plan.Failure {
 	failure := execute.Classify(err)
-	failure.Message = "the objects that would be deleted with it could not be listed: " + failure.Message
+	failure.Message = "the objects that would be deleted with the namespace could not be listed: " + failure.Message
 	if failure.Class == plan.Terminal {
-		failure.Message += "; grant the right to list all types in it, or delete it yourself"
+		failure.Message += "; grant the right to list all types in the namespace, or delete the namespace yourself"
 	}
 	return failure
 }

@@ -80,8 +80,8 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 					return nil
 				})
 			}, plan.Terminal, []string{
-				"the objects that would be deleted with it could not be listed: ", "widgets.example.com",
-				"grant the right to list all types in it, or delete it yourself",
+				"the objects that would be deleted with the namespace could not be listed: ", "widgets.example.com",
+				"grant the right to list all types in the namespace, or delete the namespace yourself",
 			},
 		},
 		{
@@ -92,12 +92,12 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 					}
 					return nil
 				})
-			}, plan.Transient, []string{"the objects that would be deleted with it could not be listed: ", "broken"},
+			}, plan.Transient, []string{"the objects that would be deleted with the namespace could not be listed: ", "broken"},
 		},
 		{
 			"discovery that fails is tried again", func(s *apiservertest.Server) { s.Break("example.com/v1") },
 			plan.Transient,
-			[]string{"the objects that would be deleted with it could not be listed: ", "example.com/v1"},
+			[]string{"the objects that would be deleted with the namespace could not be listed: ", "example.com/v1"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -58,7 +58,7 @@ type Author interface {
 	// Inputs returns the inputs that a component declares for its rendering: parameters, references and source. For an
 	// invalid spec it returns a condition.Error.
 	Inputs(obj components.Object) (input.Declaration, error)
-	// Hook returns the hook that the author registered for a point of a pass, and nil if none is registered.
+	// Hook returns the hook that the author registered for a point of a pass, or nil if no hook is registered.
 	Hook(point Point) Hook
 }
 

@@ -24,7 +24,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Annotations of a component, each with the reconciler's prefix.
+// Names of annotations of a component. The prefix of each annotation is the name of the reconciler, as in
+// <reconciler>/suspend-reason.
 const (
 	// AnnotationRequested starts a pass whenever its value changes.
 	AnnotationRequested = "reconcile-requested-at"
@@ -171,7 +172,7 @@ func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 	return r.Store.AddFinalizer(ctx, c.Object)
 }
 
-// observing ends a pass that did nothing because a watch has not delivered its first list yet. inTime is false if the
+// observing ends a pass that did nothing because the first list of a watch is not complete. inTime is false if the
 // component's timeout is over.
 func (r *Runner) observing(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status,
