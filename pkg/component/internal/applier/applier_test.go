@@ -136,7 +136,7 @@ func TestSupersededRequestEndsBeforeItsNextWrite(t *testing.T) {
 			}
 			cs.expect("before", "record first+second", "PATCH first")
 			if got := namesOf(o.Created.Sorted()); got != "first" {
-				t.Errorf("a create that was sent is not confirmed: %s", got)
+				t.Errorf("Created must have the create that was sent, got %s", got)
 			}
 		})
 	}
@@ -231,7 +231,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 			}
 		}
 		if !contested {
-			t.Error("each repair was made at once")
+			t.Error("no repair was delayed")
 		}
 		c.request.RepairNonce = "y"
 		expectVerbs(t, c.apply(), "Create a")
@@ -294,7 +294,7 @@ func TestAdditionalManagedTypesBlockADeletionWithDependents(t *testing.T) {
 	c.server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
 	c.apply()
 	if o := c.apply(); !o.Done() {
-		t.Errorf("additional types hold up an apply: %+v", o)
+		t.Errorf("additional types block an apply: %+v", o)
 	}
 	_, reason, message := c.client.Observer.Instances(c.client.Reader, widgets.GroupKind)
 	if reason != plan.WaitObserving || message != "its instances are not watched yet" {
@@ -339,7 +339,7 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	refused = true
 	c.request.Now = start.Add(time.Second)
 	if o = c.delete(); o.Done() {
-		t.Errorf("the guard has not settled: %+v", o)
+		t.Errorf("the definition was deleted before the guard had settled: %+v", o)
 	}
 	c.expect("before", "POST customresourcedefinitions")
 	if known := c.applier.memory.guardOf(component.ID(), reconciler); !known.EffectiveSince.Equal(c.request.Now) {
@@ -413,7 +413,7 @@ func TestTypesThatCannotBeWatchedAreReported(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	if !o.Applied || c.server.Object("v1", "ConfigMap", "shop", "a") == nil {
-		t.Errorf("it is not applied: %+v", o)
+		t.Errorf("the ConfigMap is not applied: %+v", o)
 	}
 }
 

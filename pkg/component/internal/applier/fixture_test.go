@@ -183,7 +183,7 @@ func (c *cluster) awaitWake() {
 	select {
 	case <-c.woken:
 	case <-time.After(20 * time.Second):
-		c.t.Fatal("the component is not woken in time")
+		c.t.Fatal("Wake was not called in time")
 	}
 }
 
@@ -220,7 +220,7 @@ func (c *cluster) eventually(holds func() bool) {
 	c.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatal("it did not happen in time")
+			c.t.Fatal("the condition did not become true in time")
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestRunsShareTheSlotsEqually(t *testing.T) {
 			}
 			for i, n := range made {
 				if share := float64(n) * float64(runs) / float64(all); share < 0.8 || share > 1.2 {
-					t.Errorf("run %d of %d made %.2f of its share", i, runs, share)
+					t.Errorf("run %d of %d made %.2f times its fair share of the writes", i, runs, share)
 				}
 			}
 			w.expectIdle(t, bound)
@@ -259,7 +259,7 @@ func TestAnEndedRunGetsNoSlot(t *testing.T) {
 	stop := make(chan struct{})
 	close(stop)
 	if limiter.newShare().acquire(ctx, nil) == nil || limiter.newShare().acquire(t.Context(), stop) == nil {
-		t.Error("an ended run took a free slot")
+		t.Error("a run that has ended took a free slot")
 	}
 }
 

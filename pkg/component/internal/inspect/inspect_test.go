@@ -124,7 +124,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 	}
 	want := hashes(base)[0]
 	if want == "" {
-		t.Fatal("there is no hash")
+		t.Fatal("the hash is empty")
 	}
 	edited := func(edit func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
 		e := *base.DeepCopy()
@@ -158,7 +158,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 		lost := edited(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`)) })
 		converted := edited(func(e *metav1.ManagedFieldsEntry) { e.APIVersion = "v2" })
 		if hashes(lost)[0] == want || hashes(converted)[0] == want {
-			t.Error("the hash is the same")
+			t.Error("the hash has not changed")
 		}
 	})
 }

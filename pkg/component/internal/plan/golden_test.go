@@ -261,7 +261,7 @@ func compareGolden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("run with -update, and review the difference:\n%s", diff)
+		t.Errorf("the golden file differs; run the test with -update, and review the difference:\n%s", diff)
 	}
 }
 

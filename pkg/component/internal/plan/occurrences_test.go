@@ -144,7 +144,7 @@ func (c *process) settle(t *testing.T) {
 		}
 		c.passTime()
 	}
-	t.Fatalf("it does not converge: %q", c.told)
+	t.Fatalf("the passes do not converge: %q", c.told)
 }
 
 // An occurrence is applied once, even if the process crashes between the record of the inventory and the response to

@@ -32,7 +32,7 @@ func TestPlansKeepTheirPromises(t *testing.T) {
 	for i := range uint64(componentsTried) {
 		c := randomComponent(rand.New(rand.NewPCG(seed, i)))
 		if broken := c.run(); broken != "" {
-			t.Fatalf("%s\nrepeat with %s=%d; it is component %d\n%s", broken, seedVariable, seed, i, c.log)
+			t.Fatalf("%s\nrepeat with %s=%d; the failed component is number %d\n%s", broken, seedVariable, seed, i, c.log)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (r *randomRun) run() (broken string) {
 		}
 		r.world.passTime()
 	}
-	return fmt.Sprintf("it does not converge: %d actions, waiting %v", len(p.Actions), p.Waiting)
+	return fmt.Sprintf("the passes do not converge: %d actions, waiting %v", len(p.Actions), p.Waiting)
 }
 
 // interfere simulates random writes of other clients between a plan and its actions.

@@ -90,7 +90,7 @@ const (
 	WaitNotDeterministic WaitReason = "NotDeterministic"
 	// WaitImmutable: the manifest changes a field that cannot change.
 	WaitImmutable WaitReason = "Immutable"
-	// WaitUnreadable: a manifest that is packed in memory could not be read.
+	// WaitUnreadable: a compressed manifest in memory could not be read.
 	WaitUnreadable WaitReason = "ManifestUnreadable"
 )
 

@@ -57,7 +57,8 @@ func ruleNotServed(c candidate) (decision, bool) {
 	if c.object.Scope != manifests.ScopeUnknown {
 		return decision{}, false
 	}
-	message := fmt.Sprintf("the API server does not serve %s; install its CustomResourceDefinition or API server", c.object.GroupVersionKind())
+	message := fmt.Sprintf("the API server does not serve %s; install its CustomResourceDefinition or API server",
+		c.object.GroupVersionKind())
 	return c.wait(WaitNotServed, message), true
 }
 

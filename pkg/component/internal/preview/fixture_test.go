@@ -163,7 +163,7 @@ func (c *cluster) forecast(simulate func() error) Forecast {
 	}
 	for _, r := range c.Requests() {
 		if r.Method != "GET" && !r.DryRun {
-			c.t.Errorf("a preview writes: %s", r)
+			c.t.Errorf("the preview sent a write that is not a dry run: %s", r)
 		}
 	}
 	return c.simulator.Forecast

@@ -90,7 +90,8 @@ func (p *Protector) aggregated(
 	case unread != nil:
 		why = "cannot be read: " + unread.Error()
 	}
-	m.failure = fmt.Sprintf("%v; the APIService may have instances, because it %s; %s", err, why, execute.HintAcceptUnknown(t.Group))
+	m.failure = fmt.Sprintf("%v; the APIService may have instances, because it %s; %s",
+		err, why, execute.HintAcceptUnknown(t.Group))
 	return m
 }
 

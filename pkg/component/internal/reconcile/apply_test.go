@@ -143,17 +143,17 @@ func TestARequestedPassRepairsAtOnceAndAppliesNothingAgain(t *testing.T) {
 	}
 	first := requests(func(*Component) {})
 	if again := requests(func(*Component) {}); again.Trigger != first.Trigger || again.RepairNonce != first.RepairNonce {
-		t.Error("nothing has changed")
+		t.Error("the trigger or the nonce differs although nothing has changed")
 	}
 	asked := requests(func(c *Component) {
 		c.SetAnnotations(map[string]string{reconciler + "/" + AnnotationRequested: "now"})
 	})
 	if asked.Trigger != first.Trigger || asked.RepairNonce == first.RepairNonce {
-		t.Error("a requested pass has another trigger, or the same nonce")
+		t.Error("a requested pass must have the same trigger and another nonce")
 	}
 	changed := requests(func(c *Component) { c.SetGeneration(2) })
 	if changed.Trigger == first.Trigger || changed.RepairNonce == first.RepairNonce {
-		t.Error("another generation has the same trigger, or the same nonce")
+		t.Error("another generation must have another trigger and another nonce")
 	}
 }
 
@@ -274,7 +274,7 @@ func TestAPassWakesItsComponentWhileThatIsWritten(t *testing.T) {
 	request := w.newRequest(component, manifests.Owner{}, nil)
 	written, ok := component.Object.(*part)
 	if !ok {
-		t.Fatal("it is another type")
+		t.Fatal("the object of the component is not a *part")
 	}
 	*written = part{}
 	request.Wake()
@@ -384,7 +384,7 @@ func TestARevisionBeginsOnlyIfItIsRecorded(t *testing.T) {
 		noted = noted || c.Type == metav1alpha1.ConditionNonDeterministic && strings.HasSuffix(c.Message, w.set.Note)
 	}
 	if !noted {
-		t.Errorf("the pinned values are in no condition: %+v", s.Conditions)
+		t.Errorf("no condition shows the pinned values: %+v", s.Conditions)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	})
 	withinLimit(t, "the memory of another component", func() {
 		if r.Memories.Of(other) != kept {
-			t.Error("another component is forgotten, too")
+			t.Error("the memory of another component was dropped")
 		}
 	})
 	serving.Unlock()

@@ -245,7 +245,8 @@ func (p *Pass) render(
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
-			"the dependents are rendered again; existing objects keep their values, deleted objects get new values: "+set.Lost))
+			"the dependents are rendered again; existing objects keep their values, deleted objects get new values: "+
+				set.Lost))
 	}
 	if results, called := set.Results(); called {
 		c.SetStatus(status.WithGeneratorResults(*c.GetStatus(), results, c.GetGeneration(), p.Clock.Now()))
@@ -367,6 +368,7 @@ func otherFinalizers(c *Component, own string) error {
 	}
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
-		Message: "dependents are not deleted until other controllers have removed their finalizers: " + strings.Join(others, ", "),
+		Message: "dependents are not deleted until other controllers have removed their finalizers: " +
+			strings.Join(others, ", "),
 	}
 }

@@ -178,7 +178,7 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 	r.Requests = nil
 	protect("second")
 	if len(r.Requests) != 0 {
-		t.Errorf("it is protected again: %q", r.Requests)
+		t.Errorf("the Secret got the finalizer a second time: %q", r.Requests)
 	}
 	protect("")
 	if r.protected("second") {
@@ -197,9 +197,9 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 		edits                    []func(*part)
 		lost                     bool
 	}{
-		{name: "it is there", protected: true},
-		{name: "somebody removed it", lost: true},
-		{name: "somebody removed it from a component that is being deleted", edits: []func(*part){deleted}, lost: true},
+		{name: "the Secret has the finalizer", protected: true},
+		{name: "somebody removed the finalizer", lost: true},
+		{name: "somebody removed the finalizer while the component is being deleted", edits: []func(*part){deleted}, lost: true},
 		{name: "the Secret is being deleted", secretDeleted: true, lost: true},
 		{name: "the Secret is deleted together with the component", secretDeleted: true, edits: []func(*part){deleted}},
 	} {
@@ -220,12 +220,12 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 			}
 			r.CheckKubeconfig(component, owner, target.Target{Kubeconfig: secret})
 			if lost := component.GetStatus().TargetSecret == ""; lost != c.lost {
-				t.Errorf("it counts as lost: %t", lost)
+				t.Errorf("the finalizer is treated as lost: %t", lost)
 			}
 			before := *component.GetStatus()
 			r.CheckKubeconfig(component, owner, target.Target{})
 			if component.GetStatus().TargetSecret != before.TargetSecret {
-				t.Error("a Secret that was not read counts as lost")
+				t.Error("the finalizer of a Secret that was not read is treated as lost")
 			}
 		})
 	}

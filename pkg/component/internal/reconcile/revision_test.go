@@ -128,13 +128,13 @@ func TestTheNextRevision(t *testing.T) {
 				t.Errorf("revision %d, rendition %d of %s", next.Revision, next.Rendition, next.InputDigest)
 			}
 			if began := next.ProgressingSince != nil; began != c.begins {
-				t.Errorf("it begins: %t", began)
+				t.Errorf("a new revision or rendition begins: %t", began)
 			}
 			if entered := next.LookupsDigest != c.before.LookupsDigest; entered != c.entered {
-				t.Errorf("other look-ups are entered: %t", entered)
+				t.Errorf("the look-ups in the status change: %t", entered)
 			}
 			if next.TargetCluster != "there" || next.TargetNamespace != "shop" || next.TargetName != "web" {
-				t.Errorf("the place is %+v", next)
+				t.Errorf("the target in the status is wrong: %+v", next)
 			}
 		})
 	}

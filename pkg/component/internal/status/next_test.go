@@ -95,11 +95,11 @@ func TestConditions(t *testing.T) {
 		for _, c := range status.Conditions {
 			fmt.Fprintf(&b, "  %s is %s, %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 			if c.ObservedGeneration != 3 {
-				t.Errorf("%s: %s speaks of generation %d", end.name, c.Type, c.ObservedGeneration)
+				t.Errorf("%s: the condition %s has the generation %d", end.name, c.Type, c.ObservedGeneration)
 			}
 		}
 		if status.ObservedGeneration != 3 {
-			t.Errorf("%s: the status speaks of generation %d", end.name, status.ObservedGeneration)
+			t.Errorf("%s: the status has the generation %d", end.name, status.ObservedGeneration)
 		}
 	}
 	file := filepath.Join("testdata", "conditions.golden")
@@ -113,7 +113,7 @@ func TestConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("run with -update, and review the difference:\n%s", diff)
+		t.Errorf("the golden file differs; run the test with -update, and review the difference:\n%s", diff)
 	}
 }
 
@@ -149,10 +149,10 @@ func TestConditionsChange(t *testing.T) {
 				t.Errorf("the conditions are %s", got)
 			}
 			if moved := status.Conditions[0].LastTransitionTime.Time.Equal(later); moved != c.moved {
-				t.Errorf("the time of Ready moved: %v", moved)
+				t.Errorf("the transition time of Ready changed: %v", moved)
 			}
 			if kept := status.ProgressingSince != nil; kept != c.kept {
-				t.Errorf("the time-out goes on: %v", kept)
+				t.Errorf("the timeout continues: %v", kept)
 			}
 			if got := status.Conditions[0].Message; got != c.then.Message {
 				t.Errorf("the message is %q", got)
@@ -173,7 +173,7 @@ func TestConditionsChange(t *testing.T) {
 		status := metav1alpha1.Status{ProgressingSince: &since}
 		setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
 		if status.ProgressingSince != nil {
-			t.Error("it goes on")
+			t.Error("the timeout continues")
 		}
 	})
 }
