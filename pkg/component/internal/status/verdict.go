@@ -19,7 +19,7 @@ import (
 const (
 	hintDeletion = "; resolve the failures, and the deletion continues within the retry interval"
 	// HintGiveUp is advice for users: how to delete the component without its dependents.
-	HintGiveUp = "; or remove the operator's finalizer from the component: its dependents then stay in the cluster unchanged"
+	HintGiveUp = "; or remove the operator's finalizer from the component: its dependents then stay unchanged"
 )
 
 // Verdict is the state of a component at the end of a pass, with the reason and the message for its conditions.
