@@ -78,7 +78,7 @@ func TestMetadata(t *testing.T) {
 	if diff := cmp.Diff(want, Metadata(object(t, live), reconciler)); diff != "" {
 		t.Error(diff)
 	}
-	t.Run("a controller owns what carries no label", func(t *testing.T) {
+	t.Run("the controller of an object without our label is its owner", func(t *testing.T) {
 		o := object(t, live)
 		o.SetLabels(nil)
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
@@ -255,17 +255,17 @@ func TestManagersAndKept(t *testing.T) {
 		entry(t, reconciler, apply, `{f:spec: {f:clusterIP: {}}}`), entry(t, "kubectl", apply, `{}`), entry(t, "kubectl", update, `{}`), scaled,
 	})
 	got := Object(service, reconciler)
-	t.Run("others are named once, without those that write subresources alone", func(t *testing.T) {
+	t.Run("other managers are listed once, without managers that write only subresources", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"kubectl"}, got.Managers); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("an address of a Service that we set is kept", func(t *testing.T) {
+	t.Run("an address of a Service that we set is retained", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"spec.clusterIP"}, got.Retained); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("not one that others set", func(t *testing.T) {
+	t.Run("an address of a Service that others set is not retained", func(t *testing.T) {
 		if retained := Object(service, "other.example.com").Retained; retained != nil {
 			t.Errorf("got %v", retained)
 		}

@@ -211,7 +211,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("got  %s", got)
 		}
 	})
-	t.Run("nothing needs to be persisted where everything is recorded", func(t *testing.T) {
+	t.Run("the inventory is not persisted again if all objects are recorded", func(t *testing.T) {
 		inv := ForApply(facts(nil)).Inventory
 		if p := ForApply(facts(inv)); p.Record {
 			t.Error("the inventory is persisted again")

@@ -40,22 +40,22 @@ func around(content, how string) []manifests.Object {
 }
 
 var occurrenceStories = []story{
-	{"occurrences", "A Job runs before and after a workload that takes its time, and is deleted after each run.", func(c *component) {
+	{"occurrences", "A Job runs before and after a slow workload, and is deleted after each run.", func(c *component) {
 		c.desired = around("d1", "purged")
 		c.world.slow[controller.Key] = true
 	}},
-	{"occurrences-recreated", "A Job runs before and after a workload; finalizers hold it when it is deleted for its second run.", func(c *component) {
+	{"occurrences-recreated", "A Job runs before and after a workload. Finalizers delay its deletion before the second run.", func(c *component) {
 		c.desired = around("d1", "recreated")
 		c.world.held[c.desired[0].Key] = true
 	}},
-	{"occurrences-in-place", "What stands at two points, and is not recreated, is applied again at the second.", func(c *component) {
+	{"occurrences-in-place", "A Job with two occurrences is not recreated. It is applied again at its second occurrence.", func(c *component) {
 		c.desired = around("d1", "in place")
 	}},
-	{"occurrences-failed", "The first run fails: nothing after it is touched.", func(c *component) {
+	{"occurrences-failed", "The first run of the Job fails. No later object is changed.", func(c *component) {
 		c.desired = around("d1", "recreated")
 		c.applied(c.desired[0]).state = ready.Failed
 	}},
-	{"occurrences-taken-over", "Somebody else owns the object when its second turn comes.", func(c *component) {
+	{"occurrences-taken-over", "Another owner has taken over the Job before its second occurrence.", func(c *component) {
 		c.desired = around("d1", "recreated")
 		c.applied(c.desired[0]).owner = them
 		c.applied(controller)

@@ -43,14 +43,14 @@ func TestBackoff(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("retry %d", i+1), func(t *testing.T) { between(t, s.Retry(), longest*4/5, longest) })
 	}
-	t.Run("of another component begins anew", func(t *testing.T) {
+	t.Run("another component has its own back-off", func(t *testing.T) {
 		between(t, new(State).Retry(), 400*time.Millisecond, 500*time.Millisecond)
 	})
-	t.Run("begins anew after a reset", func(t *testing.T) {
+	t.Run("a reset restarts the back-off", func(t *testing.T) {
 		s.ResetRetry()
 		between(t, s.Retry(), 400*time.Millisecond, 500*time.Millisecond)
 	})
-	t.Run("is spread at random", func(t *testing.T) {
+	t.Run("the delays have jitter", func(t *testing.T) {
 		different := map[time.Duration]bool{}
 		for range 20 {
 			different[s.Retry()] = true

@@ -168,7 +168,7 @@ func TestConditionsChange(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	t.Run("what is suspended has no time-out", func(t *testing.T) {
+	t.Run("a suspended component has no timeout", func(t *testing.T) {
 		since := metav1.NewTime(start)
 		status := metav1alpha1.Status{ProgressingSince: &since}
 		setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
@@ -201,7 +201,7 @@ func TestCount(t *testing.T) {
 		t.Errorf("named: %d", len(status.Waiting))
 	}
 
-	t.Run("nobody is named any more when all is done", func(t *testing.T) {
+	t.Run("no dependent is listed when all work is done", func(t *testing.T) {
 		count(&status, false, outcome.Outcome{})
 		if status.Waiting != nil || status.Dependents.Summary != "0/0" {
 			t.Errorf("got %+v", status)
