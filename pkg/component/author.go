@@ -105,8 +105,8 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 	return d, err
 }
 
-// sourceOf returns the component's source outside the cluster, or nil if the component has no such source. It also
-// returns the name of the source for the history in the status.
+// sourceOf returns the component's source outside the cluster, or nil if the component has no such source. sourceOf
+// also returns the name of the source for the history in the status.
 func sourceOf(obj any) (source *metav1alpha1.SourceReference, name string) {
 	if h, ok := obj.(SourceHolder); ok && h.Source() != nil {
 		source = new(*h.Source())

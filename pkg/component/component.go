@@ -38,7 +38,8 @@ type Suspender interface {
 	Suspended() bool
 }
 
-// PolicyHolder sets the default policies of a component. They apply to dependents whose manifests set no policy.
+// PolicyHolder sets the default policies of a component. The default policies apply to dependents whose manifests set
+// no policy.
 type PolicyHolder interface {
 	Policies() Policies
 }

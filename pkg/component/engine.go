@@ -19,10 +19,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Engine applies and deletes sets of dependents in one target. It works like the Reconciler, but without a controller.
-// It keeps three things in memory: its watches, the repairs that it made, and the state of its guards. A guard is an
-// admission policy that refuses new instances of a custom resource type while the definition of that type is being
-// deleted. The caller has to persist the inventory. An Engine is safe for concurrent use by different owners.
+// Engine applies and deletes sets of dependents in one target. Engine works like the Reconciler, but without a
+// controller. Engine keeps three things in memory: its watches, the repairs that it made, and the state of its guards.
+// A guard is an admission policy that refuses new instances of a custom resource type while the definition of that type
+// is being deleted. The caller has to persist the inventory. An Engine is safe for concurrent use by different owners.
 type Engine struct {
 	client  *target.Client
 	applier *applier.Applier
@@ -128,7 +128,7 @@ func (e *Engine) Delete(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(o), err
 }
 
-// Plan returns the first writes that Apply would make, as Outcome.Changes, and writes nothing. It does not call
+// Plan returns the first writes that Apply would make, as Outcome.Changes, and writes nothing. Plan does not call
 // Pass.Record. If Outcome.Observing is set, the first list of a watch is not complete yet, and Changes is empty.
 func (e *Engine) Plan(ctx context.Context, p Pass) (Outcome, error) {
 	return publicOutcome(e.applier.Plan(ctx, e.client, p.request())), nil

@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Forecast lists all writes that a reconciler would make until nothing is left to do. It assumes that every dependent
-// that the reconciler waits for becomes ready, or disappears if it is being deleted.
+// Forecast lists all writes that a reconciler would make until nothing is left to do. Forecast assumes that every
+// dependent that the reconciler waits for becomes ready, or disappears if it is being deleted.
 type Forecast struct {
 	// Steps are the writes, in the order in which they would be made.
 	Steps []Step

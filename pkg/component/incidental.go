@@ -7,9 +7,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
 )
 
-// Incidental describes objects that a controller creates automatically in namespaces. Such objects do not block the
-// deletion of a namespace, and are deleted with the namespace. They have to be listed here, because their content does
-// not show that they were created automatically.
+// Incidental describes objects that a controller creates automatically in namespaces. Incidental objects do not block
+// the deletion of a namespace, and are deleted with the namespace. Incidental objects have to be listed here, because
+// their content does not show that they were created automatically.
 type Incidental struct {
 	// Group and Kind of the objects.
 	Group, Kind string

@@ -100,7 +100,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics omits the metrics per component, which have four time series for each component.
 	SkipComponentMetrics bool
-	// SkipNameValidation allows several controllers with the same name in one process. It is meant for tests.
+	// SkipNameValidation allows several controllers with the same name in one process. SkipNameValidation is meant for
+	// tests.
 	SkipNameValidation bool
 }
 
@@ -121,8 +122,8 @@ type Fetcher interface {
 type Watch struct {
 	// Object is watched through the manager's cache.
 	Object client.Object
-	// Map returns the components that an event on Object affects. It is called for the old and for the new object, so that
-	// a pass also starts for a component that only the old object referred to.
+	// Map returns the components that an event on Object affects. Map is called for the old and for the new object, so
+	// that a pass also starts for a component that only the old object referred to.
 	Map handler.MapFunc
 	// Predicates filter the events of Object.
 	Predicates []predicate.Predicate

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Reconciler applies the objects that a generator renders for components of type T, and keeps them up to date. It is
-// the typed facade of package internal/reconcile, which makes the passes.
+// Reconciler applies the objects that a generator renders for components of type T, and keeps them up to date.
+// Reconciler is the typed facade of package internal/reconcile, which makes the passes.
 type Reconciler[T Component] struct {
 	name      string
 	generator generator.Generator
@@ -30,7 +30,7 @@ type Reconciler[T Component] struct {
 	recorder   events.EventRecorder
 	memories   *reconcile.Memories
 	triggers   triggers
-	// runner makes the passes. It is nil until the controller starts.
+	// runner makes the passes. The runner is nil until the controller starts.
 	runner *reconcile.Runner
 }
 
@@ -41,8 +41,8 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 	return &Reconciler[T]{name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}}
 }
 
-// Finalizer returns the finalizer that the reconciler adds to components. It is removed when the dependents of a
-// deleted component are gone.
+// Finalizer returns the finalizer that the reconciler adds to components. The finalizer is removed when the dependents
+// of a deleted component are gone.
 func (r *Reconciler[T]) Finalizer() string { return components.Finalizer(r.name) }
 
 // WithHooks sets the hooks and returns the reconciler. Call WithHooks before SetupWithManager.
@@ -59,7 +59,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 
 // UpdateStatus changes the author's part of a component's status, such as a value that is allocated once. The author's
 // part consists of all fields outside the embedded Status, and of the conditions whose types the reconciler does not
-// write. It may be called from hooks and from any other code.
+// write. UpdateStatus may be called from hooks and from any other code.
 //
 // change gets the newest known version of the component, and changes its status. The update is bound to the resource
 // version: after a conflict change is called again with the version that the API server has. So change must read all
@@ -77,8 +77,8 @@ func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change fu
 	})
 }
 
-// Trigger starts a pass over a component as soon as the rate limit permits. It may be called from any goroutine, also
-// before the reconciler is started. A pass that is requested before the start is made after the start.
+// Trigger starts a pass over a component as soon as the rate limit permits. Trigger may be called from any goroutine,
+// also before the reconciler is started. A pass that is requested before the start is made after the start.
 func (r *Reconciler[T]) Trigger(name types.NamespacedName) { r.triggers.wake(name) }
 
 // tell creates a Kubernetes event about a component, unless e is empty.

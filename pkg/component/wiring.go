@@ -51,7 +51,7 @@ func (r *Reconciler[T]) newStore(
 	return components.NewStore(options, owners, passes), owners, passes
 }
 
-// connect connects to the cluster of the components. Its watches end with ctx.
+// connect connects to the cluster of the components. The watches of the connection end with ctx.
 func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*target.Connection, error) {
 	return r.options.engine().connect(ctx, r.name, config)
 }

@@ -27,7 +27,7 @@ type Options struct {
 }
 
 // Applier applies and deletes sets of dependents. Between passes it keeps only the guards and the repairs of each owner
-// in memory. It is safe for concurrent use by different owners.
+// in memory. Applier is safe for concurrent use by different owners.
 type Applier struct {
 	options Options
 	memory  memory
@@ -55,7 +55,7 @@ func (r Request) ForDelete() Request {
 	return r
 }
 
-// Plan returns the first writes that Apply would make, as the Changes of the outcome. It writes nothing.
+// Plan returns the first writes that Apply would make, as the Changes of the outcome. Plan writes nothing.
 func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) outcome.Outcome {
 	facts, ok := a.Watch(ctx, client, r)
 	if !ok {
@@ -134,7 +134,7 @@ func (a *Applier) run(
 	}
 }
 
-// end completes a pass whose last plan has no actions. It stops the component's watches that are no longer needed,
+// end completes a pass whose last plan has no actions. end stops the component's watches that are no longer needed,
 // starts watches on the namespaces and objects that the component waits for, and returns the outcome.
 func (a *Applier) end(
 	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []outcome.Change, guard createGuard,

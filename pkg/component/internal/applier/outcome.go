@@ -55,8 +55,8 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	return o
 }
 
-// Fold stores the result of an action in results. If the action wrote its object, Fold appends the write to changes. It
-// returns changes.
+// Fold stores the result of an action in results. If the action wrote its object, Fold appends the write to changes.
+// Fold returns changes.
 func Fold(
 	results map[manifests.Key]plan.Result,
 	a plan.Action,

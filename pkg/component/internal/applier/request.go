@@ -38,15 +38,15 @@ type Request struct {
 	AcceptUnknown []string
 	// Inventory is the recorded inventory.
 	Inventory []metav1alpha1.InventoryEntry
-	// Record persists an inventory. It fails if another client persisted an inventory in the meantime. It is called
-	// before the first write to a dependent that the recorded inventory lacks.
+	// Record persists an inventory. Record fails if another client persisted an inventory in the meantime. Record is
+	// called before the first write to a dependent that the recorded inventory lacks.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
 	// Before is called once, before the first write of a pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
-	// Confirm returns an error if the component has changed since the pass began. It is called once, before the first
-	// create of a pass that recorded nothing. It may be nil if no other process works for the same owner.
+	// Confirm returns an error if the component has changed since the pass began. Confirm is called once, before the
+	// first create of a pass that recorded nothing. Confirm may be nil if no other process works for the same owner.
 	Confirm func(ctx context.Context) error
-	// Wake starts a pass over the component. It must not block.
+	// Wake starts a pass over the component. Wake must not block.
 	Wake func()
 	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.
 	Superseded <-chan struct{}

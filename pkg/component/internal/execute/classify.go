@@ -24,8 +24,8 @@ import (
 )
 
 // isConflict reports whether a request failed because the object is not in the observed state. If a server-side apply
-// names another UID than that of the live object, the API server reports the change of an immutable field. This error
-// is also a conflict.
+// names another UID than that of the live object, the API server reports the change of an immutable field. isConflict
+// returns true for this error, too.
 func isConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || isOtherUID(err)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// clients sends requests about dependents. It has clients for up to three identities.
+// clients sends requests about dependents. clients has clients for up to three identities.
 type clients struct {
 	mapper meta.RESTMapper
 	// rest sends requests with the same identity as own.
@@ -30,8 +30,8 @@ type clients struct {
 	operator dynamic.Interface
 	// reader is the first client that checks whether an object is gone.
 	reader dynamic.Interface
-	// componentNamespace is the namespace of the component. It is empty if the component is in another cluster, or if the
-	// namespace is not known.
+	// componentNamespace is the namespace of the component. componentNamespace is empty if the component is in another
+	// cluster, or if the namespace is not known.
 	componentNamespace string
 }
 
@@ -120,8 +120,8 @@ func (c *clients) getAs(
 	return resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
 }
 
-// delete sends a DELETE request. It returns the object in the response, or nil if the response is a Status without the
-// object. The dynamic client is not used, because it drops the response, which shows whether the object is gone.
+// delete sends a DELETE request. delete returns the object in the response, or nil if the response is a Status without
+// the object. The dynamic client is not used, because it drops the response, which shows whether the object is gone.
 func (c *clients) delete(
 	ctx context.Context, a plan.Action, options metav1.DeleteOptions,
 ) (*unstructured.Unstructured, error) {

@@ -123,8 +123,8 @@ func HintAcceptUnknown(group string) string {
 	return fmt.Sprintf("or accept the loss of its instances: fairlead delete --accept-unknown %s", group)
 }
 
-// neverServed reports whether a live definition serves no version and never served a version. It compares the live
-// state with the recorded state.
+// neverServed reports whether a live definition serves no version and never served a version. neverServed compares the
+// live state with the recorded state.
 func neverServed(live *unstructured.Unstructured, recorded Definition) bool {
 	definition := live.GroupVersionKind().GroupKind() == plan.CustomResourceDefinition
 	return plan.NeverServed(recorded.Unserved, inspect.Unserved(live), definition, live.GetUID())

@@ -17,13 +17,13 @@ import (
 // DryRunResult is the result of an action that was carried out as a dry run.
 type DryRunResult struct {
 	plan.Result
-	// Before is the live object, or nil if there is none. After is the object in the response to the dry run. It is nil
-	// if the API server refused the request, or if the object has changed since it was planned.
+	// Before is the live object, or nil if there is none. After is the object in the response to the dry run. After is
+	// nil if the API server refused the request, or if the object has changed since it was planned.
 	Before, After *unstructured.Unstructured
 }
 
-// DryRun carries out a create, an update or a read, and returns the object in the response. It sends the same requests
-// as Run, so the caller must use an Executor whose clients turn all writes into dry runs.
+// DryRun carries out a create, an update or a read, and returns the object in the response. DryRun sends the same
+// requests as Run, so the caller must use an Executor whose clients turn all writes into dry runs.
 func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 	var r DryRunResult
 	if a.Preconditions.UID != "" && a.Verb != plan.VerbRead {

@@ -29,7 +29,7 @@ type Monitor interface {
 	StartAction(ctx context.Context, a plan.Action) (context.Context, func(plan.Result))
 }
 
-// Executor writes the dependents of one reconciler in one target. It is safe for concurrent use.
+// Executor writes the dependents of one reconciler in one target. Executor is safe for concurrent use.
 type Executor struct {
 	writer  writer
 	guard   admissionGuard
@@ -97,7 +97,8 @@ func (e *Executor) Instances(
 }
 
 // NeverAvailable reports whether an APIService was never Available since it was created for the component, so that no
-// object can have been stored through its API. This is known only if the APIService is still in the recorded state.
+// object can have been stored through its API. The result is true only if the APIService is still in the recorded
+// state.
 func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (bool, error) {
 	return e.writer.clients.neverAvailable(ctx, recorded)
 }
@@ -110,7 +111,7 @@ func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 	return gone || terminating
 }
 
-// Live reads the object of an action. It returns nil if the object does not exist.
+// Live reads the object of an action. Live returns nil if the object does not exist.
 func (e *Executor) Live(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
 	var obj *unstructured.Unstructured
 	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {
@@ -225,8 +226,8 @@ func trackedAnswer(observed *plan.Observed, a plan.Action) *plan.Observed {
 	case observed.Owner == a.Owner:
 		return observed
 	case a.Verb == plan.VerbOrphan:
-		// The object has lost our label, so it disappears from the watch. It is stored as absent here, so that the
-		// event of the watch is not treated as a change by another client.
+		// The object has lost our label, so it disappears from the watch. The object is stored as absent here, so that
+		// the event of the watch is not treated as a change by another client.
 		return &plan.Observed{Presence: plan.Absent, UID: observed.UID, ResourceVersion: observed.ResourceVersion}
 	}
 	return nil

@@ -32,7 +32,7 @@ type request struct {
 	body                     map[string]any
 }
 
-// apiServer is a fake API server. It logs each request, and returns the next element of answers as the response.
+// apiServer is a fake API server. apiServer logs each request, and returns the next element of answers as the response.
 type apiServer struct {
 	mu       sync.Mutex
 	answers  []answer
@@ -75,7 +75,7 @@ func (s *apiServer) verbs() []string {
 	return verbs
 }
 
-// tracker implements WriteTracker. It stores the objects that the Executor passes to done.
+// tracker implements WriteTracker. tracker stores the objects that the Executor passes to done.
 type tracker struct{ answers []*plan.Observed }
 
 func (j *tracker) BeginWrite(manifests.Key) func(*plan.Observed) {

@@ -53,8 +53,8 @@ func (g *admissionGuard) run(ctx context.Context, a plan.Action) plan.Result {
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }
 
-// install writes the policy and its binding. Their owner references name the definitions, so garbage collection deletes
-// policy and binding together with the definitions, even if the operator is gone.
+// install writes the policy and its binding. The owner references of policy and binding name the definitions. So
+// garbage collection deletes policy and binding together with the definitions, even if the operator is gone.
 func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 	metadata := map[string]any{
 		"name":   a.Key.Name,
@@ -92,8 +92,8 @@ func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 	return err
 }
 
-// rulesFor returns the rules of the policy. They match the creation of instances in every version, and the creation of
-// the probe. The name of a definition has the form resource.group.
+// rulesFor returns the rules of the policy. The rules match the creation of instances in every version, and the
+// creation of the probe. The name of a definition has the form resource.group.
 func rulesFor(a plan.Action) []any {
 	resources := map[string][]any{}
 	var groups []string
@@ -130,7 +130,7 @@ func probeName(a plan.Action) string {
 	return "probes." + hex.EncodeToString(sum[:8]) + "." + a.Key.Name
 }
 
-// probe creates a definition as a dry run. It returns Present if the policy refuses the create. Then the policy also
+// probe creates a definition as a dry run. probe returns Present if the policy refuses the create. Then the policy also
 // refuses instances, because the same API server checks them against the same policies. The probe cannot be an
 // instance, because the API server validates an instance against its schema before it evaluates policies, and the
 // operator does not know the schema.
@@ -161,8 +161,8 @@ func (g *admissionGuard) probe(ctx context.Context, a plan.Action) (*plan.Observ
 	return nil, err
 }
 
-// remove deletes the guard. It ignores missing rights, because an operator without rights on admission policies cannot
-// have installed the guard.
+// remove deletes the guard. remove ignores missing rights, because an operator without rights on admission policies
+// cannot have installed the guard.
 func (g *admissionGuard) remove(ctx context.Context, a plan.Action) error {
 	for _, resource := range []schema.GroupVersionResource{bindings, policies} {
 		err := g.client.Resource(resource).Delete(ctx, a.Key.Name, metav1.DeleteOptions{})

@@ -33,7 +33,7 @@ func newLimiter(slots int) *limiter { return &limiter{free: slots} }
 // newShare returns the share of a new run.
 func (l *limiter) newShare() *share { return &share{limiter: l, granted: make(chan struct{}, 1)} }
 
-// acquire waits for a slot, which the caller must release. It returns an error if ctx ends or the run is stopped.
+// acquire waits for a slot, which the caller must release. acquire returns an error if ctx ends or the run is stopped.
 func (s *share) acquire(ctx context.Context, stop <-chan struct{}) error {
 	if err := ended(ctx, stop); err != nil {
 		return err

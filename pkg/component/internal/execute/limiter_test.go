@@ -138,7 +138,7 @@ func TestANewRunGetsTheNextFreeSlot(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		// The first run holds all slots. It releases two of them, and each of the other runs gets a slot.
+		// The first run holds all slots. This run releases two of them, and each of the other runs gets a slot.
 		released <- struct{}{}
 		released <- struct{}{}
 		synctest.Wait()

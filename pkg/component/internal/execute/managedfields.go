@@ -19,11 +19,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// rewrite is a function that returns changed managed fields. It does not modify its argument.
+// rewrite is a function that returns changed managed fields. A rewrite does not modify its argument.
 type rewrite func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error)
 
-// rewriteManagedFields replaces the managed fields of a live object, and changes nothing else. It returns a conflict if
-// the object is not the observed object, and otherwise the resource version after the write.
+// rewriteManagedFields replaces the managed fields of a live object, and changes nothing else. rewriteManagedFields
+// returns a conflict if the object is not the observed object, and otherwise the resource version after the write.
 func (w *writer) rewriteManagedFields(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, by rewrite,
 ) (resourceVersion string, err error) {

@@ -44,8 +44,8 @@ func fieldsBelow(value any) map[string]any {
 	return fields
 }
 
-// shapeOf returns the shape of a live object. It has the live finalizers and owner references even if no managed fields
-// entry has them, so that these lists are merged item by item.
+// shapeOf returns the shape of a live object. The shape has the live finalizers and owner references even if no managed
+// fields entry has them, so that these lists are merged item by item.
 func shapeOf(live *unstructured.Unstructured) map[string]any {
 	shape := inspect.Shape(live.GetManagedFields())
 	for _, f := range live.GetFinalizers() {

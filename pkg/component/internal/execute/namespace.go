@@ -23,8 +23,8 @@ func (c *clients) namespaceState(ctx context.Context, namespace string) (gone, t
 	return apierrors.IsNotFound(err), err == nil && found.GetDeletionTimestamp() != nil
 }
 
-// countsAsGone reports whether an object that no identity may read is treated as gone. It is treated as gone if its
-// namespace is gone. While the namespace is terminating, the object may still exist because of finalizers, and a
+// countsAsGone reports whether an object that no identity may read is treated as gone. The object is treated as gone if
+// its namespace is gone. While the namespace is terminating, the object may still exist because of finalizers, and a
 // dependent may be the controller that removes these finalizers. So the component waits until the namespace is gone.
 // The component does not wait if its own namespace is terminating: its finalizer blocks the deletion of its namespace,
 // and the deleted roles in this namespace are not restored. The object is then treated as gone, and is deleted with its

@@ -78,8 +78,8 @@ func settingsAmong(fields map[string]any, reconciler string) map[string]any {
 }
 
 // restoredFields returns new managed fields for an object whose managed fields were removed: the managed fields that
-// the object would have after a server-side apply. It makes a dry run to get them. It returns nil if no managed fields
-// were removed, or if the dry run fails.
+// the object would have after a server-side apply. restoredFields makes a dry run to get these managed fields.
+// restoredFields returns nil if no managed fields were removed, or if the dry run fails.
 func (w *writer) restoredFields(
 	ctx context.Context, resource dynamic.ResourceInterface, live *unstructured.Unstructured, a plan.Action,
 ) []metav1.ManagedFieldsEntry {

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// takeOver makes the component the owner of an object that has another owner. It sends a single write, so that the
-// object always has exactly one owner. It returns the changed action; the caller continues with this action.
+// takeOver makes the component the owner of an object that has another owner. takeOver sends a single write, so that
+// the object always has exactly one owner. takeOver returns the changed action; the caller continues with this action.
 func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -49,9 +49,9 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 }
 
 // takeoverPatch returns a merge patch of the metadata of an object. The UID and the resource version in the patch make
-// sure that no other object is changed. The patch replaces the labels and annotations of other reconcilers by ours. It
-// also removes the controller from the owner references, because garbage collection would delete the object together
-// with this controller.
+// sure that no other object is changed. The patch replaces the labels and annotations of other reconcilers by ours. The
+// patch also removes the controller from the owner references, because garbage collection would delete the object
+// together with this controller.
 func takeoverPatch(live, manifest *unstructured.Unstructured, reconciler string) map[string]any {
 	labels, annotations := map[string]any{}, map[string]any{}
 	for label := range live.GetLabels() {

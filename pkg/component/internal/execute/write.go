@@ -94,9 +94,10 @@ func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error
 	return w.observe(obj, a), nil
 }
 
-// create creates an object and never adopts an existing object. It sends a POST, or a server-side apply with a resource
-// version that no object has; both fail if the object exists. The update policies with server-side apply do not use
-// POST, because the fields would be listed under the operation Update, and would stay when a later manifest drops them.
+// create creates an object and never adopts an existing object. create sends a POST, or a server-side apply with a
+// resource version that no object has; both fail if the object exists. The update policies with server-side apply do
+// not use POST, because the fields would be listed under the operation Update, and would stay when a later manifest
+// drops them.
 func (w *writer) create(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {

@@ -111,7 +111,7 @@ func Operation(policy metav1alpha1.UpdatePolicy) metav1.ManagedFieldsOperationTy
 }
 
 // Entry returns the fields of a managed fields entry, in the form of FieldsV1: the entry with the given manager and
-// operation, and without a subresource. It returns nil if there is no such entry. The operation must match: an entry
+// operation, and without a subresource. Entry returns nil if there is no such entry. The operation must match: an entry
 // with our name and another operation belongs to another client.
 func Entry(
 	managed []metav1.ManagedFieldsEntry, manager string, operation metav1.ManagedFieldsOperationType,

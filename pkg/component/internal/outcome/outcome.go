@@ -10,7 +10,8 @@ import (
 
 // Outcome is the result of a pass.
 type Outcome struct {
-	// Inventory is the record to persist. It is nil if the pass ended with an error; the last recorded inventory stays.
+	// Inventory is the record to persist. Inventory is nil if the pass ended with an error; the last recorded inventory
+	// stays.
 	Inventory []metav1alpha1.InventoryEntry
 	// Applied is set if all objects of the apply set have been applied.
 	Applied bool
@@ -21,8 +22,8 @@ type Outcome struct {
 	// Waiting are the dependents that are not ready, not gone, or failed.
 	Waiting []Waiting
 	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
-	// repair is delayed. Such a dependent is not counted in Ready. If the dependent does not exist, it is also in
-	// Waiting.
+	// repair is delayed. A dependent with a repair conflict is not counted in Ready. If the dependent does not exist,
+	// it is also in Waiting.
 	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types with foreign instances. Nothing is deleted while the list is not empty.
 	Blocked []Blocked
@@ -34,13 +35,13 @@ type Outcome struct {
 	Skipped []manifests.Key
 	// Changes are the writes of the pass, in order.
 	Changes []Change
-	// NextDue is the time of the next pass if no event starts a pass earlier. It is zero if the next pass starts only
-	// at an event.
+	// NextDue is the time of the next pass if no event starts a pass earlier. NextDue is zero if the next pass starts
+	// only at an event.
 	NextDue time.Time
 	// Created are the entries of all dependents for which a create was sent, whether the create succeeded or not.
 	Created plan.Inventory
 	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
-	// dependents. It is empty if the search was complete.
+	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string
 }
 

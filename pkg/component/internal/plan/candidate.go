@@ -31,7 +31,7 @@ type candidate struct {
 	entry    metav1alpha1.InventoryEntry
 	live     Observed
 	result   Result
-	// repairs are the recent repairs of the object. They are empty if its manifest has changed since then.
+	// repairs are the recent repairs of the object. The field is empty if the manifest has changed since then.
 	repairs Repairs
 	// missing is the namespace that did not exist, so that the last write failed.
 	missing missingNamespace
@@ -89,7 +89,7 @@ type decision struct {
 	waiting *Waiting
 	// applied is set if the manifest is already applied, and the wait is only for the readiness of the object.
 	applied bool
-	// repairs replaces candidate.repairs. It is set only if a repair is deferred.
+	// repairs replaces candidate.repairs. repairs is set only if a repair is deferred.
 	repairs *Repairs
 	// entry, if set, replaces the inventory entry of the object.
 	entry *metav1alpha1.InventoryEntry

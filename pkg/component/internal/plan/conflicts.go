@@ -10,8 +10,8 @@ import (
 type ConflictingManager struct {
 	// Field is the path of the field, such as spec.replicas.
 	Field string
-	// Manager, Operation and Subresource are copied from the entry in metadata.managedFields that lists the field. They
-	// are empty if the field was removed, because managedFields do not show which client removed a field.
+	// Manager, Operation and Subresource are copied from the entry in metadata.managedFields that lists the field. The
+	// three values are empty if the field was removed, because managedFields do not show which client removed a field.
 	Manager, Operation, Subresource string
 	// Mark is set if the field is a label or an annotation by which dependents are identified. Users cannot remove such a
 	// field from the manifest to end the conflict.
@@ -21,8 +21,8 @@ type ConflictingManager struct {
 // maxNamed is the maximum number of managers in a message, and the maximum number of fields for each manager.
 const maxNamed = 3
 
-// describe returns the message for users about a repair conflict. It names the fields that other clients change
-// repeatedly, or the repeated deletion of the object; it names these clients, and gives advice.
+// describe returns the message for users about a repair conflict. The message names the fields that other clients
+// change repeatedly, or the repeated deletion of the object; it names these clients, and gives advice.
 func (r Repairs) describe() string {
 	const meanwhile = "; until then it is repaired less and less often"
 	switch {
@@ -103,8 +103,8 @@ func remedy(group []ConflictingManager) string {
 	return fmt.Sprintf("remove %s from the manifest to let %q own it, or stop %[2]q from writing it", fields, m.Manager)
 }
 
-// isAutoscaler reports whether the manager is the controller of HorizontalPodAutoscalers. It is the only controller in
-// kube-controller-manager that writes through the subresource scale.
+// isAutoscaler reports whether the manager is the controller of HorizontalPodAutoscalers. The controller of
+// HorizontalPodAutoscalers is the only controller in kube-controller-manager that writes through the subresource scale.
 func (m ConflictingManager) isAutoscaler() bool {
 	return m.Manager == "kube-controller-manager" && m.Subresource == "scale"
 }

@@ -26,7 +26,7 @@ func ForDelete(f Facts) Plan {
 }
 
 // mustWait reports whether no object may be removed yet, because a managed type has foreign instances, or because an
-// action must run first. Such an action is a read that shows whether a definition still exists, or a change of the
+// action must run first. The action may be a read that shows whether a definition still exists, or a change of the
 // admission guard.
 func (p *Plan) mustWait(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
 	if p.Actions = confirmations(f, removals, reason); len(p.Actions) > 0 {
@@ -99,8 +99,8 @@ func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reaso
 	return reads
 }
 
-// defining returns the removals of objects that define types, such as CustomResourceDefinitions. It leaves out objects
-// that are known to be gone or not to be ours, and objects that are to be orphaned.
+// defining returns the removals of objects that define types, such as CustomResourceDefinitions. defining leaves out
+// objects that are known to be gone or not to be ours, and objects that are to be orphaned.
 func defining(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	var found []removal
 	for _, e := range removals {

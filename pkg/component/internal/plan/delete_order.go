@@ -15,10 +15,11 @@ type deleteStep int
 
 const (
 	// stepInstances comes before all delete waves, because the controller of the instances may be one of the other
-	// dependents. This controller must still run to remove the finalizers of the instances.
+	// dependents. The controller must still run to remove the finalizers of the instances.
 	stepInstances deleteStep = iota
-	// stepBackends deletes webhook configurations and APIServices. It comes before stepWorkloads, which deletes the
-	// servers behind the webhooks: if the server of a webhook is gone, the API server may refuse our own deletions.
+	// stepBackends deletes webhook configurations and APIServices. stepBackends comes before stepWorkloads, which
+	// deletes the servers behind the webhooks: if the server of a webhook is gone, the API server may refuse our own
+	// deletions.
 	stepBackends
 	stepWorkloads
 	stepConfiguration
@@ -58,7 +59,7 @@ func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
 
 // deleteOrder is the position of an object in a deletion.
 type deleteOrder struct {
-	// afterInstances is set if the object is not an instance of a managed type. Such an object is deleted after all
+	// afterInstances is set if the object is not an instance of a managed type. Other objects are deleted after all
 	// instances of managed types.
 	afterInstances bool
 	wave           int

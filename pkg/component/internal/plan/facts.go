@@ -149,8 +149,8 @@ type Observed struct {
 	// Managers are the other field managers of the object. Managers that own fields only through subresources are left
 	// out.
 	Managers []string
-	// ConflictingManagers own fields of the manifest that we do not own. They are set only in the response to an action
-	// with FindConflictingManagers.
+	// ConflictingManagers own fields of the manifest that we do not own. ConflictingManagers are set only in the
+	// response to an action with FindConflictingManagers.
 	ConflictingManagers []ConflictingManager
 	// Retained are fields of ours that cannot change: when an update leaves out such a field, the API server retains
 	// its value.
@@ -165,8 +165,8 @@ type Observed struct {
 	// (ttlSecondsAfterFinished). An Absent object may be Finished: it was removed after its work.
 	Finished  bool
 	Readiness ready.Result
-	// Unserved identifies the state of a definition that serves no version of its type. It is empty for a definition
-	// that serves a version, and for all other objects.
+	// Unserved identifies the state of a definition that serves no version of its type. Unserved is empty for a
+	// definition that serves a version, and for all other objects.
 	Unserved string
 }
 
@@ -189,8 +189,8 @@ func (o Observed) orphaned() bool {
 
 // Result is the latest result of the actions on one key in this pass.
 type Result struct {
-	// Verb is the verb of the action that was carried out. It is VerbRead if the preconditions of a write were not met:
-	// the object was then read instead.
+	// Verb is the verb of the action that was carried out. Verb is VerbRead if the preconditions of a write were not
+	// met: the object was then read instead.
 	Verb Verb
 	// Observed is the object in the response; nil if the response has no object.
 	Observed *Observed
@@ -211,8 +211,9 @@ type FailureClass string
 const (
 	// Transient failures are retried within seconds.
 	Transient FailureClass = "Transient"
-	// Terminal failures last until a person changes something. They are retried when the component changes, and at the
-	// retry interval. If the change must be made outside the component, the first retries come sooner.
+	// Terminal failures last until a person changes something. Terminal failures are retried when the component
+	// changes, and at the retry interval. If the change must be made outside the component, the first retries come
+	// sooner.
 	Terminal FailureClass = "Terminal"
 )
 
@@ -222,7 +223,7 @@ type Failure struct {
 	Reason WaitReason
 	// Cause distinguishes failures with the same Reason.
 	Cause FailureCause
-	// Message describes the problem, its location, and what to do. It has no data of Secrets.
+	// Message describes the problem, its location, and what to do. Message has no data of Secrets.
 	Message string
 }
 

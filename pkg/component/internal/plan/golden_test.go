@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// story is a scenario with a component in a world. Its golden file lists all plans until nothing changes any more.
+// story is a scenario with a component in a world. The golden file of a story lists all plans until nothing changes any
+// more.
 type story struct {
 	name, about string
 	setUp       func(*component)
@@ -265,7 +266,7 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-// tell makes passes until a pass is done, or nothing changes any more. It returns a text with all plans.
+// tell makes passes until a pass is done, or nothing changes any more. tell returns a text with all plans.
 func (c *component) tell() string {
 	var b strings.Builder
 	for pass := 1; ; pass++ {

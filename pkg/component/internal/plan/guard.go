@@ -22,7 +22,7 @@ type Guard struct {
 	// SetUp is the time at which the guard was set up.
 	SetUp time.Time
 	// Probed is the time of the last probe. EffectiveSince is the time since when all probes have found the guard in
-	// effect. It is zero if the last probe found the guard not in effect.
+	// effect. EffectiveSince is zero if the last probe found the guard not in effect.
 	Probed, EffectiveSince time.Time
 	// Unavailable is set if the guard cannot be set up or probed. Definitions are then deleted without a guard.
 	Unavailable bool
@@ -110,8 +110,8 @@ func (p *Plan) removeGuard(f Facts) {
 	p.Actions = append(p.Actions, Action{Verb: VerbUnguard, Key: key, Reason: ReasonUnguard, Owner: f.Owner})
 }
 
-// removeGuardOfDesired removes the guard if a desired definition is recorded as guarded. Such a guard comes from a
-// deletion that was cancelled. It would refuse new instances of the desired definition.
+// removeGuardOfDesired removes the guard if a desired definition is recorded as guarded. A deletion that was cancelled
+// has set up this guard. The guard would refuse new instances of the desired definition.
 func (p *Plan) removeGuardOfDesired(f Facts) {
 	if slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return p.Inventory[o.Key].Guarded }) {
 		p.removeGuard(f)

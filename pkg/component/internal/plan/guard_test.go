@@ -23,7 +23,7 @@ func guardedComponent() (c *component, definition manifests.Object) {
 	return c, definition
 }
 
-// steps makes a pass. It returns a text for the actions of each plan, followed by the waits and blockers of the last
+// steps makes a pass. steps returns a text for the actions of each plan, followed by the waits and blockers of the last
 // plan.
 func (c *component) steps(onPlan func(Facts, Plan)) []string {
 	var steps []string

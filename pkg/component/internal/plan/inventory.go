@@ -13,9 +13,9 @@ import (
 // Inventory is the record of dependents, by key.
 //
 // An object of a phase is applied only while the component is deleted, before (pre-delete) or after (post-delete) the
-// other dependents are removed. Its entry stays until the component is gone, because the entry shows which objects of
-// the phase are still to be applied. Completed means that the phase is over for the object; Completed without a UID
-// means that the object is gone as well.
+// other dependents are removed. The entry of such an object stays until the component is gone, because the entry shows
+// which objects of the phase are still to be applied. Completed means that the phase is over for the object; Completed
+// without a UID means that the object is gone as well.
 type Inventory map[manifests.Key]metav1alpha1.InventoryEntry
 
 // KeyOf returns the key of an entry.
@@ -80,7 +80,7 @@ func IsNamespace(key manifests.Key) bool {
 // definition.
 func IsDefinition(key manifests.Key) bool { return key.GroupKind() == CustomResourceDefinition }
 
-// IsClaim reports whether an object is a PersistentVolumeClaim. Its deletion may delete data.
+// IsClaim reports whether an object is a PersistentVolumeClaim. The deletion of a claim may delete data.
 func IsClaim(key manifests.Key) bool {
 	return key.GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
 }
@@ -155,7 +155,8 @@ func inAnyPhase(manifests.Phase) bool { return true }
 func notPostDelete(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }
 
 // formerDependents returns the entries of those objects that are recorded as ordinary dependents, although they now
-// belong to a phase. Such an object is removed first, so that it is created again and runs again in the phase.
+// belong to a phase. An object with such an entry is removed first, so that it is created again and runs again in the
+// phase.
 func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, o := range objects {

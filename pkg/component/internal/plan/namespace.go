@@ -37,7 +37,7 @@ func (m missingNamespace) created() bool {
 	return m.implicit && m.result.Attempts > 0 && m.result.Failure == nil
 }
 
-// ruleNamespaceMissing creates a missing namespace if the policy permits that. Such a namespace does not become a
+// ruleNamespaceMissing creates a missing namespace if the policy permits that. The created namespace does not become a
 // dependent: it is not recorded, and never deleted.
 func ruleNamespaceMissing(c candidate) (decision, bool) {
 	m := c.missing

@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// occurrences has the objects of the apply set that are applied at several points of the apply order. It lists the
-// occurrences of each object by key, in apply order. It is nil if there are no such objects.
+// occurrences has the objects of the apply set that are applied at several points of the apply order. occurrences lists
+// the occurrences of each object by key, in apply order. occurrences is nil if there are no such objects.
 //
 // The inventory entry of such an object describes its current occurrence. The object advances to its next occurrence
 // when the waves before that occurrence are ready. The changed entry is recorded before the object is written at the
@@ -57,8 +57,8 @@ func (s occurrences) current(f Facts, key manifests.Key, e metav1alpha1.Inventor
 	return 0
 }
 
-// numberOf returns the number of the occurrence that has the given digest, the digest of the live object. It returns 0
-// if no occurrence has this digest, for example because the object does not exist.
+// numberOf returns the number of the occurrence that has the given digest, the digest of the live object. numberOf
+// returns 0 if no occurrence has this digest, for example because the object does not exist.
 func numberOf(all []*manifests.Object, digest string) int {
 	for i, o := range all {
 		if o.Digest == digest {

@@ -75,7 +75,7 @@ func TestOccurrenceStories(t *testing.T) {
 	}
 }
 
-// process simulates an operator that may crash. It records the inventory in the same order as the engine.
+// process simulates an operator that may crash. process records the inventory in the same order as the engine.
 type process struct {
 	*world
 	desired  []manifests.Object

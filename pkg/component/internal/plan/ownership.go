@@ -86,7 +86,8 @@ func ruleUnowned(c candidate) (decision, bool) {
 
 // PreviousManagers are the field managers whose fields are always taken over: the managers of kubectl and Helm that
 // write whole objects. The list does not have the managers of kubectl label, annotate, scale and rollout, because these
-// commands write single fields. It does not have managers that write through subresources either, such as autoscalers.
+// commands write single fields. The list does not have managers that write through subresources either, such as
+// autoscalers.
 var PreviousManagers = []string{
 	"helm", "kubectl", "kubectl-autoscale", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit",
 	"kubectl-expose", "kubectl-patch", "kubectl-replace", "kubectl-run", "kubectl-set",

@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// runPhase applies the objects of a phase of a deletion, wave by wave, until all are ready. It reports whether the plan
-// has actions, or has to wait. The end of the phase must be recorded before the deletion continues.
+// runPhase applies the objects of a phase of a deletion, wave by wave, until all are ready. runPhase reports whether
+// the plan has actions, or has to wait. The end of the phase must be recorded before the deletion continues.
 func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Object) bool {
 	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !isPhaseOver(p.Inventory[o.Key], phase) }) {
 		return false
@@ -67,7 +67,7 @@ func OfPhase(objects []manifests.Object, phase manifests.Phase) (found, others [
 	return found, others
 }
 
-// PhaseDigest returns a digest of the objects of the deletion phases. It is empty if there are no objects.
+// PhaseDigest returns a digest of the objects of the deletion phases. The digest is empty if there are no objects.
 func PhaseDigest(objects []manifests.Object) (string, error) {
 	if len(objects) == 0 {
 		return "", nil

@@ -33,7 +33,7 @@ type Plan struct {
 	// occurrences is ready if its last occurrence is ready. A dependent with a repair conflict is not ready.
 	Ready, Desired int
 	// RepairConflicts are the dependents whose repairs are reverted repeatedly. The list is complete if there are no
-	// Actions. Such a dependent blocks later waves only if it is not ready, or does not exist.
+	// Actions. A dependent with a repair conflict blocks later waves only if it is not ready, or does not exist.
 	RepairConflicts []RepairConflict
 	// Repairs must be passed to the next plan; see Facts.Repairs.
 	Repairs map[manifests.Key]Repairs
@@ -66,14 +66,14 @@ type Verb string
 
 // The verbs.
 const (
-	// VerbCreate creates an object that does not exist. It never adopts an existing object.
+	// VerbCreate creates an object that does not exist. VerbCreate never adopts an existing object.
 	VerbCreate Verb = "Create"
 	// VerbApply updates an existing object by server-side apply.
 	VerbApply Verb = "Apply"
 	// VerbReplace reads an existing object and updates it by a PUT.
 	VerbReplace Verb = "Replace"
-	// VerbCreateNamespace creates a namespace that is not a dependent. It also succeeds if the namespace already
-	// exists.
+	// VerbCreateNamespace creates a namespace that is not a dependent. VerbCreateNamespace also succeeds if the
+	// namespace already exists.
 	VerbCreateNamespace Verb = "CreateNamespace"
 	// VerbDelete deletes an object.
 	VerbDelete Verb = "Delete"
@@ -104,7 +104,7 @@ type Action struct {
 	Wave int
 	// Version is the API version in which the object is written or read.
 	Version string
-	// Object is the manifest. It is nil for deletions, and for reads of recorded objects.
+	// Object is the manifest. Object is nil for deletions, and for reads of recorded objects.
 	Object *manifests.Object
 	// Migrate is set if the managed fields must be rewritten before a server-side apply, because our fields may be in
 	// other entries: in the entry of our regular updates, if the object had another update policy before, or in the
@@ -114,8 +114,8 @@ type Action struct {
 	PreviousManagers       []string
 	// Advice is the advice for the user if the manifest changes an immutable field.
 	Advice string
-	// Policy is the update policy of the object. It determines how the object is created, and how it is compared with
-	// its manifest.
+	// Policy is the update policy of the object. Policy determines how the object is created, and how it is compared
+	// with its manifest.
 	Policy metav1alpha1.UpdatePolicy
 	// Owner is the owner id of the component.
 	Owner string

@@ -75,8 +75,8 @@ func applyAgain(c candidate, reason Reason) decision {
 	return d
 }
 
-// followedTrigger returns the trigger to record with a write, which identifies the state of the component. It is empty
-// if the reconcile policy of the object is not on-object-or-component-change.
+// followedTrigger returns the trigger to record with a write, which identifies the state of the component. The trigger
+// is empty if the reconcile policy of the object is not on-object-or-component-change.
 func (c candidate) followedTrigger() string {
 	if c.reconcile != metav1alpha1.ReconcileOnObjectOrComponentChange {
 		return ""
@@ -109,8 +109,9 @@ func reasonOfRenewal(c candidate) Reason {
 	return ReasonChanged
 }
 
-// appliedAt returns the time to record with a write, in seconds since 1970. It returns zero if the object has neither a
-// reapply interval nor a timeout. The time is rounded up, so that a short interval or timeout does not end immediately.
+// appliedAt returns the time to record with a write, in seconds since 1970. appliedAt returns zero if the object has
+// neither a reapply interval nor a timeout. The time is rounded up, so that a short interval or timeout does not end
+// immediately.
 func appliedAt(c candidate) int64 {
 	if (c.reapply <= 0 || c.reconcile == metav1alpha1.ReconcileOnce) && c.object.Settings.Timeout <= 0 {
 		return 0
@@ -118,8 +119,8 @@ func appliedAt(c candidate) int64 {
 	return c.now.Add(time.Second - 1).Unix()
 }
 
-// inSyncEntry returns the entry e of an object in sync, updated to the current revision and settings. This needs no
-// write of the object.
+// inSyncEntry returns the entry e of an object in sync, updated to the current revision and settings. The update of the
+// entry needs no write of the object.
 func inSyncEntry(c candidate, e metav1alpha1.InventoryEntry) metav1alpha1.InventoryEntry {
 	if e.Revision != c.revision {
 		e.Occurrence = c.recordedNumber()
@@ -183,10 +184,10 @@ func reapplyDue(c candidate, e metav1alpha1.InventoryEntry) time.Time {
 // pass and a write of the status, so there are only a few groups.
 const spreadGroups = 8
 
-// spread returns the delay between the end of the reapply interval and the next apply of an object. It is less than a
-// tenth of the interval. The key of the object selects one of the groups, and the owner selects the moment within the
-// time of the group. So different components are applied at different times, and each component needs only a few
-// passes.
+// spread returns the delay between the end of the reapply interval and the next apply of an object. The delay is less
+// than a tenth of the interval. The key of the object selects one of the groups, and the owner selects the moment
+// within the time of the group. So different components are applied at different times, and each component needs only a
+// few passes.
 func spread(owner string, key manifests.Key, interval time.Duration) time.Duration {
 	const parts = 1024
 	share := interval / 10 / spreadGroups

@@ -145,7 +145,7 @@ func (r *randomRun) complete(o manifests.Object) {
 	r.inventory[o.Key] = e
 }
 
-// run makes passes until nothing is left to do. It returns a message if a check failed.
+// run makes passes until nothing is left to do. run returns a message if a check failed.
 func (r *randomRun) run() (broken string) {
 	check := func(f Facts, p Plan) {
 		r.log += fmt.Sprintf("plan:\n%s", p.text(f.Inventory))
@@ -280,8 +280,8 @@ func (r *randomRun) wants(key manifests.Key) bool {
 }
 
 // overtakes returns an object that should have been applied and ready before the object o: an object of an earlier
-// wave, or a namespace of the same wave. It also returns an object that should have been purged before. It skips the
-// object with the key acted.
+// wave, or a namespace of the same wave. overtakes also returns an object that should have been purged before.
+// overtakes skips the object with the key acted.
 func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) (manifests.Key, bool) {
 	for _, earlier := range r.desired {
 		before := earlier.Settings.Order < o.Settings.Order ||

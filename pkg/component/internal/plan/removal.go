@@ -60,7 +60,7 @@ var deleteRules = []rule[removal]{
 	{"an object of ours is deleted", deletePresent},
 }
 
-// remove adds the decision about a removal to the plan. It reports whether the removal is a definition that needs a
+// remove adds the decision about a removal to the plan. remove reports whether the removal is a definition that needs a
 // guard first.
 func (p *Plan) remove(r removal) (unprotected bool) {
 	d := decide(deleteRules, r)

@@ -8,10 +8,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Back-off of repairs. A repair is treated as reverted if its fields are lost again within undoneWithin. This time is
-// longer than the period of a HorizontalPodAutoscaler (15 seconds), the most frequent cause. The first repairs of the
-// same fields, up to immediateRepairs, are made without a delay. A person, or a controller that sets defaults while it
-// starts, usually stops before this number is reached. After that the delay doubles with each repair.
+// Back-off of repairs. A repair is treated as reverted if its fields are lost again within undoneWithin. undoneWithin
+// is longer than the period of a HorizontalPodAutoscaler (15 seconds), the most frequent cause. The first repairs of
+// the same fields, up to immediateRepairs, are made without a delay. A person, or a controller that sets defaults while
+// it starts, usually stops before this number is reached. After that the delay doubles with each repair.
 const (
 	immediateRepairs = 5
 	undoneWithin     = 30 * time.Second
@@ -22,8 +22,8 @@ const (
 	maxLosses = 32
 )
 
-// Repairs are the consecutive repairs of one dependent that were reverted. They are dropped when they no longer affect
-// the next repair.
+// Repairs are the consecutive repairs of one dependent that were reverted. The repairs are dropped when they no longer
+// affect the next repair.
 type Repairs struct {
 	// Digest is the digest of the restored manifest. When the manifest changes, the count restarts.
 	Digest string
@@ -50,8 +50,8 @@ type RepairConflict struct {
 	Message string
 }
 
-// Loss identifies the fields that an object lost. If the same fields are lost again, the Loss is the same. It is empty
-// if nothing was lost.
+// Loss identifies the fields that an object lost. If the same fields are lost again, the Loss is the same. A Loss is
+// empty if nothing was lost.
 type Loss string
 
 // lostObject is the loss of the object itself.
@@ -142,8 +142,8 @@ func repairDue(c candidate, r Repairs) time.Time {
 	return r.Last.Add(r.backoff() + jitter(c, r))
 }
 
-// lastedAt returns the time at which the conflict is over if the last repair has not been reverted by then. It is never
-// before the earliest time of the next repair.
+// lastedAt returns the time at which the conflict is over if the last repair has not been reverted by then. The result
+// is never before the earliest time of the next repair.
 func lastedAt(c candidate, r Repairs) time.Time {
 	return r.Last.Add(max(undoneWithin, r.backoff()) + jitter(c, r))
 }
@@ -160,8 +160,8 @@ func (c candidate) waitsForRepair() bool {
 	return c.repairs.Deferred && c.now.Before(repairDue(c, c.repairs))
 }
 
-// recordRepairs enters the repairs of an object into the plan, unless the last repair has lasted long enough. It
-// reports whether the object has a repair conflict.
+// recordRepairs enters the repairs of an object into the plan, unless the last repair has lasted long enough.
+// recordRepairs reports whether the object has a repair conflict.
 func (p *Plan) recordRepairs(c candidate, d decision) bool {
 	r := c.repairs
 	if d.repairs != nil {

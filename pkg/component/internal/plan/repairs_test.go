@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// arena simulates a dependent, and another client that reverts its repairs. It has its own simulated time.
+// arena simulates a dependent, and another client that reverts its repairs. arena has its own simulated time.
 type arena struct {
 	scene
 	now   time.Duration

@@ -196,7 +196,8 @@ func ruleDrifted(c candidate) (decision, bool) {
 	case c.entry.Values == "" && c.live.fields(c.policy) == c.entry.Fields:
 		return decision{}, false
 	case c.written() && c.live.Coverage != CoverageUnknown:
-		// The observed state is the response to the repair. It is recorded, and later states are compared with it.
+		// The observed state is the response to the repair. So the state is recorded, and later states are compared
+		// with the recorded state.
 		d, _ := ruleInSync(c)
 		d.entry = new(entryAfterWrite(c))
 		return d, true

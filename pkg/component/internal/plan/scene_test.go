@@ -349,7 +349,7 @@ func passedOver(s *scene) {
 
 func completedEntry(s *scene) { s.entry.Completed = true }
 
-// finishedAndGone makes the object absent. It had completed its work when the watch last showed it.
+// finishedAndGone makes the object absent. The object had completed its work when the watch last showed it.
 func finishedAndGone(s *scene) {
 	s.live = Observed{Presence: Absent, Finished: true, UID: "u1", Digest: s.live.Digest}
 }

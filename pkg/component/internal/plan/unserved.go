@@ -21,8 +21,8 @@ func NeverServed(recorded, live string, definition bool, uid types.UID) bool {
 }
 
 // unserved returns the value of InventoryEntry.Unserved: the last observed state of a definition that has served no
-// version since the reconciler created it. It is empty for other objects, and for a definition that may have served a
-// version. A definition that is not observed now keeps its recorded state.
+// version since the reconciler created it. The value is empty for other objects, and for a definition that may have
+// served a version. A definition that is not observed now keeps its recorded state.
 func (c candidate) unserved() string {
 	recorded, live := c.entry.Unserved, c.live.Unserved
 	switch {

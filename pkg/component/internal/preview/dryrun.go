@@ -43,8 +43,8 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 	return asked{}
 }
 
-// unasked returns the reason why a dry run cannot show the result of a write. It is empty if a dry run can show the
-// result.
+// unasked returns the reason why a dry run cannot show the result of a write. The result is empty if a dry run can show
+// the result of the write.
 func (r *simulation) unasked(a plan.Action) string {
 	switch {
 	case r.away[a.Key]:
@@ -65,8 +65,8 @@ func serves(client *target.Client, key manifests.Key, version string) bool {
 	return err == nil && scope != manifests.ScopeUnknown
 }
 
-// undecided returns the reason why a failed dry run does not predict the result of the reconciler's write. It is empty
-// if the dry run does predict the result, or did not fail.
+// undecided returns the reason why a failed dry run does not predict the result of the reconciler's write. The reason
+// is empty if the dry run did not fail, or if the write would fail in the same way.
 func undecided(f *plan.Failure) string {
 	switch {
 	case f == nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Forecast lists all writes that passes over a component would make until nothing is left to do. It assumes that every
-// dependent that a pass waits for becomes ready, or disappears if it is being deleted.
+// Forecast lists all writes that passes over a component would make until nothing is left to do. Forecast assumes that
+// every dependent that a pass waits for becomes ready, or disappears if it is being deleted.
 type Forecast struct {
 	// Steps are the writes, in order.
 	Steps []Step
@@ -42,7 +42,7 @@ type Step struct {
 	Phase manifests.Phase
 	// Held is set if the step is not made before a person has resolved an earlier failure.
 	Held bool
-	// Unchecked is the reason why no dry run checked the write. It is empty if a dry run succeeded.
+	// Unchecked is the reason why no dry run checked the write. Unchecked is empty if a dry run succeeded.
 	Unchecked string
 	// Manifest is the applied manifest; nil if the object is deleted or orphaned.
 	Manifest *manifests.Object

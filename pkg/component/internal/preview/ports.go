@@ -39,7 +39,8 @@ func (o Owners) Of(ctx context.Context, obj components.Object) (manifests.Owner,
 	return owner, err
 }
 
-// Targets implements reconcile.Targets. It impersonates no identity, and reads a kubeconfig instead of watching it.
+// Targets implements reconcile.Targets. Targets impersonates no identity, and reads a kubeconfig instead of watching
+// it.
 type Targets struct {
 	Local *target.Connection
 	// Connect connects to the cluster of a configuration.
@@ -87,7 +88,7 @@ func (t Targets) Acquire(ctx context.Context, r target.Request) (target.Target, 
 	return found, nil
 }
 
-// Inputs implements reconcile.Inputs. It reads references instead of watching them.
+// Inputs implements reconcile.Inputs. Inputs reads references instead of watching them.
 type Inputs struct {
 	Reader *input.Reader
 	// Contents replace the contents of referenced objects. Objects that are not in Contents are read from the API
@@ -171,7 +172,7 @@ func (Inventory) Record(
 	return nil
 }
 
-// Source implements input.Fetcher. It returns the files of a source that was fetched before.
+// Source implements input.Fetcher. Source returns the files of a source that was fetched before.
 type Source struct{ Files fs.FS }
 
 // Fetch implements input.Fetcher.

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// simulation makes all plans for a component, without writes. It carries out actions as dry runs. An action that
-// depends on an earlier action cannot be a dry run, because the earlier action was not really carried out. The
+// simulation makes all plans for a component, without writes. simulation carries out actions as dry runs. An action
+// that depends on an earlier action cannot be a dry run, because the earlier action was not really carried out. The
 // simulation assumes that such an action succeeds.
 type simulation struct {
 	client    *target.Client
@@ -75,8 +75,8 @@ func (r *simulation) run(ctx context.Context) error {
 // changes reports whether an action changes an object or sets a guard.
 func changes(a plan.Action) bool { return a.Verb.Writes() || a.Verb.Guards() }
 
-// asListed returns the facts for a comparison with lists of the API server. Their inventory includes the dependents
-// that the simulation has deleted, because these dependents still exist on the API server.
+// asListed returns the facts for a comparison with lists of the API server. The inventory of these facts includes the
+// dependents that the simulation has deleted, because these dependents still exist on the API server.
 func (r *simulation) asListed() plan.Facts {
 	f := r.facts
 	f.Inventory = r.recorded

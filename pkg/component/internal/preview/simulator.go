@@ -21,7 +21,7 @@ const parallelRequests = 16
 // maxFirstLists is the timeout for the first lists of the watches.
 const maxFirstLists = time.Minute
 
-// Simulator implements reconcile.Applier. It simulates the writes of a pass, and of all following passes.
+// Simulator implements reconcile.Applier. Simulator simulates the writes of a pass, and of all following passes.
 type Simulator struct {
 	Applier *applier.Applier
 	// Wakes receives a value whenever a watch event requires another pass.

@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// contents lists the objects that would be lost with a namespace. It leaves out incidental objects, and dependents that
-// are to be deleted anyway. If a type cannot be listed, contents returns a failure, because the namespace may hold
-// objects of this type.
+// contents lists the objects that would be lost with a namespace. contents leaves out incidental objects, and
+// dependents that are to be deleted anyway. If a type cannot be listed, contents returns a failure, because the
+// namespace may hold objects of this type.
 func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
 	resources, err := p.client.Discovery.Resources(ctx, "list", "create")
 	if err != nil {
@@ -69,8 +69,8 @@ var transientTypes = map[schema.GroupResource]bool{
 	{Group: "coordination.k8s.io", Resource: "leases"}:      true,
 }
 
-// isIncidental reports whether an object may be lost with its namespace. That is the case if the object is being
-// deleted, has a controller in its owner references, or is of a sort that a controller creates in every namespace.
+// isIncidental reports whether an object may be lost with its namespace. An object may be lost if it is being deleted,
+// has a controller in its owner references, or is of a sort that a controller creates in every namespace.
 func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata) bool {
 	if m.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(m) != nil {
 		return true

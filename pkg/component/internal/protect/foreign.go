@@ -35,9 +35,9 @@ func (p *Protector) WatchedForeign(
 	return found
 }
 
-// watchedInstances returns the instances in the watch on a type. It sends a list request instead in two cases without a
-// usable watch: if the type is not served, because there may still be stored instances, and if the group is accepted,
-// because instances that can be listed are protected.
+// watchedInstances returns the instances in the watch on a type. watchedInstances sends a list request instead in two
+// cases without a usable watch: if the type is not served, because there may still be stored instances, and if the
+// group is accepted, because instances that can be listed are protected.
 func (p *Protector) watchedInstances(
 	ctx context.Context,
 	m managedType,
@@ -53,8 +53,8 @@ func (p *Protector) watchedInstances(
 	return nil, errors.New(message)
 }
 
-// listForeign returns the foreign instances of a managed type. It sends list requests to the API server, and does not
-// use the watches.
+// listForeign returns the foreign instances of a managed type. listForeign sends list requests to the API server, and
+// does not use the watches.
 func (p *Protector) listForeign(ctx context.Context, f plan.Facts, m managedType) plan.ForeignInstances {
 	return p.foreignOf(
 		f,
@@ -78,8 +78,8 @@ func (p *Protector) foreignOf(
 ) plan.ForeignInstances {
 	if m.definition.Name != "" {
 		// Kubernetes deletes all instances together with their definition. So an instance that is a dependent, but is
-		// not to be deleted, would be lost. It is treated as foreign: only the dependents to be deleted stay in the
-		// inventory here.
+		// not to be deleted, would be lost. Such an instance is treated as foreign: only the dependents to be deleted
+		// stay in the inventory here.
 		f.Inventory = going(f)
 	}
 	var all []inspect.Instance
@@ -119,14 +119,14 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 	return plan.ForeignInstances{Count: len(names), Names: names[:min(len(names), maxForeignNames)]}
 }
 
-// isOurs reports whether the live object of a recorded key has the given UID and owner. This reconciler created such an
-// object, but could not record its UID because of a crash, or because the deletion of the component began.
+// isOurs reports whether the live object of a recorded key has the given UID and owner. This reconciler created the
+// object, but could not record the UID because of a crash, or because the deletion of the component began.
 func isOurs(live plan.Observed, owner string, uid types.UID) bool {
 	return live.Presence == plan.Present && live.Owner == owner && live.UID == uid
 }
 
-// unchecked returns the entries of the definitions and namespaces that a plan deletes, and that are not in checked
-// yet. It adds their keys to checked.
+// unchecked returns the entries of the definitions and namespaces that a plan deletes, and that are not in checked yet.
+// unchecked adds their keys to checked.
 func unchecked(p plan.Plan, checked map[manifests.Key]bool) []metav1alpha1.InventoryEntry {
 	var fresh []metav1alpha1.InventoryEntry
 	for _, a := range p.Actions {

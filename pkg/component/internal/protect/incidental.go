@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Incidental describes objects that a controller creates automatically in namespaces. Such objects do not block the
-// deletion of their namespace, and are deleted with the namespace.
+// Incidental describes objects that a controller creates automatically in namespaces. Incidental objects do not block
+// the deletion of their namespace, and are deleted with the namespace.
 type Incidental struct {
 	Group, Kind string
 	// Name is the name in every namespace; empty for any name.

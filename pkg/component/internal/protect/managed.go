@@ -18,11 +18,11 @@ import (
 // managedType is a managed type with the kinds that match it.
 type managedType struct {
 	manifests.ManagedType
-	// definition has the recorded facts about the CustomResourceDefinition that defines the type. It is zero if no
-	// CustomResourceDefinition in the inventory defines the type.
+	// definition has the recorded facts about the CustomResourceDefinition that defines the type. definition is zero if
+	// no CustomResourceDefinition in the inventory defines the type.
 	definition execute.Definition
 	kinds      []schema.GroupKind
-	// failure is the reason why the kinds are not known. It is empty if the kinds are known.
+	// failure is the reason why the kinds are not known. failure is empty if the kinds are known.
 	failure string
 	// unserved is set for the type of an aggregated API that was never available.
 	unserved bool
@@ -96,8 +96,8 @@ func (p *Protector) aggregated(
 }
 
 // additional returns the additional managed types with the kinds that are served, and can be listed and created. If the
-// discovery of a group failed, the managed types that match the group get a failure. This does not apply to a group
-// whose aggregated API was never available, according to the defined types, because such a group has no instances.
+// discovery of a group failed, the managed types that match the group get a failure. A group whose aggregated API was
+// never available, according to the defined types, gets no failure, because such a group has no instances.
 func (p *Protector) additional(
 	ctx context.Context, types []manifests.ManagedType, defined []managedType,
 ) []managedType {

@@ -46,8 +46,8 @@ func (p *Protector) Types(
 }
 
 // Check lists the instances of the definitions, and the contents of the namespaces, that a plan deletes, and enters the
-// results into the facts. Objects whose keys are in checked are skipped. It reports whether there was anything to list.
-// Check adds the keys to checked; the caller clears checked after each execution of actions.
+// results into the facts. Objects whose keys are in checked are skipped. Check reports whether there was anything to
+// list. Check adds the keys to checked; the caller clears checked after each execution of actions.
 func (p *Protector) Check(ctx context.Context, f plan.Facts, decided plan.Plan, checked map[manifests.Key]bool) bool {
 	fresh := unchecked(decided, checked)
 	for _, m := range p.definedBy(ctx, fresh) {

@@ -73,7 +73,7 @@ func isTrue(obj *unstructured.Unstructured, kind string) (holds bool, message st
 }
 
 // outdated returns a message if kstatus uses a condition that was set for an older generation, and an empty string
-// otherwise. It ignores a condition Stalled that is not True, because kstatus does not use such a condition.
+// otherwise. outdated ignores a condition Stalled that is not True, because kstatus does not use such a condition.
 func outdated(obj *unstructured.Unstructured) string {
 	for _, kind := range []string{conditionReady, conditionStalled} {
 		condition, err := findCondition(obj, kind)

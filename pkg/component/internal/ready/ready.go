@@ -49,7 +49,7 @@ var conventions = map[schema.GroupKind]Hints{
 	{Group: "fairlead.io", Kind: "Component"}: {HasReadyCondition: true},
 }
 
-// Of returns the readiness of a live object. It applies the rules of kstatus, then the additional conditions for some
+// Of returns the readiness of a live object. Of applies the rules of kstatus, then the additional conditions for some
 // types (see required and conventions), and then the hints. A condition that was set for an older generation is
 // ignored. If kstatus cannot read the status, the conditions in the hints determine the readiness; without such hints
 // the state is Unknown.

@@ -48,12 +48,13 @@ type Declared struct {
 // Author gives a pass access to the code of an operator's author: the optional interfaces of a component, and the
 // hooks.
 type Author interface {
-	// Declare returns the values that the spec of a component declares. It is called after the hook PostRead, and again
-	// after the hook PreReconcile, because both hooks may change the spec in memory, for example to fill in defaults.
+	// Declare returns the values that the spec of a component declares. Declare is called after the hook PostRead, and
+	// again after the hook PreReconcile, because both hooks may change the spec in memory, for example to fill in
+	// defaults.
 	Declare(obj components.Object) Declared
-	// Intervals returns the intervals of a component. It is called at the end of a pass.
+	// Intervals returns the intervals of a component. Intervals is called at the end of a pass.
 	Intervals(obj components.Object) schedule.Intervals
-	// Validate checks the spec of a component. It returns errors of type condition.Error.
+	// Validate checks the spec of a component. Validate returns errors of type condition.Error.
 	Validate(obj components.Object) error
 	// Inputs returns the inputs that a component declares for its rendering: parameters, references and source. For an
 	// invalid spec it returns a condition.Error.
@@ -74,7 +75,7 @@ const (
 	PostDelete    Point = "PostDelete"
 )
 
-// Hook is a function of an operator's author that a pass calls. It may change obj, and read dependents.
+// Hook is a function of an operator's author that a pass calls. Hook may change obj, and read dependents.
 type Hook func(ctx context.Context, obj components.Object, dependents DependentReader) error
 
 // DependentReader reads the dependents of a component.

@@ -1,4 +1,4 @@
-// Package reconcile makes passes over components. Its functions Pass.Apply and Pass.Delete list the steps of a pass in
+// Package reconcile makes passes over components. The functions Pass.Apply and Pass.Delete list the steps of a pass in
 // order.
 //
 // Runner.Reconcile loads a component, runs a pass, and reports its result. The report is the only write of the status

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// knownOwners implements Owners. It returns the same owner for every component.
+// knownOwners implements Owners. knownOwners returns the same owner for every component.
 type knownOwners struct{ owner manifests.Owner }
 
 func (o knownOwners) Of(context.Context, components.Object) (manifests.Owner, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// Memory is the state of one component that the process keeps in memory. It is lost at a restart, so all facts that
+// Memory is the state of one component that the process keeps in memory. Memory is lost at a restart, so all facts that
 // must survive a restart are recorded in the cluster. Object and Inventory have their own locks, because watch handlers
 // use these fields while a pass is running. The other fields need no lock: only passes use them, and a component never
 // has two passes at the same time.

@@ -105,7 +105,8 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	return o, err
 }
 
-// Delete deletes the dependents of a component. It renders nothing: it deletes the objects of the recorded inventory.
+// Delete deletes the dependents of a component. Delete renders nothing: it deletes the objects of the recorded
+// inventory.
 func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	owner, t, err := p.acquire(ctx, c)
 	if err != nil && !errors.Is(err, condition.ErrObserving) && p.hasNothing(c) {
@@ -162,7 +163,7 @@ func (p *Pass) hasNothing(c *Component) bool {
 }
 
 // pending converts the error condition.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
-// Observing set. It returns all other errors unchanged.
+// Observing set. pending returns all other errors unchanged.
 func pending(err error) (outcome.Outcome, error) {
 	if errors.Is(err, condition.ErrObserving) {
 		return outcome.Outcome{Observing: true}, nil
@@ -254,8 +255,8 @@ func (p *Pass) render(
 	return set, err
 }
 
-// begin enters the revision of a rendered set into the status. It also writes pinned values and the objects of deletion
-// phases to Secrets, because later passes cannot render them again.
+// begin enters the revision of a rendered set into the status. begin also writes pinned values and the objects of
+// deletion phases to Secrets, because later passes cannot render them again.
 func (p *Pass) begin(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, set rendering.Set,
 	inventory []metav1alpha1.InventoryEntry,

@@ -78,13 +78,13 @@ type Inventory interface {
 	// Begin records pinned values and the objects of deletion phases, before any object of the set is applied. A later
 	// pass cannot render these values and objects again.
 	Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error
-	// Record writes an inventory. It must be called before the first write to a dependent that is missing in the
+	// Record writes an inventory. Record must be called before the first write to a dependent that is missing in the
 	// recorded inventory. recorded refers to the inventory that was recorded before.
 	Record(
 		ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 	) error
 	// Phases returns the objects, normalised, that a deletion applies before (pre) and after (post) it deletes the
-	// dependents. It also returns events to be created for the component.
+	// dependents. Phases also returns events to be created for the component.
 	Phases(
 		ctx context.Context,
 		c *Component,
@@ -97,7 +97,7 @@ type Inventory interface {
 type Loaded struct {
 	Entries []metav1alpha1.InventoryEntry
 	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
-	// dependents. It is empty if the search was complete.
+	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string
 	// Events are the events to be created for the component.
 	Events []status.Event

@@ -18,7 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ComponentRecord implements Inventory and Records. It keeps the records of a component in its status and in Secrets.
+// ComponentRecord implements Inventory and Records. ComponentRecord keeps the records of a component in its status and
+// in Secrets.
 type ComponentRecord struct {
 	Inventories *inventory.Store
 	Secrets     *records.Store
@@ -184,7 +185,7 @@ func (r ComponentRecord) End(ctx context.Context, c *Component, owner manifests.
 	return r.Inventories.DeleteAll(ctx, c.Object, owner)
 }
 
-// writeEmpty writes an empty inventory to the status. It does nothing if the status names no Secret.
+// writeEmpty writes an empty inventory to the status. writeEmpty does nothing if the status names no Secret.
 func (r ComponentRecord) writeEmpty(ctx context.Context, c *Component) error {
 	s := c.GetStatus()
 	recorded := components.RefOf(s)
@@ -204,8 +205,8 @@ func (r ComponentRecord) RememberOwned(c *Component) {
 	c.Memory.Inventory.Records.SetOwned(records.OwnedBy(c.GetUID(), c.GetStatus()))
 }
 
-// ReleaseLeft implements Records. It is needed if somebody removed our finalizer from a component that was being
-// deleted, because then no pass released the Secrets.
+// ReleaseLeft implements Records. ReleaseLeft is needed if somebody removed our finalizer from a component that was
+// being deleted, because then no pass released the Secrets.
 func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error {
 	memory := &r.Memories.Of(name).Inventory.Records
 	left, ok := memory.LeftBy(uid)

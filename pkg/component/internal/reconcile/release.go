@@ -33,9 +33,9 @@ func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) e
 	return nil
 }
 
-// vanished ends the work for a component that is not in the cache any more. It deletes the dependents that were created
-// after the last write of the component's status. It returns the delay before the next try. The delay is zero if no
-// further try is needed, or if a watch starts the next try.
+// vanished ends the work for a component that is not in the cache any more. vanished deletes the dependents that were
+// created after the last write of the component's status. vanished returns the delay before the next try. The delay is
+// zero if no further try is needed, or if a watch starts the next try.
 func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory *Memory) time.Duration {
 	owner := r.Owners.Known(name)
 	if late := memory.unconfirmed; len(late.entries) > 0 {

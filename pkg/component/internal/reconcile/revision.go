@@ -107,8 +107,8 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 	return newest
 }
 
-// withAttempt adds an entry to the history of a status for new inputs that could not be rendered. It adds no entry if
-// err is retried automatically.
+// withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no
+// entry if err is retried automatically.
 func withAttempt(
 	s metav1alpha1.Status,
 	generation int64,

@@ -28,7 +28,7 @@ type Intervals struct {
 type State struct {
 	ended, due time.Time
 	// observing is the time when the component began to wait for watches: the first of several consecutive passes that
-	// only waited. It is zero if the last pass did not wait for watches.
+	// only waited. observing is zero if the last pass did not wait for watches.
 	observing time.Time
 	// delay is the delay of the last retry.
 	delay  time.Duration
@@ -81,8 +81,8 @@ func (s *State) Observe(
 	return after, timeout <= 0 || after > 0
 }
 
-// ObservingSince returns the time when the component began to wait for watches. It is zero if the component does not
-// wait for watches.
+// ObservingSince returns the time when the component began to wait for watches. The result is zero if the component
+// does not wait for watches.
 func (s *State) ObservingSince() time.Time { return s.observing }
 
 // Pass is the part of the result of a pass that decides when the next pass is due.
@@ -93,15 +93,15 @@ type Pass struct {
 	// State and Reason are the state and the reason of the component at the end of the pass; see status.Verdict.
 	State  metav1alpha1.State
 	Reason string
-	// ProgressingSince is a field of the component's status: the time since when the component has been progressing. It
-	// is nil if the component is not progressing.
+	// ProgressingSince is a field of the component's status: the time since when the component has been progressing.
+	// ProgressingSince is nil if the component is not progressing.
 	ProgressingSince *metav1.Time
 	Request          Request
 	Now              time.Time
 }
 
-// Next returns the delay before the next pass, unless an event starts a pass earlier. It returns zero if only an event
-// starts the next pass.
+// Next returns the delay before the next pass, unless an event starts a pass earlier. Next returns zero if only an
+// event starts the next pass.
 func (s *State) Next(p Pass, in Intervals) time.Duration {
 	after := s.next(p, in)
 	left := timeLeft(p.ProgressingSince, in.Timeout, p.Now)
@@ -161,8 +161,8 @@ func noLater(delay time.Duration, due, now time.Time) time.Duration {
 	return min(delay, left)
 }
 
-// timeLeft returns how long a component may still take to become Ready. It returns zero if the timeout is over, or if
-// there is no timeout.
+// timeLeft returns how long a component may still take to become Ready. timeLeft returns zero if the timeout is over,
+// or if there is no timeout.
 func timeLeft(since *metav1.Time, timeout time.Duration, now time.Time) time.Duration {
 	if since == nil || timeout <= 0 {
 		return 0

@@ -16,7 +16,7 @@ import (
 // reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
 const reasonRepaired = "Repaired"
 
-// maxNote is the maximum length of the note of an event, in bytes. It is a limit of the events API.
+// maxNote is the maximum length of the note of an event, in bytes. The events API has this limit.
 const maxNote = 1024
 
 // Event is a Kubernetes event about a component. The zero value means that there is no event.
@@ -68,7 +68,7 @@ func ChangesEvent(status *metav1alpha1.Status, changes []outcome.Change) Event {
 	return EventOf(status, status, changes, v)
 }
 
-// LogLine returns the keys and values of the log line of a pass. It returns nil for a pass that changed neither
+// LogLine returns the keys and values of the log line of a pass. LogLine returns nil for a pass that changed neither
 // dependents nor the state of the component.
 func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any {
 	was, is := readyOf(before), readyOf(after)

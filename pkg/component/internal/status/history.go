@@ -52,8 +52,8 @@ func AddAttempt(
 	return history
 }
 
-// EndAttempt ends the latest entry of a history if it is an attempt. It is called when a user has restored the inputs
-// of the current revision, so that the failed inputs are not used any more.
+// EndAttempt ends the latest entry of a history if it is an attempt. EndAttempt is called when a user has restored the
+// inputs of the current revision, so that the failed inputs are not used any more.
 func EndAttempt(history []metav1alpha1.RevisionRecord, now time.Time) []metav1alpha1.RevisionRecord {
 	if len(history) == 0 || !isAttempt(history[0]) || hasEnded(history[0]) {
 		return history
@@ -68,8 +68,8 @@ func isOpenAttempt(history []metav1alpha1.RevisionRecord, digest string) bool {
 	return len(history) > 0 && isAttempt(history[0]) && !hasEnded(history[0]) && history[0].Digest == digest
 }
 
-// bound shortens a history to maxHistory entries. It removes attempts first, except for the latest entry, and then the
-// oldest revisions.
+// bound shortens a history to maxHistory entries. bound removes attempts first, except for the latest entry, and then
+// the oldest revisions.
 func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord {
 	for len(history) > maxHistory {
 		at := len(history) - 1

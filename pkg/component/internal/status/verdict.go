@@ -194,8 +194,8 @@ func phaseAdvice(terminal []outcome.Waiting) string {
 	return advice
 }
 
-// DescribeSkipped returns a text that names the objects of phases that could not be applied. It is empty if all objects
-// were applied.
+// DescribeSkipped returns a text that names the objects of phases that could not be applied. The text is empty if all
+// objects were applied.
 func DescribeSkipped(skipped []manifests.Key) string {
 	if len(skipped) == 0 {
 		return ""
