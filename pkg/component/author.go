@@ -96,8 +96,8 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 		d.ManagedTypes = h.AdditionalManagedTypes()
 	}
 	if h, ok := obj.(ReferenceHolder); ok {
-		// A component without references gets an empty list, not nil. Then the watches of its former references are
-		// ended.
+		// A component without references gets an empty list, not nil. An empty list ends the watches of the component's
+		// former references.
 		d.References = append([]metav1alpha1.Reference{}, h.References()...)
 	}
 	d.Source, d.SourceName = sourceOf(obj)

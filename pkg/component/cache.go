@@ -14,8 +14,8 @@ import (
 
 // Cache returns options for the manager's cache. Under WatchScopeNamespaces the cache watches only the namespaces in
 // WatchNamespaces. If the operator may not list a namespace when it starts, for example because the namespace does not
-// exist yet, the cache treats the namespace as empty until the list is permitted. So the cache of the other namespaces
-// starts without a delay. The caller may set other fields of the result.
+// exist yet, the cache treats the namespace as empty until the list is permitted. So a namespace that cannot be listed
+// does not delay the start of the cache. The caller may set other fields of the result.
 func (o Options) Cache() cache.Options {
 	if o.WatchScope != WatchScopeNamespaces {
 		return cache.Options{}
@@ -35,9 +35,9 @@ func newToleratingInformer(
 }
 
 // toleratingSource wraps a source: a forbidden list request returns an empty list instead of an error, until a list or
-// a watch has succeeded. After that, a forbidden list request is an error. Otherwise the informer would report all
-// known objects as deleted when the right to list them is revoked. The watch that the informer starts after the empty
-// list is forbidden too, so the informer repeats the list request until it is permitted.
+// a watch has succeeded. After the first success, a forbidden list request is an error. An empty list would make the
+// informer report all known objects as deleted when the right to list them is revoked. The watch that the informer
+// starts after the empty list is forbidden too, so the informer repeats the list request until it is permitted.
 func toleratingSource(source toolscache.ListerWatcher) *toolscache.ListWatch {
 	from, listed := toolscache.ToListerWatcherWithContext(source), false
 	return &toolscache.ListWatch{

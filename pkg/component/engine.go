@@ -42,11 +42,11 @@ type EngineOptions struct {
 	// CacheFull are the kinds whose dependents are cached in memory as complete objects; see Options.CacheFull.
 	CacheFull []schema.GroupKind
 	// WatchScope and WatchNamespaces select the namespaces that are watched; see the fields of Options with the same
-	// names. Only these namespaces are searched to rebuild a lost inventory.
+	// names. Only the namespaces in WatchNamespaces are searched to rebuild a lost inventory.
 	WatchScope      WatchScope
 	WatchNamespaces []string
-	// RemoteTarget is set if the components are in another cluster than the dependents. Then an object in the cluster
-	// of the dependents is never the component or its namespace, even if it has the same kind and name.
+	// RemoteTarget is set if the components are in another cluster than the dependents. With RemoteTarget, an object in
+	// the cluster of the dependents is never the component or its namespace, even if it has the same kind and name.
 	RemoteTarget bool
 	// TracerProvider receives OpenTelemetry spans; see Options.TracerProvider.
 	TracerProvider trace.TracerProvider
@@ -105,8 +105,8 @@ func (o EngineOptions) monitor(name string) telemetry.Monitor {
 // As returns an engine that sends its requests to write, look up and adopt objects as another identity. The identity of
 // e must have the right to impersonate that identity. Both engines share the watches, the network connections, and the
 // limit of concurrent requests. The checks that protect foreign objects read as the identity of e, so that they do not
-// depend on the rights of a component. WatchScopeIdentity is the exception: these checks then read as the other
-// identity, and they fail if it may not list the foreign objects.
+// depend on the rights of a component. WatchScopeIdentity is the exception: the protection checks then read as the
+// other identity, and fail if that identity may not list the foreign objects.
 func (e *Engine) As(id Identity) (*Engine, error) {
 	other, err := e.client.As(target.Identity(id))
 	if err != nil {

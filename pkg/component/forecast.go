@@ -14,8 +14,8 @@ type Forecast struct {
 	// Desired is the number of dependents in the apply set. Unchanged is the number of these dependents that need no
 	// write.
 	Desired, Unchanged int
-	// Waiting are the dependents that would delay the component. If Failed is set on one of them, a person has to act,
-	// and the steps that come after it have Held set.
+	// Waiting are the dependents that would delay the component. If Failed is set for a dependent, a person has to act,
+	// and all later steps have Held set.
 	Waiting []Waiting
 	// Unread are the dependents that the caller may not read. The forecast does not know the writes to them. Waiting
 	// contains them too.

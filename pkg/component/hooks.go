@@ -17,7 +17,7 @@ import (
 // is treated as a terminal error.
 type Hook[T Component] func(ctx context.Context, component T, dependents DependentReader) error
 
-// Hooks are functions that are called in the passes over a component. Each of them may be nil.
+// Hooks are functions that are called in the passes over a component. Each hook may be nil.
 //
 // Changes that a hook makes to the component are visible in the rest of the pass, but are not persisted. A hook that
 // has to persist the author's part of the status calls Reconciler.UpdateStatus.

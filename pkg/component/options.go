@@ -108,10 +108,10 @@ type Options struct {
 // Fetcher fetches the sources of components that implement SourceHolder. Package pkg/source/fetch has an
 // implementation. A Fetcher must be safe for concurrent use.
 type Fetcher interface {
-	// Fetch fetches a source. Fetch may take a while, because the reconciler does not call it in its workers. Only a
-	// few calls run at the same time. The context ends when no component needs the source any more. After an error the
-	// component becomes Stalled with reason FetchFailed, unless the error is marked as temporary with RetryAfter. The
-	// error text must not contain credentials.
+	// Fetch fetches a source. Fetch may take a while, because the reconciler does not call it in its workers. The
+	// reconciler makes only a few calls of Fetch at the same time. The context ends when no component needs the source
+	// any more. After an error the component becomes Stalled with reason FetchFailed, unless the error is marked as
+	// temporary with RetryAfter. The error text must not contain credentials.
 	Fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error)
 	// Fetched returns a source that was fetched before. The workers of the reconciler call Fetched, so it must not
 	// block.

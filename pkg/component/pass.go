@@ -21,15 +21,16 @@ type Pass struct {
 	// that a deletion applies after all other dependents are gone. The objects of both lists are in the form that
 	// manifests.Normalise returns, and are deleted at the end.
 	PreDelete, PostDelete []manifests.Object
-	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs of
-	// this revision were rendered again because a looked-up object changed. While both numbers stay the same, a rendering
-	// with other content (such as random values) never replaces the applied objects. Jobs, Pods and completed dependents
-	// are applied again only if the revision changes.
+	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs
+	// of this revision were rendered again because a looked-up object changed. While Revision and Rendition stay the
+	// same, a rendering with other content (such as random values) never replaces the applied objects. Jobs, Pods and
+	// completed dependents are applied again only if the revision changes.
 	Revision, Rendition int64
-	// Trigger identifies the state of the component. When it changes, dependents with the reconcile policy
+	// Trigger identifies the state of the component. When Trigger changes, dependents with the reconcile policy
 	// on-object-or-component-change are applied again.
 	Trigger string
-	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
+	// RepairNonce is an opaque token. When the token changes, backed-off repairs run at once and their counters are
+	// reset.
 	RepairNonce string
 	// Policies are the defaults for dependents whose manifests set no policy. Empty fields are taken from the options of
 	// the engine.

@@ -66,7 +66,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 // values that it depends on from its argument, and not from an earlier version of the component. An error of change
 // ends the update, and is returned unchanged. If change changes nothing, no request is sent.
 //
-// Afterwards component has the new status. The next pass also sees it, even if the cache is older.
+// After a successful update, the argument component has the new status. The next pass also sees it, even if the cache
+// is older.
 func (r *Reconciler[T]) UpdateStatus(ctx context.Context, component T, change func(T) error) error {
 	return r.components.UpdateStatus(ctx, component, func(stored components.Object) error {
 		current, err := typed[T](stored)

@@ -148,8 +148,8 @@ func (a *Applier) end(
 	return o
 }
 
-// cut returns the outcome of a pass that ends before a plan without actions. Only the changes and the creates so far
-// are known.
+// cut returns the outcome of a pass that ends too early: before a plan without actions. The outcome has only the
+// changes and the creates that the pass has made so far.
 func cut(guard createGuard, facts plan.Facts, changes []outcome.Change) outcome.Outcome {
 	return outcome.Outcome{Changes: changes, Created: guard.entries(facts.Inventory)}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// createGuard protects against a second operator of the same name. After that operator has deleted an object, this
-// operator must not create the object again because of an outdated state. Only a create can restore a deleted object,
-// because every other write is bound to the UID.
+// createGuard protects against a second operator of the same name. After the second operator has deleted an object,
+// this operator must not create the object again because of an outdated state. Only a create can restore a deleted
+// object, because every other write is bound to the UID.
 //
 // Before the first create of a pass, the component is written (to record the inventory) or read. If the component has
 // changed since the pass began, the pass ends without the create. A change between this check and the create is

@@ -20,13 +20,14 @@ type Request struct {
 	// that a deletion applies after all other dependents are gone. The deletion also deletes these objects in the end.
 	PreDelete, PostDelete []manifests.Object
 	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts the renderings of this
-	// revision that differ because a looked-up object changed. While both numbers stay the same, a rendering with other
-	// content never replaces the applied objects.
+	// revision that differ because a looked-up object changed. While Revision and Rendition stay the same, a rendering
+	// with other content never replaces the applied objects.
 	Revision, Rendition int64
-	// Trigger identifies the state of the component. When it changes, dependents with the reconcile policy
+	// Trigger identifies the state of the component. When Trigger changes, dependents with the reconcile policy
 	// on-object-or-component-change are applied again.
 	Trigger string
-	// RepairNonce is an opaque token. When it changes, backed-off repairs run at once and their counters are reset.
+	// RepairNonce is an opaque token. When the token changes, backed-off repairs run at once and their counters are
+	// reset.
 	RepairNonce string
 	// Policies are the defaults for dependents whose manifests set no policies. Empty fields are taken from the options
 	// of the Applier.

@@ -30,9 +30,9 @@ type Error struct {
 	Reason, Message string
 	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
-	// RetryAfter is the delay before the next attempt. If it is zero, the back-off determines the delay.
+	// RetryAfter is the delay before the next attempt. If RetryAfter is zero, the back-off determines the delay.
 	RetryAfter time.Duration
-	// State is the state of the component because of the error. If it is empty, the state is Stalled for a terminal
+	// State is the state of the component because of the error. If State is empty, the state is Stalled for a terminal
 	// error, and Progressing otherwise.
 	State metav1alpha1.State
 	// Cause is the error of an author's code, if there is one.
@@ -145,7 +145,7 @@ func (e *Retry) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *Retry) Unwrap() error { return e.Cause }
 
-// RetryAfter returns the delay. If it is zero or less, the back-off determines the delay.
+// RetryAfter returns the delay. If the delay is zero or less, the back-off determines the delay.
 func (e *Retry) RetryAfter() time.Duration { return e.After }
 
 // Refusal is the error of a hook that refuses the deletion of its component.

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// clients sends requests about dependents. clients has clients for up to three identities.
+// clients sends requests about dependents, with up to three identities.
 type clients struct {
 	mapper meta.RESTMapper
 	// rest sends requests with the same identity as own.
@@ -76,8 +76,8 @@ func (c *clients) list(ctx context.Context, gk schema.GroupKind) (*unstructured.
 	return list, err
 }
 
-// get reads the object of an action. If no identity may read the object, get may return a not-found error. Then a
-// deletion can end although the component's identity has lost its rights, for example because its namespace was
+// get reads the object of an action. If no identity may read the object, get may return a not-found error. This error
+// lets a deletion end although the component's identity has lost its rights, for example because its namespace was
 // deleted. get returns this error only for an object that is to be deleted or that belongs to a deletion phase, and
 // only if countsAsGone returns true.
 func (c *clients) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {

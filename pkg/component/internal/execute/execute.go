@@ -17,8 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// WriteTracker tracks writes in flight. The Executor calls BeginWrite before each request about an object. Afterwards
-// it calls done once, with the object in the response, or with nil if the result of the request is unknown.
+// WriteTracker tracks writes in flight. The Executor calls BeginWrite before each request about an object. After the
+// request, the Executor calls done once, with the object in the response, or with nil if the result of the request is
+// unknown.
 type WriteTracker interface {
 	BeginWrite(key manifests.Key) (done func(answer *plan.Observed))
 }
@@ -104,8 +105,8 @@ func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (boo
 }
 
 // NamespaceGoes reports whether a namespace is gone or being deleted. The deletion of a namespace cannot be undone. The
-// roles in such a namespace may be deleted before its other objects. Then an identity may lose the right to read these
-// objects.
+// roles in such a namespace may be deleted before its other objects. So an identity may lose the right to read the
+// objects in such a namespace.
 func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 	gone, terminating := e.writer.clients.namespaceState(ctx, namespace)
 	return gone || terminating
@@ -194,8 +195,8 @@ func unreadable(err error, a plan.Action) plan.Result {
 }
 
 // perform carries out an action. The API server may no longer serve the path of the request, because it no longer
-// serves the version, or because the type was deleted and defined again. Then perform resets the mapper and repeats the
-// request once.
+// serves the version, or because the type was deleted and defined again. If the path is not served, perform resets the
+// mapper and repeats the request once.
 func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	var observed *plan.Observed
 	err := discovery.WithRenewal(e.writer.clients.mapper, func() (err error) {

@@ -63,7 +63,7 @@ func (w *writer) rewriteManagedFields(
 }
 
 // recordUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
-// every field of the manifest. Without this, the API server adds only fields whose values change to our entry. Fields
+// every field of the manifest. By default, the API server adds only fields whose values change to our entry. Fields
 // with equal values stay in the entry of their first manager. Then a later change of such a field by another client
 // would not change our entry. The fields of the manifest are also removed from the entries of previous managers.
 //
@@ -91,8 +91,8 @@ func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler 
 }
 
 // handOverFields returns a rewrite that moves fields to a single Apply entry of ours: the fields of our regular
-// updates, and the fields that previous managers hand over. If such a field stayed in another entry, a server-side
-// apply of a later manifest without the field would not remove the field.
+// updates, and the fields that previous managers hand over. If a field stayed in another entry, a server-side apply of
+// a later manifest without the field would not remove the field.
 func handOverFields(a plan.Action, reconciler string) rewrite {
 	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 		ours, rest, err := splitEntries(entries, reconciler, a)

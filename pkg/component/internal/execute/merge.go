@@ -126,8 +126,9 @@ func mergeValue(live, value any, n node) any {
 	return value
 }
 
-// mergeList merges a list of the manifest into a live list, item by item, if keys identify the items. Otherwise it
-// replaces the live list. The items of other managers keep their position as far as the order of the manifest allows.
+// mergeList merges a list of the manifest into a live list, item by item, if keys identify the items. A list whose
+// items are not identified by keys is replaced as a whole. The items of other managers keep their position as far as
+// the order of the manifest allows.
 func mergeList(live, manifest []any, n node) []any {
 	elements := fieldset.Elements(n.shape)
 	if len(elements) == 0 {

@@ -93,8 +93,8 @@ func (w *writer) restoredFields(
 	return obj.GetManagedFields()
 }
 
-// fieldsRemoved reports whether another client removed our managed fields entry, or all entries. Then the remaining
-// entries do not show how the API server divides the object into fields.
+// fieldsRemoved reports whether another client removed our managed fields entry, or all entries. After such a removal,
+// the remaining entries do not show how the API server divides the object into fields.
 func fieldsRemoved(live *unstructured.Unstructured, a plan.Action, reconciler string) bool {
 	entries := live.GetManagedFields()
 	if len(entries) == 0 {

@@ -63,8 +63,8 @@ func (e *unknownVerbError) Error() string {
 	return "unknown verb: " + string(e.action.Verb) + " " + e.action.Key.String()
 }
 
-// observe returns the facts about the object in a response. If the action has a manifest, they include the comparison
-// with the manifest.
+// observe returns the facts about the object in a response. If the action has a manifest, the facts include the
+// comparison with the manifest.
 func (w *writer) observe(obj *unstructured.Unstructured, a plan.Action) *plan.Observed {
 	if w.onAnswer != nil {
 		w.onAnswer(obj)
@@ -180,8 +180,8 @@ func (w *writer) patch(
 	})
 }
 
-// applyConfiguration encodes a manifest with additional metadata. The manifest must not be modified, because it is
-// shared, so its outer maps are copied.
+// applyConfiguration encodes a manifest with additional metadata. Other code uses the manifest, too, so
+// applyConfiguration copies its outer maps and does not modify it.
 func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 	metadata := map[string]any{}
 	if m, ok := body["metadata"].(map[string]any); ok {

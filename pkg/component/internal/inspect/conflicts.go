@@ -19,9 +19,9 @@ import (
 )
 
 // ConflictingManagers returns the fields of the manifest that we no longer own, each with its manager, ordered by
-// manager and field. A field whose manager has our own name is returned only if no other manager owns a lost field.
-// Then another client writes under our name, or admission changed our write. If no manager owns the lost fields, they
-// were removed, and are returned without a manager.
+// manager and field. A field whose manager has our own name is returned only if no other manager owns a lost field. A
+// manager with our own name means that another client writes under our name, or that admission changed our write. If no
+// manager owns the lost fields, they were removed, and are returned without a manager.
 func ConflictingManagers(
 	obj *unstructured.Unstructured, manifest manifests.Object, policy metav1alpha1.UpdatePolicy, reconciler string,
 ) []plan.ConflictingManager {

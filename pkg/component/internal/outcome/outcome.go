@@ -25,7 +25,7 @@ type Outcome struct {
 	// repair is delayed. A dependent with a repair conflict is not counted in Ready. If the dependent does not exist,
 	// it is also in Waiting.
 	RepairConflicts []metav1alpha1.DependentReport
-	// Blocked are the managed types with foreign instances. Nothing is deleted while the list is not empty.
+	// Blocked are the managed types with foreign instances. While Blocked is not empty, no dependent is deleted.
 	Blocked []Blocked
 	// Unwatched are types that cannot be watched.
 	Unwatched []Unwatched
@@ -63,7 +63,7 @@ type Blocked struct {
 	Error string
 }
 
-// Unlisted reports whether the instances could not be listed. Then no watch event ends the wait.
+// Unlisted reports whether the instances could not be listed. No watch event ends the wait for such instances.
 func (b Blocked) Unlisted() bool { return b.Error != "" }
 
 // Unwatched is a type that cannot be watched, with the cause and the remedy.

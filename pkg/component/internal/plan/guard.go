@@ -21,8 +21,9 @@ type Guard struct {
 	Definitions []string
 	// SetUp is the time at which the guard was set up.
 	SetUp time.Time
-	// Probed is the time of the last probe. EffectiveSince is the time since when all probes have found the guard in
-	// effect. EffectiveSince is zero if the last probe found the guard not in effect.
+	// Probed is the time of the last probe. EffectiveSince is the time of the first probe that found the guard in
+	// effect, if all later probes also found it in effect. EffectiveSince is zero if the last probe found the guard not
+	// in effect.
 	Probed, EffectiveSince time.Time
 	// Unavailable is set if the guard cannot be set up or probed. Definitions are then deleted without a guard.
 	Unavailable bool

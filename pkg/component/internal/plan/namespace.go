@@ -9,7 +9,7 @@ import (
 )
 
 // missingNamespace is a namespace that did not exist, so that the creation of an object failed. Only the response of
-// the API server shows this, because namespaces that are not dependents are not watched.
+// the API server shows that the namespace is missing, because namespaces that are not dependents are not watched.
 type missingNamespace struct {
 	key manifests.Key
 	// implicit is set if the policy creates missing namespaces, and the namespace is not a dependent.

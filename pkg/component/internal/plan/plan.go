@@ -128,7 +128,7 @@ type Action struct {
 	FindConflictingManagers bool
 	// Repairs replace the repairs of the object in Facts.Repairs if the action succeeds; see Remembered.
 	Repairs *Repairs
-	// Definitions are the CustomResourceDefinitions that a guard protects. Other actions have none.
+	// Definitions are the CustomResourceDefinitions that a guard protects. Other actions have no Definitions.
 	Definitions []Definition
 }
 

@@ -11,7 +11,8 @@ import (
 // Back-off of repairs. A repair is treated as reverted if its fields are lost again within undoneWithin. undoneWithin
 // is longer than the period of a HorizontalPodAutoscaler (15 seconds), the most frequent cause. The first repairs of
 // the same fields, up to immediateRepairs, are made without a delay. A person, or a controller that sets defaults while
-// it starts, usually stops before this number is reached. After that the delay doubles with each repair.
+// it starts, usually stops before this number is reached. After immediateRepairs repairs, the delay doubles with each
+// repair.
 const (
 	immediateRepairs = 5
 	undoneWithin     = 30 * time.Second

@@ -33,8 +33,8 @@ func (r *simulation) ask(ctx context.Context, a plan.Action) asked {
 		return asked{DryRunResult: r.client.Executor.DryRun(ctx, a)}
 	case plan.VerbDelete, plan.VerbOrphan:
 		if !r.written[a.Key] {
-			// The live object is only shown to the user. If it cannot be read, the action is still part of the
-			// forecast.
+			// The live object is only shown to the user. If the live object cannot be read, the action is still part of
+			// the forecast.
 			before, _ := r.client.Executor.Live(ctx, a)
 			return asked{DryRunResult: execute.DryRunResult{Before: before}}
 		}

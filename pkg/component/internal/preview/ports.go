@@ -26,8 +26,8 @@ import (
 )
 
 // Owners implements reconcile.Owners. The user who makes a preview may lack the right to read the id of the cluster.
-// Then Owners uses an empty id. The empty id does no harm, because the id is read only for a component without a
-// record, and such a component has no dependents.
+// Without this right, Owners uses an empty id. The empty id does no harm, because the id is read only for a component
+// without a record, and such a component has no dependents.
 type Owners struct{ *components.Owners }
 
 // Of implements reconcile.Owners.

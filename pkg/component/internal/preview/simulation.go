@@ -128,7 +128,8 @@ func (r *simulation) carryOut(ctx context.Context, p plan.Plan) {
 		r.learn(a, p.Phase, answers[i])
 	}
 	if steps := r.forecast.Steps; writes && (len(steps) == 0 || steps[len(steps)-1].Turn != r.turn) {
-		// All writes were refused, or must be planned again. So this turn has no step, and its number is used again.
+		// All writes were refused, or must be planned again. So this turn has no step, and the next turn gets the same
+		// number.
 		r.turn--
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// Request identifies the state of a component in which an API request was denied. When one of its fields changes, the
-// back-off restarts.
+// Request identifies the state of a component in which an API request was denied. When a field of the Request changes,
+// the back-off restarts.
 type Request struct {
 	UID        types.UID
 	Generation int64

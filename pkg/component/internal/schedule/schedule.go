@@ -14,7 +14,7 @@ import (
 
 // Intervals are the intervals of a component.
 type Intervals struct {
-	// Resync is the interval of the resync; zero or less turns it off.
+	// Resync is the interval of the periodic resync. If it is zero or less, there is no resync.
 	Resync time.Duration
 	// Retry is the delay before the next pass after a failure that needs a change by a person or another controller.
 	Retry time.Duration
@@ -37,7 +37,7 @@ type State struct {
 
 // Begin returns how long a pass has to wait because of the rate limit, or zero if it may run now. If the pass has to
 // wait, it handles all events that arrive in the meantime. A pass that begins before its scheduled time was started by
-// an event. Then Begin resets the back-off of retries.
+// an event. An event resets the back-off of retries.
 func (s *State) Begin(minimum time.Duration, now time.Time) (wait time.Duration) {
 	if s.due.IsZero() || now.Before(s.due) {
 		s.ResetRetry()

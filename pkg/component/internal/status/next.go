@@ -28,13 +28,13 @@ type Report struct {
 	Outcome    outcome.Outcome
 	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *condition.Error
-	// KeepCounts is set if the inventory of the outcome could not be recorded. Then the counts in the status are not
-	// changed, so that they match the recorded inventory.
+	// KeepCounts is set if the inventory of the outcome could not be recorded. With KeepCounts, the counts in the
+	// status are not changed, so that they match the recorded inventory.
 	KeepCounts bool
 	// Timeout is the time in which the component must become Ready; zero or less means no limit.
 	Timeout time.Duration
 	// Acknowledged is the value of the annotation that requested this pass, if the sender requested an acknowledgement
-	// in the status. Otherwise it is empty.
+	// in the status. Acknowledged is empty if there is no such request.
 	Acknowledged string
 	Now          time.Time
 }
