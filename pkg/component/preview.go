@@ -24,9 +24,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Preview computes the writes that a reconciler would make for a component. It runs the reconciler's own passes, and
-// all write requests are dry runs. It sends no dry run to an aggregated API that does not declare support for dry runs.
-// Preview reads, and makes dry runs, with the rights of Config, and not as the identity of the component.
+// Preview computes the writes that a reconciler would make for a component. Preview runs the reconciler's own passes,
+// and all write requests are dry runs. Preview sends no dry run to an aggregated API that does not declare support for
+// dry runs. Preview reads, and makes dry runs, with the rights of Config, and not as the identity of the component.
 type Preview[T Component] struct {
 	// Config is the configuration of a client for the cluster of the component.
 	Config *rest.Config
@@ -41,13 +41,14 @@ type Preview[T Component] struct {
 	Contents generator.References
 }
 
-// RefusedError is the error that would end a pass of the reconciler before it changes any dependent.
+// RefusedError is an error that would end a pass of the reconciler before the pass changes any dependent.
 type RefusedError struct {
-	// Reason and Message are the ones that the conditions of the component would have.
+	// Reason and Message are those of the conditions that the component would have.
 	Reason, Message string
 	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
-	// Cause is the error of the author's code, such as the generator, that Message quotes. It is nil for other errors.
+	// Cause is the error of the author's code, such as the generator, that Message quotes. Cause is nil for other
+	// errors.
 	Cause error
 }
 
@@ -68,8 +69,7 @@ func (p Preview[T]) Delete(ctx context.Context, component T) (Forecast, error) {
 	return p.run(ctx, component, (*reconcile.Pass).Delete, false)
 }
 
-// Blockers returns what would block the deletion of a component, as Delete does, without the rest of the forecast. It
-// makes no dry runs.
+// Blockers returns only the field Blocked of the forecast for the deletion of a component. Blockers makes no dry runs.
 func (p Preview[T]) Blockers(ctx context.Context, component T) ([]Blocked, error) {
 	forecast, err := p.run(ctx, component, (*reconcile.Pass).Delete, true)
 	return forecast.Blocked, err
@@ -103,7 +103,8 @@ func (p Preview[T]) run(
 	return forecast, nil
 }
 
-// refused converts a condition error to a RefusedError, which callers outside this module can recognise.
+// refused converts an error of the internal package condition to a RefusedError, which callers outside this module can
+// detect by its type.
 func refused(err error) error {
 	failure := condition.Of(err)
 	if failure == nil || condition.Interrupted(err) {

@@ -110,7 +110,7 @@ var _ = Describe("The identity of a component", func() {
 			remove(ctx, g)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/"+g.Name),
 				ContainSubstring(`User "`+user+`" cannot delete resource "configmaps"`), ContainSubstring("grant it to that user"),
-				ContainSubstring("give the dependents up, which then stay as they are, by removing the operator's finalizer")))
+				ContainSubstring("or remove the operator's finalizer from the component: its dependents then stay")))
 		}
 		By("removing the finalizer")
 		refused(gadgets[0])

@@ -91,7 +91,7 @@ var _ = Describe("A record of values that is lost", func() {
 
 		runOperator(operator, operatorOptions{generate: &chart{}})
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(ContainElement(
-			And(HavePrefix("it is rendered again; what was applied stays"), ContainSubstring(record.Name))))
+			And(HavePrefix("the dependents are rendered again; existing objects keep their values"), ContainSubstring(record.Name))))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))

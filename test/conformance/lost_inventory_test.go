@@ -80,7 +80,7 @@ var _ = Describe("An inventory that is lost where no dependents may be listed", 
 			g := lose(ctx, configMaps("cm", 3, "a"))
 			remove(ctx, g)
 			runOperator(operator, options)
-			expectRefused(ctx, g, "give the dependents up")
+			expectRefused(ctx, g, "remove the operator's finalizer")
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: find what is applied when the component is deleted: "),

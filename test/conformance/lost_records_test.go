@@ -45,7 +45,7 @@ var _ = Describe("Records in Secrets that nobody may list when the status is los
 		remove(ctx, g)
 		mark := markAudit(ctx)
 		runOperator(t.operator, t.options)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(unlisted("what is applied when the component is deleted"), ContainSubstring("give the dependents up")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(unlisted("what is applied when the component is deleted"), ContainSubstring("remove the operator's finalizer")))
 		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		expectGone(ctx, g)

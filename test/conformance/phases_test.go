@@ -196,7 +196,7 @@ var _ = Describe("The deletion of a component with phases", func() {
 		}).Should(HaveLen(1))
 		Expect(k8s.Status().Patch(ctx, &pods.Items[0], client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete what failed")))
+			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete the failed objects")))
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"patch jobs/clean"}))
 
 		nodes := &corev1.NodeList{}

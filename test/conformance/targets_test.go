@@ -312,7 +312,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
 			ContainSubstring("127.0.0.1:1")))
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or give the dependents up, which then stay as they are"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or remove the operator's finalizer from the component: its dependents then stay"))
 		By("going on when it can be reached again")
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, former))
 		expectGone(ctx, g)
@@ -355,7 +355,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		patch(ctx, secret, `{"metadata":{"finalizers":null}}`)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it"),
-			ContainSubstring("or give the dependents up")))
+			ContainSubstring("or remove the operator's finalizer from the component")))
 		keep(ctx, "far", secret.Data["value"])
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()

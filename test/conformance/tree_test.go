@@ -92,7 +92,7 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 		"purged":                      {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
 		"not created yet":             {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
 		"perhaps somebody else's":     {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object of this name exists, but no write to it is recorded yet"}},
-		"replaced":                    {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; its name belongs to another one (UID 2)"}},
+		"replaced":                    {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
 		"forbidden":                   {"/v1/ConfigMap/shop/x u=1", forbidden, component.Node{State: component.NodeUnknown, Reason: component.NodeForbidden, Message: forbidden.Error()}},
 		"of a kind not served":        {"demo.example.com/v1/Widget/shop/x u=1", notServed, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
 		"of a kind no longer served":  {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
@@ -116,7 +116,7 @@ func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const message = "the API server does not serve example.com/v1, Kind=Widget; install what defines it"
+	const message = "the API server does not serve example.com/v1, Kind=Widget; install its CustomResourceDefinition or API server"
 	nodes = component.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
 		{Dependent: "Deployment.apps shop/web", Wave: 2, Reason: "InProgress"},
 		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "recorded, and so known better"},

@@ -66,7 +66,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		dir := folder(shopTemplates()...)
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop", dir, "--as=reader") }).
 			Should(And(HaveField("Code", 3), HaveField("Out", And(
-				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you may not do that yourself`),
+				MatchRegexp(`create +ConfigMap +`+namespace+`/settings +it is new; not checked: you lack a right for the dry run`),
 				ContainSubstring("Secret "+namespace+"/login (wave 0): Forbidden"), HaveSuffix("3 to create.\n"),
 			)), HaveField("Err",
 				"fairlead: component.fairlead.io/shop: these objects cannot be read: Secret "+namespace+"/login\n")))
@@ -82,7 +82,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 		r := fairlead(ctx, namespace, "plan", "shop", "--delete")
 		Expect(r).To(HaveField("Code", 0))
 		Expect(r.Out).To(ContainSubstring("Namespace " + inner +
-			" (wave 0): NamespaceNotEmpty: it contains objects that would be deleted with it (1): " +
+			" (wave 0): NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): " +
 			"ConfigMap " + inner + "/theirs"))
 	})
 }))

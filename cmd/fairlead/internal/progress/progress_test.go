@@ -137,8 +137,8 @@ var _ = Describe("OfDeletion", func() {
 
 	It("tells the progress line by line, and a blocker at once", func() {
 		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
-			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete them, and "+
-				"it goes on by itself")
+			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete these instances, "+
+				"and the deletion continues")
 		reports := []progress.Report{
 			progress.OfDeletion(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), 3),
 			progress.OfDeletion(blocked, 3),
@@ -152,7 +152,7 @@ var _ = Describe("OfDeletion", func() {
 			"the operator has not started the deletion yet",
 			"the deletion is blocked: ForeignInstances: deletion is refused, because 1 foreign instance of " +
 				"Widget.demo.example.com exists: " +
-				"team/mine; delete them, and it goes on by itself",
+				"team/mine; delete these instances, and the deletion continues",
 			"deleting: 4 left",
 			"wave -1: waiting until Deployment.apps shop/web is gone: Terminating: it is being deleted",
 			"deleting: 1 left",

@@ -99,7 +99,7 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if len(guard.created) != 0 || guard.passed || guard.record != c.record {
-				t.Errorf("the create counts as sent: %+v", guard)
+				t.Errorf("the create is recorded as sent: %+v", guard)
 			}
 		})
 	}

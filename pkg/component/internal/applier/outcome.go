@@ -7,7 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ChangeOf returns the change that an action makes. An adoption has the verb Adopt, whatever the verb of the action.
+// ChangeOf returns the change that an action makes. An adoption always has the verb Adopt, although the verb of the
+// action may be Apply, for example.
 func ChangeOf(a plan.Action) outcome.Change {
 	verb := string(a.Verb)
 	switch {
@@ -54,8 +55,8 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 	return o
 }
 
-// Fold stores the result of an action in results. If the action wrote its object, Fold returns changes with that write
-// appended, otherwise unchanged.
+// Fold stores the result of an action in results. If the action wrote its object, Fold appends the write to changes.
+// Fold returns changes.
 func Fold(
 	results map[manifests.Key]plan.Result,
 	a plan.Action,

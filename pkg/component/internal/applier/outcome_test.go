@@ -51,7 +51,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// An adoption is named as such, whatever its verb.
+// ChangeOf names every adoption Adopt, for all verbs of the action.
 func TestChangeOfNamesAdoptions(t *testing.T) {
 	for _, c := range []struct {
 		action plan.Action

@@ -16,7 +16,7 @@ import (
 
 const reconciler = "shop.example.com"
 
-// parse reads YAML like manifests: whole numbers are int64.
+// parse decodes YAML in the same way as manifests are decoded: whole numbers are int64.
 func parse(t *testing.T, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -30,7 +30,8 @@ func parse(t *testing.T, text string) map[string]any {
 	return content
 }
 
-// liveObject returns an object with an Update entry of ours and one of another manager.
+// liveObject returns an object with two managed fields entries for the operation Update: our entry, and an entry of
+// another manager.
 func liveObject(t *testing.T, text, ours, theirs string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{Object: parse(t, text)}

@@ -78,7 +78,7 @@ func TestMetadata(t *testing.T) {
 	if diff := cmp.Diff(want, Metadata(object(t, live), reconciler)); diff != "" {
 		t.Error(diff)
 	}
-	t.Run("a controller owns what carries no label", func(t *testing.T) {
+	t.Run("the controller of an object without our label is its owner", func(t *testing.T) {
 		o := object(t, live)
 		o.SetLabels(nil)
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
@@ -124,7 +124,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 	}
 	want := hashes(base)[0]
 	if want == "" {
-		t.Fatal("there is no hash")
+		t.Fatal("the hash is empty")
 	}
 	edited := func(edit func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
 		e := *base.DeepCopy()
@@ -158,7 +158,7 @@ func TestHashesOfManagedFields(t *testing.T) {
 		lost := edited(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`)) })
 		converted := edited(func(e *metav1.ManagedFieldsEntry) { e.APIVersion = "v2" })
 		if hashes(lost)[0] == want || hashes(converted)[0] == want {
-			t.Error("the hash is the same")
+			t.Error("the hash has not changed")
 		}
 	})
 }
@@ -255,17 +255,17 @@ func TestManagersAndKept(t *testing.T) {
 		entry(t, reconciler, apply, `{f:spec: {f:clusterIP: {}}}`), entry(t, "kubectl", apply, `{}`), entry(t, "kubectl", update, `{}`), scaled,
 	})
 	got := Object(service, reconciler)
-	t.Run("others are named once, without those that write subresources alone", func(t *testing.T) {
+	t.Run("other managers are listed once, without managers that write only subresources", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"kubectl"}, got.Managers); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("an address of a Service that we set is kept", func(t *testing.T) {
+	t.Run("an address of a Service that we set is retained", func(t *testing.T) {
 		if diff := cmp.Diff([]string{"spec.clusterIP"}, got.Retained); diff != "" {
 			t.Error(diff)
 		}
 	})
-	t.Run("not one that others set", func(t *testing.T) {
+	t.Run("an address of a Service that others set is not retained", func(t *testing.T) {
 		if retained := Object(service, "other.example.com").Retained; retained != nil {
 			t.Errorf("got %v", retained)
 		}

@@ -204,7 +204,7 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 			}, false, "in the namespace target",
 		},
 		{"without a namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false, "may be listed anywhere"},
-		{"in a deletion", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "give the dependents up"},
+		{"in a deletion", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "remove the operator's finalizer"},
 		{
 			"but not in a deletion where the namespace of the dependents goes",
 			func(p *part, r *Recovery, _ *cluster) { p.DeletionTimestamp, r.Namespace = &now, "ending" }, true, "",
@@ -218,7 +218,7 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 			func(p *part, r *Recovery, c *cluster) {
 				p.DeletionTimestamp, c.ending, r.Remote = &now, []string{"shop"}, true
 			},
-			false, "give the dependents up",
+			false, "remove the operator's finalizer",
 		},
 		{
 			"where the status is gone, with another way out",

@@ -67,6 +67,6 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 
 func TestUnlisted(t *testing.T) {
 	if (Blocked{Count: 1}).Unlisted() || !(Blocked{Error: "refused"}).Unlisted() {
-		t.Error("a type is unlisted if and only if it has an error")
+		t.Error("Unlisted must return true if and only if Error is set")
 	}
 }

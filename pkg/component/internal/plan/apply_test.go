@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// desiredObject makes a desired object from a short text: "order/stage name".
+// desiredObject returns a desired object with the given apply order and name. The stage determines its kind.
 func desiredObject(order int, stage manifests.Stage, name string) manifests.Object {
 	kinds := map[manifests.Stage]manifests.Key{
 		manifests.StageNamespaces:    {Kind: "Namespace"},
@@ -31,7 +31,7 @@ func desiredObject(order int, stage manifests.Stage, name string) manifests.Obje
 
 var widgets = manifests.ManagedType{GroupKind: manifests.Key{Group: "example.com", Kind: "Widget"}.GroupKind()}
 
-// recorded returns the entry of an object that is applied in the world.
+// recorded returns the inventory entry of an object that is applied in the world.
 func (w *world) recorded(o manifests.Object) metav1alpha1.InventoryEntry {
 	x := w.objects[o.Key]
 	e := newCandidate(Facts{}, &o).newEntry()
@@ -39,7 +39,7 @@ func (w *world) recorded(o manifests.Object) metav1alpha1.InventoryEntry {
 	return e
 }
 
-// applied puts an object into the world and the inventory, as if it had been applied and were ready.
+// applied adds an object to the world and to the inventory, in the state after an apply: in sync and ready.
 func (c *component) applied(o manifests.Object) *thing {
 	x := c.world.add(o.Key, us, o.Digest)
 	if c.inventory == nil {
@@ -78,7 +78,8 @@ func TestGates(t *testing.T) {
 		namespaces, definitions, configuration = manifests.StageNamespaces, manifests.StageDefinitions, manifests.StageConfiguration
 		workloads, backends, instances         = manifests.StageWorkloads, manifests.StageBackends, manifests.StageInstances
 	)
-	// An earlier object is in a state, a later one is new: what is next?
+	// Each row sets the state of an earlier object; a later object is new. want has the actions and waits of the next
+	// plan.
 	for _, c := range []struct {
 		name         string
 		state        func(*component, manifests.Object)
@@ -132,7 +133,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// The states of an earlier object.
+// The functions below set the state of the earlier object.
 
 func missing(*component, manifests.Object) {}
 
@@ -145,7 +146,7 @@ func outdated(c *component, o manifests.Object) {
 	c.applied(o)
 }
 
-// refused is owned by somebody else.
+// refused makes somebody else the owner of the object.
 func refused(c *component, o manifests.Object) { c.world.add(o.Key, them, "d1") }
 
 func TestRepairsDoNotWait(t *testing.T) {
@@ -210,7 +211,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("got  %s", got)
 		}
 	})
-	t.Run("nothing needs to be persisted where everything is recorded", func(t *testing.T) {
+	t.Run("the inventory is not persisted again if all objects are recorded", func(t *testing.T) {
 		inv := ForApply(facts(nil)).Inventory
 		if p := ForApply(facts(inv)); p.Record {
 			t.Error("the inventory is persisted again")

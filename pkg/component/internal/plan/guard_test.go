@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// guardedComponent has a definition and something that goes after it, and where guards can be set up.
+// guardedComponent returns a component that is being deleted, in a world where guards can be set up. The component has
+// a definition, and a namespace that is deleted after the definition.
 func guardedComponent() (c *component, definition manifests.Object) {
 	definition, namespace := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageNamespaces, "namespace")
 	definition.Key = manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "definition"}
@@ -22,7 +23,8 @@ func guardedComponent() (c *component, definition manifests.Object) {
 	return c, definition
 }
 
-// steps runs a pass and returns what it did, one step a plan, and what it ended with.
+// steps makes a pass. steps returns a text for the actions of each plan, followed by the waits and blockers of the last
+// plan.
 func (c *component) steps(onPlan func(Facts, Plan)) []string {
 	var steps []string
 	p := c.pass(func(f Facts, p Plan) {
@@ -58,7 +60,7 @@ func expectSteps(t *testing.T, got []string, want ...string) {
 
 func TestGuard(t *testing.T) {
 	waiting := "wait for definition: NotGuarded"
-	t.Run("it is recorded, set up and probed; the definition goes once it has held for a moment, and the guard after the definition", func(t *testing.T) {
+	t.Run("the guard is recorded, set up and probed; the definition is deleted when the guard has settled, and the guard after that", func(t *testing.T) {
 		c, definition := guardedComponent()
 		var due time.Time
 		expectSteps(t, c.steps(func(f Facts, p Plan) {
@@ -78,7 +80,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("left: %v", c.inventory)
 		}
 	})
-	t.Run("it is removed where a foreign instance was in time, and then the deletion is blocked", func(t *testing.T) {
+	t.Run("the guard is removed if a foreign instance was created before it took effect, and then the deletion is blocked", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.steps(nothing)
@@ -92,27 +94,27 @@ func TestGuard(t *testing.T) {
 			t.Error("a definition is still recorded as guarded")
 		}
 	})
-	t.Run("it stays while instances come and go before it holds, and is removed where they stay", func(t *testing.T) {
+	t.Run("the guard stays while it takes effect, and is removed if foreign instances still exist then", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.foreign[widgets] = ForeignInstances{Count: 1}
 		expectSteps(t, c.steps(nothing), "probe guard", waiting)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
-	t.Run("it does not stay for ever where it does not hold", func(t *testing.T) {
+	t.Run("the guard is removed if it does not take effect in time and foreign instances exist", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.foreign[widgets] = ForeignInstances{Count: 1}
 		c.clock += int(guardTimeout / time.Second)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
-	t.Run("it is set up again where it does not hold in time: somebody may have removed it", func(t *testing.T) {
+	t.Run("the guard is set up again if it does not take effect in time, because somebody may have removed it", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.clock += int(guardTimeout / time.Second)
 		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
 	})
-	t.Run("one that may be left of a former life of the component is removed", func(t *testing.T) {
+	t.Run("a guard of an earlier component of the same name is removed", func(t *testing.T) {
 		for _, owner := range []string{us, ""} {
 			c, definition := guardedComponent()
 			c.deleting, c.desired, c.inventory = false, []manifests.Object{definition}, nil
@@ -124,31 +126,31 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it is removed before anything else where the definition is desired again", func(t *testing.T) {
+	t.Run("the guard is removed before all other actions if the definition is desired again", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.steps(nothing)
 		c.deleting, c.desired = false, []manifests.Object{definition}
 		expectSteps(t, c.steps(nothing), "unguard guard", "delete namespace")
 	})
-	t.Run("it is removed after a crash when the definition is gone", func(t *testing.T) {
+	t.Run("the guard is removed after a crash when the definition is gone", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.steps(nothing)
 		c.guard = Guard{}
 		delete(c.world.objects, definition.Key)
 		expectSteps(t, c.steps(nothing), "read definition", "unguard guard", "delete namespace")
 	})
-	t.Run("it is set up anew after a crash", func(t *testing.T) {
+	t.Run("the guard is set up again after a crash", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.guard, c.world.probes = Guard{}, 0
 		expectSteps(t, c.steps(nothing), "guard guard", "probe guard", waiting)
 	})
-	t.Run("it is not needed where definitions stay", func(t *testing.T) {
+	t.Run("no guard is set up if no definition is deleted", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.deleting, c.desired = false, []manifests.Object{definition}
 		expectSteps(t, c.steps(nothing), "delete namespace")
 	})
-	t.Run("there is none where none can be", func(t *testing.T) {
+	t.Run("definitions are deleted without a guard if guards cannot be set up", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.guards = false
 		expectSteps(t, c.steps(nothing), "delete definition", "delete namespace")

@@ -7,7 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// TestNamespaceIsCreatedOnce: many objects may miss the same namespace in the same plan.
+// TestNamespaceIsCreatedOnce plans for several objects whose namespaces do not exist. Three objects are in the same
+// namespace.
 func TestNamespaceIsCreatedOnce(t *testing.T) {
 	f := Facts{
 		Owner: us, Defaults: Policies{MissingNamespaces: metav1alpha1.MissingNamespacesCreate}, Results: map[manifests.Key]Result{},

@@ -33,8 +33,7 @@ func TestRecordedDeletePolicy(t *testing.T) {
 	}
 }
 
-// TestDeletePolicyIsRecorded: the record follows the policy in every state of the object, because no write to it is
-// needed.
+// A changed delete policy is recorded in every state of the object, because the record needs no write of the object.
 func TestDeletePolicyIsRecorded(t *testing.T) {
 	orphan := func(s *scene) { s.defaults.Delete = metav1alpha1.DeleteOrphan }
 	for _, c := range []struct {

@@ -10,16 +10,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// row is a scene and what is decided about its object.
+// row is a scene with the expected decision about its object.
 type row struct {
 	name  string
 	scene []func(*scene)
 	want  string
 }
 
-// applyRows show each of the applyRules.
+// applyRows has at least one row for each of the applyRules.
 var applyRows = []row{
-	// An object that somebody else owns is taken over by policy.
+	// An object of another owner is taken over if the adoption policy is always.
 	{
 		"takes over what somebody else owns", edits(always, unrecorded, ownedByOthers),
 		"Apply: it exists, and its adoption policy is always, from them (uid u1, version 7)",
@@ -60,7 +60,7 @@ var applyRows = []row{
 		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
 	},
 
-	// A namespace that is missing is created by policy.
+	// A missing namespace is created if the policy permits that.
 	{
 		"creates the namespace that the API server missed", edits(homeless),
 		"CreateNamespace: dependents need it, and it does not exist",
@@ -88,7 +88,7 @@ var applyRows = []row{
 		"fails (Transient), NamespaceMissing: namespace shop does not exist",
 	},
 
-	// An object of a phase is skipped where its namespace is being deleted.
+	// An object of a phase is skipped if its namespace is being deleted.
 	{
 		"passes over what prepares a deletion where nothing can be created", edits(unrecorded, inPhase, failed(Transient, WaitNamespaceTerminating)),
 		"done [record c=true ph=pre-delete]",
@@ -114,10 +114,10 @@ var applyRows = []row{
 	},
 	{"tries a fifth time", edits(drifted, attempts(4)), "Apply: it drifted (uid u1, version 7) [repair]"},
 
-	// An object of a type that nobody serves waits.
+	// An object waits if the API server does not serve its type.
 	{
 		"waits for the type, even if a watch says that nothing is there", edits(unrecorded, absent, func(s *scene) { s.object.Scope = manifests.ScopeUnknown }),
-		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install what defines it",
+		"waits, KindNotServed: the API server does not serve apps/v1, Kind=Deployment; install its CustomResourceDefinition or API server",
 	},
 
 	// An object of a type that is not watched is read.
@@ -132,7 +132,7 @@ var applyRows = []row{
 		"fails (Terminal), Forbidden: the API server refused it",
 	},
 
-	// An object of which nothing is known waits.
+	// An object in an unknown state waits.
 	{"does not create what it cannot see", edits(unrecorded, unknown), "waits, ListFailed: no answer"},
 	{"does not update what it cannot see", edits(newManifest, unknown), "waits, ListFailed: no answer"},
 	{
@@ -144,7 +144,7 @@ var applyRows = []row{
 		"waits, Observing: ",
 	},
 
-	// An object that is applied once is left alone after that.
+	// An object with the reconcile policy once is not written again.
 	{"applies for the first time what is applied once", edits(once, unrecorded, absent), "Create: it is new"},
 	{"keeps a once-dependent that drifted", edits(once, drifted), "done"},
 	{"keeps a once-dependent whose manifest changed", edits(once, newManifest), "done"},
@@ -210,7 +210,7 @@ var applyRows = []row{
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 
-	// An object that did its work and went is complete.
+	// An object that completed its work and was removed after that is complete.
 	{
 		"does not run a Job again that finished and was removed", edits(job, finishedAndGone),
 		"done [record u=u1 d=d1 c=true]",
@@ -261,7 +261,7 @@ var applyRows = []row{
 		"Create: somebody deleted it [repair]",
 	},
 
-	// An object that is being deleted is waited for.
+	// The component waits for an object that is being deleted.
 	{
 		"waits until a deleted object is gone", edits(terminating),
 		"waits, Terminating: it is being deleted; it is created again once it is gone",
@@ -275,7 +275,7 @@ var applyRows = []row{
 		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
 	},
 
-	// An object that somebody else owns is a conflict.
+	// An object with another owner is a conflict.
 	{
 		"does not take what another component owns", edits(unrecorded, ownedByOthers),
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here, or remove it there",
@@ -314,7 +314,7 @@ var applyRows = []row{
 		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
 	},
 
-	// An object that nobody owns is adopted by policy.
+	// An object without an owner is adopted if the policy permits that.
 	{
 		"adopts what nobody owns also where it adopts always", edits(always, unrecorded, unowned),
 		"Apply: it exists and nobody owns it (uid u1, version 7)",
@@ -343,7 +343,7 @@ var applyRows = []row{
 			"here, or change the policy",
 	},
 
-	// An object whose manifest drops what the API server would keep is a failure.
+	// An object whose manifest drops a field that the API server retains is a failure.
 	{
 		"says that a headless Service stays headless, instead of writing in vain", edits(newManifest, keeps, body("{spec: {ports: []}}")),
 		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, because the field cannot change " +
@@ -366,7 +366,7 @@ var applyRows = []row{
 		"Apply: it drifted (uid u1, version 7) [repair]",
 	},
 
-	// An object that lives in the cluster with another manifest is updated.
+	// An object that was written from another manifest is updated.
 	{"updates what changed, in its wave", edits(newManifest), "Apply: its manifest changed (uid u1, version 7)"},
 	{
 		"updates by a regular update where that is the default", edits(newManifest, replacing),
@@ -428,7 +428,7 @@ var applyRows = []row{
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 
-	// An object whose record is incomplete is verified.
+	// An object whose state after the last write was not recorded is compared with its manifest.
 	{
 		"reads what a crash left unrecorded", edits(neverWritten),
 		"Read: it is not known whether it drifted since it was applied (uid u1, version 7)",
@@ -519,7 +519,7 @@ var applyRows = []row{
 		"done [record u=u1 d=d1 v=v2]",
 	},
 
-	// An object that follows the component is applied again when the component changed.
+	// An object is applied again when the component changed, if its reconcile policy requires that.
 	{"leaves alone what was applied for this state of the component", edits(following), "done"},
 	{
 		"applies again what follows the component, in its wave", edits(following, componentChanged),
@@ -559,7 +559,7 @@ var applyRows = []row{
 		"waits, InProgress: it runs [applied] [record u=u1 d=d1 f=f1 g=t2]",
 	},
 
-	// An object is applied again after its interval.
+	// An object is applied again after its reapply interval.
 	{
 		"applies again what is due", edits(reapplied(66)),
 		"Apply: its reapply interval is over (uid u1, version 7) [repair]",
@@ -593,7 +593,7 @@ var applyRows = []row{
 	{"does not apply another rendering of the same inputs when it is due", edits(reapplied(66), renderedAgain), "done"},
 	{"does not create again what is due and was purged", edits(reapplied(66), purged), "done"},
 
-	// An object that failed is deleted if its manifest says so, and stays failed.
+	// An object that failed is deleted if its manifest requires that, and stays failed.
 	{
 		"deletes what failed", edits(purgingFailed, readiness(ready.Failed, "no")),
 		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 !fd@v0.1=no]",
@@ -614,7 +614,7 @@ var applyRows = []row{
 	},
 	{"creates again what failed when its content changed", edits(purgedFailed, absent, newManifest), "Create: its manifest changed"},
 
-	// An object with a timeout fails after it.
+	// An object with a timeout fails if it is not ready when the timeout ends.
 	{
 		"waits for what is on its way, until its timeout", edits(timed(59), readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied]",
@@ -633,7 +633,7 @@ var applyRows = []row{
 		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1]",
 	},
 
-	// An object in sync is ready, or waited for.
+	// The component waits for an object in sync until it is ready.
 	{"is done with what is ready", nil, "done"},
 	{
 		"waits for what is on its way", edits(readiness(ready.InProgress, "0 of 1 replicas")),
@@ -665,7 +665,7 @@ func TestApplyRules(t *testing.T) {
 	}
 }
 
-// deleteRows show each of the deleteRules.
+// deleteRows has at least one row for each of the deleteRules.
 var deleteRows = []row{
 	// An object that failed in this pass is left alone until the next.
 	{
@@ -678,7 +678,7 @@ var deleteRows = []row{
 	},
 	{"tries a fifth time", edits(attempts(4)), "Delete: it is no longer rendered (uid u1, version 7)"},
 
-	// An object that is confirmed gone is forgotten.
+	// The entry of an object that is confirmed to be gone is dropped.
 	{"forgets what is confirmed gone", edits(confirmedAbsent), "done"},
 
 	{"forgets what was purged, without a look at it", edits(purged), "done"},
@@ -688,7 +688,7 @@ var deleteRows = []row{
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
-	// An object that is not ours any more is forgotten and not touched.
+	// The entry of an object that is not ours any more is dropped, and the object is not changed.
 	{"forgets what another component owns by now", edits(ownedByOthers), "done"},
 	{"forgets another object of the same name", edits(unowned, recreatedByOthers), "done"},
 	{"forgets what is unlabelled and was never written by us", edits(neverWritten, unowned), "done"},
@@ -698,30 +698,30 @@ var deleteRows = []row{
 	{"confirms by a read that an object is gone", edits(absent), "Read: its absence must be confirmed"},
 	{"confirms it for what was never written, too", edits(neverWritten, absent), "Read: its absence must be confirmed"},
 
-	// An object of a type that nobody serves is read.
+	// An object of a type that is not served is read.
 	{"asks what became of a type that is not served", edits(notServed), "Read: its absence must be confirmed"},
 
-	// An object of a type that keeps no objects is forgotten.
+	// The entry of an object of a type without stored objects is dropped.
 	{"forgets what never was an object", edits(neverWritten, notListable), "done"},
 	{"does not forget what was one", edits(notListable), "waits, NotListable: its type cannot be listed"},
 
 	// An object of a type that is not watched is read.
 	{"reads what is not watched before it is deleted", edits(unwatched), "Read: its type cannot be watched"},
 
-	// An object of a type whose API server refuses us fails.
+	// An object fails if the API server refuses the credentials.
 	{
 		"does not wait where the credentials are refused", edits(unauthorized),
 		"fails (Terminal), Unauthorized: renew the credentials",
 	},
 
-	// An object of which nothing is known waits.
+	// An object in an unknown state waits.
 	{"waits where nothing is known", edits(unknown), "waits, ListFailed: no answer"},
 	{
 		"takes no presence at all for unknown", edits(func(s *scene) { s.live = Observed{Reason: "Observing"} }),
 		"waits, Observing: ",
 	},
 
-	// An object that is kept is released, and forgotten once nobody owns it.
+	// An object is orphaned if its delete policy requires that. The entry of an orphaned object is dropped.
 	{
 		"releases a claim", edits(claim),
 		"Orphan: a claim is deleted only if its delete policy is delete (uid u1, version 7)",
@@ -797,11 +797,11 @@ var deleteRows = []row{
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
-	// A namespace stays while it holds what nothing else deletes.
+	// A namespace is not deleted while it holds objects that would be deleted only with it.
 	{
 		"keeps a namespace that holds objects of others", edits(namespace(Contents{Count: 12, Names: []string{"ConfigMap shop/a", "Secret shop/b"}})),
-		"fails (Terminal), NamespaceNotEmpty: it contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
-			"delete them, or move them elsewhere",
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
+			"delete or move these objects",
 	},
 	{
 		"keeps a namespace whose contents are not known", edits(namespace(Contents{Failure: &Failure{Class: Transient, Reason: "Unreachable", Message: "no answer"}})),
@@ -820,7 +820,7 @@ var deleteRows = []row{
 		"Delete: it is no longer rendered (uid u1, version 7)",
 	},
 
-	// An object that is being deleted is waited for.
+	// The component waits for an object that is being deleted.
 	{
 		"waits until a deleted object is gone", edits(terminating),
 		"waits, NotGone: it is being deleted; finalizers or pods may hold it",
@@ -831,7 +831,7 @@ var deleteRows = []row{
 		"fails (Transient), NotGone: it is being deleted; finalizers or pods may hold it",
 	},
 
-	// A definition is not deleted before a guard holds.
+	// A definition is not deleted before a guard is in effect.
 	{"does not delete a definition without a guard", edits(definition(Guard{})), "waits for a guard"},
 	{
 		"does not delete a definition while the guard does not hold", edits(definition(Guard{Definitions: widgetNames})),
@@ -892,7 +892,7 @@ func TestDeleteRules(t *testing.T) {
 	}
 }
 
-// TestEveryRuleMatters drops one rule after the other: a row must notice.
+// TestEveryRuleMatters removes each rule in turn. Then at least one row must fail.
 func TestEveryRuleMatters(t *testing.T) {
 	expectNoticed(t, "applying", applyRules, applyRows, scene.candidate)
 	expectNoticed(t, "deleting", deleteRules, deleteRows, scene.removal)
@@ -911,7 +911,7 @@ func expectNoticed[S any](t *testing.T, what string, rules []rule[S], rows []row
 
 func onceByDefault(s *scene) { s.defaults.Reconcile = metav1alpha1.ReconcileOnce }
 
-// byDefault takes the settings of a dependent for the defaults.
+// byDefault moves the reconcile policy and the reapply interval of the dependent to the defaults.
 func byDefault(s *scene) {
 	settings := &s.object.Settings
 	s.defaults.Reconcile, settings.ReconcilePolicy = settings.ReconcilePolicy, ""

@@ -121,7 +121,7 @@ func TestATypeThatNothingDefinesIsWaitedFor(t *testing.T) {
 	}
 }
 
-// refuseDryRuns refuses dry runs of an object.
+// refuseDryRuns makes the API server refuse dry runs of an object with the given error.
 func (c *cluster) refuseDryRuns(name string, answer error) {
 	c.Refuse(func(r apiservertest.Request) error {
 		if r.Method != http.MethodGet && r.DryRun && (strings.HasSuffix(r.Path, "/"+name) || r.Method == http.MethodPost) {
@@ -156,7 +156,7 @@ func TestARightThatTheCallerLacksIsNoFailure(t *testing.T) {
 	c.refuseDryRuns("a", apierrors.NewForbidden(corev1.Resource("configmaps"), "a",
 		errors.New(`User "me" cannot create resource "configmaps" in API group "" in the namespace "shop"`)))
 	f := c.preview()
-	if len(f.Steps) != 1 || !strings.HasPrefix(f.Steps[0].Unchecked, "you may not do that yourself: ") ||
+	if len(f.Steps) != 1 || !strings.HasPrefix(f.Steps[0].Unchecked, "you lack a right for the dry run: ") ||
 		f.Steps[0].After == nil {
 		t.Errorf("got %+v", f.Steps)
 	}
@@ -249,7 +249,7 @@ func TestAnObjectThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	if len(f.Waiting) != 1 {
 		t.Errorf("waiting: %+v", f.Waiting)
 	}
-	expect(t, f, "1 Create a, held: the object that would be deleted before still exists")
+	expect(t, f, "1 Create a, held: the object still exists, but would be deleted before this step")
 }
 
 func TestAPreviewEndsWithItsContext(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 var namespace = metav1alpha1.InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop", UID: "namespace"}
 
-// checkNamespace checks the contents of the namespace shop, whose deletion is planned.
+// checkNamespace calls Check with a plan that deletes the namespace shop, and returns the contents of the namespace.
 func checkNamespace(t *testing.T, p *Protector, f plan.Facts) plan.Contents {
 	t.Helper()
 	decided := plan.Plan{
@@ -80,8 +80,8 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 					return nil
 				})
 			}, plan.Terminal, []string{
-				"the objects that would be deleted with it could not be listed: ", "widgets.example.com",
-				"grant the right to list all types in it, or delete it yourself",
+				"the objects that would be deleted with the namespace could not be listed: ", "widgets.example.com",
+				"grant the right to list all types in the namespace, or delete the namespace yourself",
 			},
 		},
 		{
@@ -92,12 +92,12 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 					}
 					return nil
 				})
-			}, plan.Transient, []string{"the objects that would be deleted with it could not be listed: ", "broken"},
+			}, plan.Transient, []string{"the objects that would be deleted with the namespace could not be listed: ", "broken"},
 		},
 		{
 			"discovery that fails is tried again", func(s *apiservertest.Server) { s.Break("example.com/v1") },
 			plan.Transient,
-			[]string{"the objects that would be deleted with it could not be listed: ", "example.com/v1"},
+			[]string{"the objects that would be deleted with the namespace could not be listed: ", "example.com/v1"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

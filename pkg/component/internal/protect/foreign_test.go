@@ -145,7 +145,7 @@ func TestWatchedForeignInstances(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := p.WatchedForeign(t.Context(), f, managed)[widgetType]; got.Err == nil {
-		t.Errorf("before the instances are watched: %+v", got)
+		t.Errorf("want an error before the instances are watched, got %+v", got)
 	}
 	watchInstances(t, p, widgetKind)
 	server.Requests()
@@ -154,7 +154,7 @@ func TestWatchedForeignInstances(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := server.Requests(); len(got) != 0 {
-		t.Errorf("the watch has the instances, and yet: %v", got)
+		t.Errorf("requests were sent although the watch has the instances: %v", got)
 	}
 
 	t.Run("a dependent that stays counts, because it would be deleted with its definition", func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestTypesThatAreNotServed(t *testing.T) {
 			"a definition that was served may have instances in storage", func(s *apiservertest.Server) {
 				s.Put("apiextensions.k8s.io/v1", definitions.Kind, "", "gizmos.example.com", established)
 			},
-			"its instances cannot be listed: gizmos.example.com was served before and may have instances",
+			"its instances cannot be listed: gizmos.example.com was served before, so instances may exist",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	}
 	server.Requests()
 	if p.Check(t.Context(), f, decided, checked) || len(server.Requests()) > 0 {
-		t.Error("it was listed twice")
+		t.Error("the instances were listed twice")
 	}
 
 	clear(checked)
@@ -229,7 +229,7 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 		return apierrors.NewForbidden(resource, "", errors.New("no right"))
 	})
 	if p.Check(t.Context(), f, decided, checked); f.Foreign[widgetType].Err == nil {
-		t.Error("a list that failed was taken for an empty one")
+		t.Error("a failed list request was treated as an empty list")
 	}
 }
 
@@ -308,7 +308,7 @@ func TestAdditionalTypes(t *testing.T) {
 	server.Break("other.example.com/v1")
 	types = p.Types(t.Context(), nil, []manifests.ManagedType{all, widgetType})
 	if types[0].failure == "" || types[1].failure != "" {
-		t.Errorf("the failure concerns only the types of its group: %+v", types)
+		t.Errorf("only types that match the broken group may have a failure: %+v", types)
 	}
 	t.Run("an instance of an additional type counts unless it is a dependent", func(t *testing.T) {
 		server.Put("example.com/v1", "Widget", "shop", "a", nil)

@@ -81,7 +81,7 @@ func TestHints(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what is being deleted is, whatever its conditions", func(t *testing.T) {
+	t.Run("an object that is being deleted is Terminating for all conditions", func(t *testing.T) {
 		w := widget(t, "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}")
 		unstructured.RemoveNestedField(w.Object, "metadata", "generation")
 		if err := unstructured.SetNestedField(w.Object, "2026-01-01T00:00:00Z", "metadata", "deletionTimestamp"); err != nil {

@@ -156,7 +156,8 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 	}
 }
 
-// A Deployment with a string is no Deployment of Kubernetes, but kinds of other groups copy its status.
+// Kubernetes never writes a string into the status of a Deployment, but kinds of other API groups with a similar status
+// may do so.
 func TestADeploymentWithAnObservedGenerationThatIsAString(t *testing.T) {
 	const status = "replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " +
 		"conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]"

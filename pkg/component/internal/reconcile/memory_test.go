@@ -15,7 +15,7 @@ func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
 	other := types.NamespacedName{Namespace: "shop", Name: "other"}
 	var m Memories
 	if m.Known(web) != nil || m.Objects().Known(web) != nil || m.Inventories().Known(web) != nil {
-		t.Error("something is known of a component at the beginning")
+		t.Error("a component has a memory before its first pass")
 	}
 	created := outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings})}
 	for _, n := range []types.NamespacedName{web, other} {
@@ -23,15 +23,15 @@ func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
 		m.Inventories().Of(n).Records.SetID(records.Rendering, "one")
 	}
 	if m.Objects().Of(web) != m.Objects().Known(web) || m.Inventories().Of(web) != m.Inventories().Known(web) {
-		t.Error("a part is another one in each call")
+		t.Error("two calls for the same component return different memories")
 	}
 	m.Forget(web)
 	if m.Known(web) != nil || len(m.Of(web).unconfirmed.entries) != 0 ||
 		m.Of(web).Inventory.Records.ID(records.Rendering) != "" {
-		t.Error("something is left")
+		t.Error("the memory of the component still exists")
 	}
 	if len(m.Of(other).unconfirmed.entries) != 1 || m.Of(other).Inventory.Records.ID(records.Rendering) != "one" {
-		t.Error("another component is forgotten, too")
+		t.Error("the memory of another component was dropped")
 	}
 	m.Of(other).confirm()
 	if len(m.Known(other).unconfirmed.entries) != 0 {

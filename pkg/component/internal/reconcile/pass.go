@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Pass brings the dependents of a component to the state that it declares, as far as possible without waiting.
+// Pass applies or deletes the dependents of a component, as far as possible without waiting.
 type Pass struct {
 	Ports
 	// Reconciler is the name of the reconciler.
@@ -42,9 +42,9 @@ type Pass struct {
 	Tell func(obj components.Object, e status.Event)
 }
 
-// Apply brings the dependents of a component closer to the set that its generator renders. The steps before step 7
-// write only finalizers and a recovered inventory, so that the record of dependents is safe. No dependent is written
-// before step 8.
+// Apply renders the dependents of a component and applies them, as far as possible without waiting. The steps before
+// step 7 write only finalizers and a recovered inventory, so that the record of dependents is safe. No dependent is
+// written before step 8.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
@@ -105,7 +105,8 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	return o, err
 }
 
-// Delete deletes the dependents of a component. It renders nothing: it deletes the objects of the recorded inventory.
+// Delete deletes the dependents of a component. Delete renders nothing: it deletes the objects of the recorded
+// inventory.
 func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	owner, t, err := p.acquire(ctx, c)
 	if err != nil && !errors.Is(err, condition.ErrObserving) && p.hasNothing(c) {
@@ -161,7 +162,8 @@ func (p *Pass) hasNothing(c *Component) bool {
 		len(c.Memory.unconfirmed.entries) == 0
 }
 
-// pending maps the error of a step that waits for a watch or a fetch to the outcome of a pass that waits.
+// pending converts the error condition.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
+// Observing set. pending returns all other errors unchanged.
 func pending(err error) (outcome.Outcome, error) {
 	if errors.Is(err, condition.ErrObserving) {
 		return outcome.Outcome{Observing: true}, nil
@@ -170,8 +172,8 @@ func pending(err error) (outcome.Outcome, error) {
 }
 
 // withHintGiveUp adds advice to the error of a deletion that cannot reach the target cluster: how to delete the
-// component without its dependents. A person has to decide that, because the dependents would remain in the target
-// cluster.
+// component without its dependents. A person has to take this decision, because the dependents would remain in the
+// target cluster.
 func withHintGiveUp(err error) error {
 	if condition.Interrupted(err) || errors.Is(err, condition.ErrObserving) {
 		return err
@@ -244,7 +246,8 @@ func (p *Pass) render(
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
-			"it is rendered again; what was applied stays, and what is gone gets other values: "+set.Lost))
+			"the dependents are rendered again; existing objects keep their values, deleted objects get new values: "+
+				set.Lost))
 	}
 	if results, called := set.Results(); called {
 		c.SetStatus(status.WithGeneratorResults(*c.GetStatus(), results, c.GetGeneration(), p.Clock.Now()))
@@ -252,8 +255,8 @@ func (p *Pass) render(
 	return set, err
 }
 
-// begin enters the revision of a rendered set into the status. It also writes pinned values and the objects of deletion
-// phases to Secrets, because later passes cannot render them again.
+// begin enters the revision of a rendered set into the status. begin also writes pinned values and the objects of
+// deletion phases to Secrets, because later passes cannot render them again.
 func (p *Pass) begin(
 	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, set rendering.Set,
 	inventory []metav1alpha1.InventoryEntry,
@@ -281,7 +284,7 @@ func (p *Pass) begin(
 	return nil
 }
 
-// newRequest returns a request with the fields that are the same for an apply and for a deletion.
+// newRequest returns a request with the fields that an apply and a deletion have in common.
 func (p *Pass) newRequest(
 	c *Component,
 	owner manifests.Owner,
@@ -366,6 +369,7 @@ func otherFinalizers(c *Component, own string) error {
 	}
 	return &condition.Error{
 		Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
-		Message: "dependents stay until the finalizers of others are gone: " + strings.Join(others, ", "),
+		Message: "dependents are not deleted until other controllers have removed their finalizers: " +
+			strings.Join(others, ", "),
 	}
 }

@@ -8,12 +8,12 @@ func TestAdvice(t *testing.T) {
 		{"a right that the message names", `User "fred" cannot list resource "configmaps" in API group ""`, "fred", Grant},
 		{
 			"the right to act as somebody", `User "operator" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "shop"`, fred,
-			"allow that user to impersonate system:serviceaccount:shop:fred, or have the component act as somebody else",
+			"allow that user to impersonate system:serviceaccount:shop:fred, or let the component use another identity",
 		},
 		{
 			"the right to do one thing as somebody, whom the message does not name",
 			`User "operator" cannot impersonate-on:serviceaccount:list resource "configmaps" in API group "" in the namespace "shop"`, fred,
-			"allow that user to impersonate system:serviceaccount:shop:fred, or have the component act as somebody else",
+			"allow that user to impersonate system:serviceaccount:shop:fred, or let the component use another identity",
 		},
 		{
 			"the right to act as somebody whom nobody knows here", `User "operator" cannot impersonate resource "users"`, "",

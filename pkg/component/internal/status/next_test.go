@@ -34,7 +34,7 @@ func blockedBy(count int, names ...string) []outcome.Blocked {
 	return []outcome.Blocked{{Type: "Widget.example.com", Count: count, Names: names}}
 }
 
-// ends are the ends that a pass can have. What they mean for a component is in testdata/conditions.golden.
+// ends are the possible ends of a pass. testdata/conditions.golden has the resulting conditions of the component.
 var ends = []struct {
 	name     string
 	deleting bool
@@ -82,7 +82,7 @@ var ends = []struct {
 	{name: "a problem does not go away", problem: &condition.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
 	{name: "reconciling is suspended", problem: &condition.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
 	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &condition.Error{
-		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents stay until the finalizers of others are gone: a/b", State: metav1alpha1.StateDeleting,
+		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents are not deleted until other controllers have removed their finalizers: a/b", State: metav1alpha1.StateDeleting,
 	}},
 }
 
@@ -95,11 +95,11 @@ func TestConditions(t *testing.T) {
 		for _, c := range status.Conditions {
 			fmt.Fprintf(&b, "  %s is %s, %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 			if c.ObservedGeneration != 3 {
-				t.Errorf("%s: %s speaks of generation %d", end.name, c.Type, c.ObservedGeneration)
+				t.Errorf("%s: the condition %s has the generation %d", end.name, c.Type, c.ObservedGeneration)
 			}
 		}
 		if status.ObservedGeneration != 3 {
-			t.Errorf("%s: the status speaks of generation %d", end.name, status.ObservedGeneration)
+			t.Errorf("%s: the status has the generation %d", end.name, status.ObservedGeneration)
 		}
 	}
 	file := filepath.Join("testdata", "conditions.golden")
@@ -113,7 +113,7 @@ func TestConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("run with -update, and review the difference:\n%s", diff)
+		t.Errorf("the golden file differs; run the test with -update, and review the difference:\n%s", diff)
 	}
 }
 
@@ -149,10 +149,10 @@ func TestConditionsChange(t *testing.T) {
 				t.Errorf("the conditions are %s", got)
 			}
 			if moved := status.Conditions[0].LastTransitionTime.Time.Equal(later); moved != c.moved {
-				t.Errorf("the time of Ready moved: %v", moved)
+				t.Errorf("the transition time of Ready changed: %v", moved)
 			}
 			if kept := status.ProgressingSince != nil; kept != c.kept {
-				t.Errorf("the time-out goes on: %v", kept)
+				t.Errorf("the timeout continues: %v", kept)
 			}
 			if got := status.Conditions[0].Message; got != c.then.Message {
 				t.Errorf("the message is %q", got)
@@ -168,12 +168,12 @@ func TestConditionsChange(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	t.Run("what is suspended has no time-out", func(t *testing.T) {
+	t.Run("a suspended component has no timeout", func(t *testing.T) {
 		since := metav1.NewTime(start)
 		status := metav1alpha1.Status{ProgressingSince: &since}
 		setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
 		if status.ProgressingSince != nil {
-			t.Error("it goes on")
+			t.Error("the timeout continues")
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestCount(t *testing.T) {
 		t.Errorf("named: %d", len(status.Waiting))
 	}
 
-	t.Run("nobody is named any more when all is done", func(t *testing.T) {
+	t.Run("no dependent is listed when all work is done", func(t *testing.T) {
 		count(&status, false, outcome.Outcome{})
 		if status.Waiting != nil || status.Dependents.Summary != "0/0" {
 			t.Errorf("got %+v", status)
