@@ -67,8 +67,8 @@ func backendBeforeService(s orders, o Object) error {
 	return nil
 }
 
-// instanceDeletedAfterDefinition returns an error if an instance is to be deleted after the definition of its type.
-// Kubernetes deletes all instances together with their definition, so the order could not be kept.
+// instanceDeletedAfterDefinition returns an error if the delete order of an instance is after that of the definition of
+// its type. Kubernetes deletes all instances together with their definition, so this delete order could not be kept.
 func instanceDeletedAfterDefinition(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil {
 		return nil
@@ -88,8 +88,8 @@ func instanceDeletedAfterDefinition(s orders, o Object) error {
 	return nil
 }
 
-// instanceDeletedAfterController returns an error if an instance is to be deleted after an object that may be its
-// controller. Without the controller, the finalizers of the instance would never be removed.
+// instanceDeletedAfterController returns an error if the delete order of an instance is after that of an object that
+// may be its controller. Without the controller, the finalizers of the instance would never be removed.
 func instanceDeletedAfterController(s orders, o Object) error {
 	if o.Settings.DeleteOrder == nil || o.Stage != StageInstances || s.controller == nil {
 		return nil
@@ -123,8 +123,9 @@ func contentDeletedAfterNamespace(s orders, o Object) error {
 	)
 }
 
-// serviceDeletedBeforeBackend returns an error if a Service is to be deleted before the webhook configuration or
-// APIService that names it. Without the Service the calls of the API server fail, and it refuses further deletions.
+// serviceDeletedBeforeBackend returns an error if the delete order of a Service is before that of the webhook
+// configuration or APIService that names it. Without the Service the calls of the API server fail, and the API server
+// refuses further deletions.
 func serviceDeletedBeforeBackend(s orders, o Object) error {
 	for _, service := range s.servicesOf(o) {
 		explicit := o.Settings.DeleteOrder != nil || service.Settings.DeleteOrder != nil
