@@ -11,7 +11,7 @@ import (
 )
 
 var _ = Describe("FromFiles", func() {
-	It("makes folders of paths", func() {
+	It("creates the folders that the paths imply", func() {
 		got, err := source.FromFiles(map[string][]byte{"Chart.yaml": []byte("name: shop"), "templates/a/web.yaml": nil})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(fstest.TestFS(got, "Chart.yaml", "templates/a/web.yaml")).To(Succeed())
@@ -30,18 +30,18 @@ var _ = Describe("FromFiles", func() {
 			_, err := source.FromFiles(files)
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("one that leaves", `entry "../a": the path holds ".."`, "../a"),
-		Entry("an absolute one", `entry "/a": the path is absolute; use a relative one`, "/a"),
+		Entry("a path that leaves the source", `entry "../a": the path holds ".."`, "../a"),
+		Entry("an absolute path", `entry "/a": the path is absolute; use a relative one`, "/a"),
 		Entry(
-			"one that is not clean",
+			"a path that is not clean",
 			`entry "./a": the path is not clean; want one such as templates/web.yaml`,
 			"./a",
 		),
-		Entry("an empty one", `entry "": the name is empty`, ""),
-		Entry("a file that is a folder too", `entry "a/b": "a" is a file and a folder`, "a/b", "a"),
+		Entry("an empty path", `entry "": the name is empty`, ""),
+		Entry("a path that is both a file and a folder", `entry "a/b": "a" is a file and a folder`, "a/b", "a"),
 	)
 
-	It("refuses more than the default limits", func() {
+	It("refuses files above the default limits", func() {
 		_, err := source.FromFiles(map[string][]byte{"big": make([]byte, source.DefaultMaxFileBytes+1)})
 		Expect(err).To(MatchError(ContainSubstring(`entry "big": it holds 8388609 bytes`)))
 	})
@@ -64,11 +64,11 @@ var _ = Describe("Sub", func() {
 		Entry("nothing said", "", "README.md"),
 		Entry("the root", ".", "README.md"),
 		Entry("a folder", "shop", "Chart.yaml"),
-		Entry("as people write it", "./shop/templates/", "web.yaml"),
+		Entry("a path with ./ and a trailing slash", "./shop/templates/", "web.yaml"),
 	)
 
 	DescribeTable(
-		"explains what is wrong",
+		"names the path and the mistake",
 		func(fsys fs.FS, dir, want string) {
 			_, err := source.Sub(fsys, dir)
 			Expect(err).To(MatchError(want))
@@ -80,13 +80,13 @@ var _ = Describe("Sub", func() {
 			`folder "chart": not found in the source; the source holds README.md, shop/`,
 		),
 		Entry(
-			"one in a folder",
+			"a missing folder inside a folder",
 			shop,
 			"shop/x/y",
 			`folder "shop/x/y": not found in the source; folder "shop" holds Chart.yaml, templates/`,
 		),
 		Entry(
-			"one below a file",
+			"a folder below a file",
 			shop,
 			"README.md/x",
 			`folder "README.md/x": not found in the source; the source holds README.md, shop/`,
@@ -107,7 +107,7 @@ var _ = Describe("Sub", func() {
 		),
 	)
 
-	It("lists ten names at the most", func() {
+	It("lists at most ten entries in an error", func() {
 		many := fstest.MapFS{}
 		for _, name := range "abcdefghijkl" {
 			many[string(name)] = &fstest.MapFile{}
