@@ -37,7 +37,7 @@ var _ = Describe("Dependents with fields of other managers:", func() {
 	}
 
 	for _, policy := range inPlacePolicies {
-		Context("under update policy "+policy, func() {
+		Context("update policy "+policy+":", func() {
 			It("replicas that an autoscaler sets are kept; scaling costs no write, and an upgrade costs one write", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				web := func() *unstructured.Unstructured { return mustGet(ctx, "apps/v1", "Deployment", namespace, "web") }
@@ -184,7 +184,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"a": "x"}))
 			})
 
-			It("updates by eleven other managers cause no repair, although the API server merges the oldest managed fields, and drift is repaired", func(ctx SpecContext) {
+			It("updates by eleven other managers, of which the API server merges the oldest, cause at most two repairs, and later drift is repaired", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x, dropped: x", updatePolicy(policy)))
 				expectReady(ctx, g)

@@ -69,7 +69,7 @@ var _ = Describe("Delete policies:", func() {
 	intact := map[string]any{"value": "a"}
 
 	forEachPolicy(func(policy string) {
-		It("pruning orphans or deletes each dependent by its delete policy, and an orphan keeps no traces of the operator", func(ctx SpecContext) {
+		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps no traces of the operator", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -92,7 +92,7 @@ var _ = Describe("Delete policies:", func() {
 			Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(BeEmpty())
 		})
 
-		It("the deletion of a component orphans or deletes each dependent by its delete policy, and an orphan keeps no traces of the operator", func(ctx SpecContext) {
+		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps no traces of the operator", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)

@@ -301,8 +301,8 @@ var _ = Describe("Crashes with deletion phases:", func() {
 	}
 
 	for what, counts := range map[string]func(namespace string) func(*http.Request) bool{
-		"the record":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
-		"the first status": func(namespace string) func(*http.Request) bool { return writesTo(namespace, "gadgets") },
+		"the write of the record":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
+		"the write of the first status": func(namespace string) func(*http.Request) bool { return writesTo(namespace, "gadgets") },
 	} {
 		It("a crash after "+what+" leaves no record of phases that the deletion does not find", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()

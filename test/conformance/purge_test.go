@@ -146,7 +146,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 		name       string
 		after      int64
 		unanswered bool
-	}{{"before it was deleted", 2, false}, {"after it was deleted, before that was known", 3, true}} {
+	}{{"before its deletion", 2, false}, {"after its deletion, before the status reports it", 3, true}} {
 		It("a purged object does not run again after a crash "+cut.name, func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			text := together(configMap("scratch", "a", purgeOrder(operator, 0)), configMap("stays", "a"))

@@ -184,9 +184,9 @@ var _ = Describe("New versions of a type:", func() {
 		for _, keeps := range []bool{true, false} {
 			text := "while the old version is served"
 			if !keeps {
-				text = "and the old version is removed"
+				text = "also if the old version is removed"
 			}
-			It("a dependent follows its type to a new version "+text+", with the update policy "+policy, func(ctx SpecContext) {
+			It("a dependent follows its type to a new version, "+text+", with the update policy "+policy, func(ctx SpecContext) {
 				namespace, group := newNamespace(ctx), newGroup()
 				g := newGadget(ctx, namespace, "app", together(definition(group, true), instance(group, "v1alpha1", "size: 1, old: x", policy)))
 				expectReady(ctx, g)
