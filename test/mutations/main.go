@@ -21,7 +21,7 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "the seed of the random selection")
 	count := flag.Int("count", 10, "the maximum number of mutations to run")
 	only := flag.String("only", "", "select only mutations whose names contain this text")
-	list := flag.Bool("list", false, "list the selected mutations and the specs that should detect them, without running them")
+	list := flag.Bool("list", false, "list the selected mutations and the specs that should detect them; run none")
 	flag.Parse()
 	chosen := choose(*seed, *count, *only)
 	if *list {

@@ -44,7 +44,8 @@ func (m mutation) apply(root string) (path string, content []byte, err error) {
 	return path, bytes.Replace(source, []byte(m.was), []byte(m.is), 1), nil
 }
 
-// verdict contains the names of the first unit test and the first spec that detected the mutation. A name is empty if none did.
+// verdict contains the names of the first unit test and the first spec that detected the mutation. A name is empty if
+// none did.
 type verdict struct{ test, spec string }
 
 func (v verdict) String() string {
@@ -104,8 +105,8 @@ var (
 	firstSpec = regexp.MustCompile(`(?m)^\s*\[(?:FAIL|TIMEDOUT|PANICKED)\] (.*)$`)
 )
 
-// test runs the tests of a package, with an overlay if the path is not empty. It returns the name of a failed test, or an
-// empty text if all tests passed.
+// test runs the tests of a package, with an overlay if the path is not empty. It returns the name of a failed test, or
+// an empty text if all tests passed.
 func test(ctx context.Context, overlay string, failed *regexp.Regexp, pkg string, args ...string) (string, error) {
 	arguments := append([]string{"test", "-count=1", "-vet=off", "-timeout=10m", "-overlay=" + overlay, pkg}, args...)
 	output, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()

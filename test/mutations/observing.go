@@ -60,7 +60,7 @@ var observing = []mutation{
 	{
 		"new definitions are ignored", "observe/definitions.go",
 		"	for w := range d.unserved {\n		w.retryNow()\n	}\n", "",
-		"may be a type for long",
+		"a type that is not served for a long time",
 	},
 	{
 		"the deletion of the last foreign instance is ignored", "observe/instance_watch.go",
