@@ -16,7 +16,7 @@ import (
 const Version = "v1"
 
 // Server serves a group with two namespaced kinds. Objects of kind Thing can be listed, watched, created, written and
-// deleted. Objects of kind Reading can only be listed, and exactly one exists in each namespace.
+// deleted. Objects of kind Reading can only be listed; there is always exactly one Reading, in the namespace default.
 type Server struct {
 	group  string
 	http   *httptest.Server

@@ -19,7 +19,8 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// percentile returns the smallest value that is not below the given share of all values. share is from 0 to 1.
+// percentile returns the smallest value for which at least the given share of all values is not higher. share is from 0
+// to 1.
 func percentile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
