@@ -17,7 +17,7 @@ const (
 func ExitCode(name string, err error) int {
 	switch {
 	case errors.Is(err, ErrInterrupted):
-		_, _ = fmt.Fprintln(os.Stderr, "Interrupted; nothing is left running.")
+		_, _ = fmt.Fprintln(os.Stderr, "Interrupted; no process is left running.")
 		return ExitInterrupted
 	case err != nil:
 		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
