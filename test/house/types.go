@@ -34,8 +34,8 @@ func (c *code) methodsOfTypes() measure {
 //
 // API and plain data are excluded. API are the types in the folder api, and exported structs outside of internal
 // packages whose fields are all exported, such as options. Plain data has only methods that compare, print, encode or
-// copy values (see plainMethods). None of its fields is a lock, an atomic value, a channel, a function or an interface,
-// or a struct with such a field.
+// copy values (see plainMethods), and none of its fields is a lock, an atomic value, a channel, a function or an
+// interface.
 func (c *code) fieldsOfStructs() measure {
 	m := measure{name: "fields of a struct that is not API or plain data", goal: "12"}
 	c.eachType(func(p *packages.Package, name *types.TypeName) {
