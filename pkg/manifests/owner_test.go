@@ -63,7 +63,7 @@ func TestOwnerOf(t *testing.T) {
 		controller          string
 		id, owner           string
 	}{
-		{"nobody", nil, nil, "", "", ""},
+		{"no owner", nil, nil, "", "", ""},
 		{"our own", map[string]string{ours: us.ID()}, map[string]string{ours: us.String()}, "", us.ID(), us.String()},
 		{"no owner, because the label was edited and does not match the " +
 			"annotation", map[string]string{ours: "edited"}, map[string]string{ours: us.String()}, "", "", ""},

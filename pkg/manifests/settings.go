@@ -95,7 +95,7 @@ type Settings struct {
 	Order int
 	// PurgeOrder is the number of the wave at whose end the dependent is deleted; nil means never.
 	PurgeOrder *int
-	// PurgeFailed says that the dependent is deleted when it has failed.
+	// PurgeFailed is set if the dependent is deleted when it has failed.
 	PurgeFailed bool
 	// DeleteOrder is the number of the wave that deletes the dependent; nil means the negative Order.
 	DeleteOrder *int

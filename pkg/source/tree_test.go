@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
-var _ = Describe("FromFiles", func() {
-	It("creates the folders that the paths imply", func() {
+var _ = Describe("FromFiles:", func() {
+	It("FromFiles creates the folders that the paths imply", func() {
 		got, err := source.FromFiles(map[string][]byte{"Chart.yaml": []byte("name: shop"), "templates/a/web.yaml": nil})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(fstest.TestFS(got, "Chart.yaml", "templates/a/web.yaml")).To(Succeed())
@@ -21,7 +21,7 @@ var _ = Describe("FromFiles", func() {
 	})
 
 	DescribeTable(
-		"refuses bad paths",
+		"FromFiles refuses",
 		func(want string, names ...string) {
 			files := map[string][]byte{}
 			for _, name := range names {
@@ -41,20 +41,20 @@ var _ = Describe("FromFiles", func() {
 		Entry("a path that is both a file and a folder", `entry "a/b": "a" is a file and a folder`, "a/b", "a"),
 	)
 
-	It("refuses files above the default limits", func() {
+	It("FromFiles refuses files above the default limits", func() {
 		_, err := source.FromFiles(map[string][]byte{"big": make([]byte, source.DefaultMaxFileBytes+1)})
 		Expect(err).To(MatchError(ContainSubstring(`entry "big": it holds 8388609 bytes`)))
 	})
 })
 
-var _ = Describe("Sub", func() {
+var _ = Describe("Sub:", func() {
 	shop := fstest.MapFS{
 		"shop/Chart.yaml":         {},
 		"shop/templates/web.yaml": {},
 		"README.md":               {},
 	}
 
-	DescribeTable("finds a folder",
+	DescribeTable("Sub finds a folder by",
 		func(dir, file string) {
 			got, err := source.Sub(shop, dir)
 			Expect(err).NotTo(HaveOccurred())
@@ -68,7 +68,7 @@ var _ = Describe("Sub", func() {
 	)
 
 	DescribeTable(
-		"names the path and the mistake",
+		"the error of Sub names the path and the mistake:",
 		func(fsys fs.FS, dir, want string) {
 			_, err := source.Sub(fsys, dir)
 			Expect(err).To(MatchError(want))
@@ -107,7 +107,7 @@ var _ = Describe("Sub", func() {
 		),
 	)
 
-	It("lists at most ten entries in an error", func() {
+	It("the error of Sub lists at most ten entries", func() {
 		many := fstest.MapFS{}
 		for _, name := range "abcdefghijkl" {
 			many[string(name)] = &fstest.MapFile{}

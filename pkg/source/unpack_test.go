@@ -57,8 +57,8 @@ func zip(content []byte) []byte {
 	return out.Bytes()
 }
 
-var _ = Describe("Unpack", func() {
-	It("returns the files and folders of an archive, and keeps a single top-level folder", func() {
+var _ = Describe("Unpack:", func() {
+	It("Unpack returns the files and folders of an archive, and keeps a single top-level folder", func() {
 		global := entry{
 			Header: tar.Header{
 				Typeflag:   tar.TypeXGlobalHeader,
@@ -83,7 +83,7 @@ var _ = Describe("Unpack", func() {
 		Expect(info.Mode()).To(Equal(fs.FileMode(0o644)), "the modes in the archive must be ignored")
 	})
 
-	It("returns a file system that cannot be changed", func() {
+	It("Unpack returns a file system that cannot be changed", func() {
 		got, err := source.Unpack(tarball(file("a", "one")), source.Limits{})
 		Expect(err).NotTo(HaveOccurred())
 		content, err := fs.ReadFile(got, "a")
@@ -96,7 +96,7 @@ var _ = Describe("Unpack", func() {
 	long := strings.Repeat("a", 300)
 
 	DescribeTable(
-		"refuses unsafe entries, and names the entry",
+		"Unpack refuses an unsafe entry, and names the entry:",
 		func(want string, entries ...entry) {
 			_, err := source.Unpack(tarball(entries...), small)
 			Expect(err).To(MatchError(ContainSubstring(want)))
@@ -178,20 +178,20 @@ var _ = Describe("Unpack", func() {
 		),
 	)
 
-	It("refuses a large compressed file without decompressing all of it", func() {
+	It("Unpack refuses a large compressed file without decompressing all of it", func() {
 		bomb := tarball(file("zeros", strings.Repeat("\x00", source.DefaultMaxFileBytes+1)))
 		Expect(len(bomb)).To(BeNumerically("<", 20<<10))
 		_, err := source.Unpack(bomb, source.Limits{})
 		Expect(err).To(MatchError(`entry "zeros": it holds 8388609 bytes, more than the limit of 8388608 for a file`))
 	})
 
-	It("refuses an archive with a large amount of data after the last entry", func() {
+	It("Unpack refuses an archive with a large amount of data after the last entry", func() {
 		plain := make([]byte, 8<<20) // the end mark of the archive, followed by zeros
 		_, err := source.Unpack(zip(plain), source.Limits{Entries: 1, TotalBytes: 1})
 		Expect(err).To(MatchError(ContainSubstring("larger than the limits allow")))
 	})
 
-	It("names the entry at which an archive is damaged", func() {
+	It("the error of Unpack names the entry at which an archive is damaged", func() {
 		whole := tarball(file("a.yaml", "one"), file("b.yaml", strings.Repeat("0123456789abcdef", 4096)))
 		for size := range len(whole) {
 			_, err := source.Unpack(whole[:size], source.Limits{})
@@ -206,7 +206,7 @@ var _ = Describe("Unpack", func() {
 	})
 
 	DescribeTable(
-		"refuses data that is not an archive",
+		"Unpack refuses data that is not an archive:",
 		func(content []byte, want string) {
 			_, err := source.Unpack(content, source.Limits{})
 			Expect(err).To(MatchError(ContainSubstring(want)))

@@ -52,7 +52,7 @@ func (o *operator) stop() error {
 	return o.process.Stop()
 }
 
-// usage is what the process has used since it started.
+// usage contains the resources that the process has used since it started.
 type usage struct {
 	pid        int
 	cpuSeconds float64

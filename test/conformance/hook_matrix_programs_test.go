@@ -167,7 +167,7 @@ var _ = Describe("All combinations of the hooks of a chart:", func() {
 			}
 			Expect(creates(oursSince(mark))).To(Equal(creates(helmSince(mark))))
 
-			By("installing anew")
+			By("installing the chart again")
 			theirs, ours = newNamespace(ctx), newNamespace(ctx)
 			mark = markAudit(ctx)
 			runHelmOn(ctx, chart, theirs, "install", "--set", "manifests=one")
