@@ -61,7 +61,7 @@ var _ = Describe("Sub:", func() {
 			_, err = fs.Stat(got, file)
 			Expect(err).NotTo(HaveOccurred())
 		},
-		Entry("nothing said", "", "README.md"),
+		Entry("an empty path", "", "README.md"),
 		Entry("the root", ".", "README.md"),
 		Entry("a folder", "shop", "Chart.yaml"),
 		Entry("a path with ./ and a trailing slash", "./shop/templates/", "web.yaml"),

@@ -225,7 +225,7 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 		for _, rule := range []string{
 			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate", "roles escalate", "clusterroles bind", "oxen patch",
 		} {
-			By("lacking " + rule)
+			By("removing the right " + rule)
 			resource, verb, _ := strings.Cut(rule, " ")
 			expectStalledWithout(ctx, namespace, roles, resource, verb)
 		}

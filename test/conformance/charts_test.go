@@ -95,7 +95,7 @@ var _ = Describe("The hooks of a chart:", func() {
 		changeManifests(ctx, g, "two")
 		expectReady(ctx, g)
 		Expect(told(mark, "update")).To(Equal(want("update")))
-		By("doing nothing when nothing changed")
+		By("sending no request when nothing changed")
 		mark = markAudit(ctx)
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)

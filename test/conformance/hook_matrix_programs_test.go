@@ -142,7 +142,7 @@ var _ = Describe("All combinations of the hooks of a chart:", func() {
 			Expect(helmSince(mark)).NotTo(BeEmpty())
 			Expect(oursSince(mark)).To(Equal(helmSince(mark)))
 
-			By("upgrading it")
+			By("upgrading this chart")
 			mark = markAudit(ctx)
 			runHelmOn(ctx, chart, theirs, "upgrade", "--set", "manifests=two")
 			changeManifests(ctx, g, "two")

@@ -132,7 +132,7 @@ data:
 		Expect(verbs(gets(ctx, mark).Where(named("own")))).To(Equal([]string{"get secrets 404"}))
 		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Where(named("own")))).To(Equal([]string{"patch secrets 201"}))
 
-		By("a restart")
+		By("restarting the operator")
 		stop()
 		mark = markAudit(ctx)
 		start()
@@ -141,7 +141,7 @@ data:
 		Expect(rendered.renderings.Load()).To(Equal(int64(2)))
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(BeEmpty())
 
-		By("new inputs, for which the Secret exists")
+		By("changing the inputs while the Secret exists")
 		changeManifests(ctx, g, own+"---\n"+configMap("settings", "a"))
 		expectReady(ctx, g)
 		Expect(content(ctx, "Secret", namespace, "own")["value"]).To(Equal(password))

@@ -80,14 +80,14 @@ var _ = Describe("The metrics of an operator:", func() {
 		}
 		Expect(seriesOf(operator, "requests_total")).To(Equal(expected))
 
-		By("changing one of them")
+		By("changing one dependent")
 		changeManifests(ctx, g, together(configMaps("a", n-1, "one"), configMap(fmt.Sprintf("a-%d", n-1), "two"), deployment("web")))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		expected["requests_total{code=200,group=,kind=ConfigMap,verb=apply}"] = 1
 		Expect(seriesOf(operator, "requests_total")).To(Equal(expected))
 
-		By("deleting them")
+		By("deleting the component and its dependents")
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(seriesOf(operator, "requests_total")).To(And(
@@ -121,7 +121,7 @@ var _ = Describe("The metrics of an operator:", func() {
 		stop()
 		Eventually(ctx, func() map[string]float64 { return seriesOf(operator, "component_state") }).Should(BeEmpty())
 
-		By("starting it again")
+		By("starting the operator again")
 		runOperator(operator, operatorOptions{})
 		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(And(
 			HaveKeyWithValue(stateOf("app", "Ready"), 1.0), HaveKeyWithValue(dependents("app", "ready"), 1.0)))

@@ -53,7 +53,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"create jobs/twice", "create configmaps/between", "delete jobs/twice", "create jobs/twice",
 		}))
-		By("changing")
+		By("changing the content of the object")
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, recreated(operator, "2"))
 		expectReady(ctx, g)

@@ -139,7 +139,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Verb("get"))).To(ContainElement("get secrets 200"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 
-		By("a new revision")
+		By("rendering a new revision")
 		changeManifests(ctx, g, twice+"---\n"+configMap("settings", "a"))
 		expectReady(ctx, g)
 		renewed := content(ctx, "Secret", namespace, "one")["password"]
@@ -147,7 +147,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(content(ctx, "Secret", namespace, "two")["password"]).To(Equal(renewed))
 		Expect(keptSets(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", kept[0].Name)))))
 
-		By("a deletion that leaves no records")
+		By("deleting the component, which leaves no records")
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())

@@ -40,9 +40,9 @@ func TestRunRefusesWhatCannotWork(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"nodes without controllers": {Config{Nodes: 1, NoControllers: true}, "--nodes needs the controllers"},
-		"a negative number of nodes":         {Config{Nodes: -1}, "must not be negative"},
-		"no executable":             {Config{Executable: "/nowhere/devcluster"}, "/nowhere/devcluster"},
+		"nodes without controllers":  {Config{Nodes: 1, NoControllers: true}, "--nodes needs the controllers"},
+		"a negative number of nodes": {Config{Nodes: -1}, "must not be negative"},
+		"no executable":              {Config{Executable: "/nowhere/devcluster"}, "/nowhere/devcluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.config.Dir = t.TempDir()
