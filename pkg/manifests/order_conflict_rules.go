@@ -47,7 +47,7 @@ func contentBeforeNamespace(s orders, o Object) error {
 	if !ok || o.Settings.Order >= n.Settings.Order {
 		return nil
 	}
-	return fmt.Errorf("its order %d is before order %d of %s, which holds it; give it order %d or a later one",
+	return fmt.Errorf("its order %d is before order %d of %s, which contains it; give it order %d or a later one",
 		o.Settings.Order, n.Settings.Order, n.Key, n.Settings.Order)
 }
 
@@ -99,9 +99,8 @@ func instanceDeletedAfterController(s orders, o Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its delete-order %d is after %s of %s, which may serve its type; instances go first: give it delete-order %d or "+
-			"an earlier one, "+
-			"or remove the setting",
+		"its delete-order %d is after %s of %s, which may serve its type; instances must be deleted first: "+
+			"give it delete-order %d or an earlier one, or remove the setting",
 		*o.Settings.DeleteOrder,
 		s.controller.Settings.deleteOrderText(),
 		s.controller.Key,
@@ -116,7 +115,7 @@ func contentDeletedAfterNamespace(s orders, o Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its %s is after %s of %s, which holds it; give it an earlier delete-order, or the namespace a later one",
+		"its %s is after %s of %s, which contains it; give it an earlier delete-order, or the namespace a later one",
 		o.Settings.deleteOrderText(),
 		n.Settings.deleteOrderText(),
 		n.Key,
@@ -186,7 +185,7 @@ func phasedAfterNamespace(s orders, o Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its phase is %s, when %s, which holds it, is gone; give it phase %s, or another namespace",
+		"its phase is %s, when %s, which contains it, is gone; give it phase %s, or another namespace",
 		o.Settings.Phase,
 		n.Key,
 		PhasePreDelete,

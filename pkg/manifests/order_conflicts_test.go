@@ -125,7 +125,7 @@ var conflictRows = []contradictionRow{
 
 	{
 		"an object is applied before its namespace", set(builtNamespace("order=1"), builtConfigMap("")),
-		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later one",
+		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which contains it; give it order 1 or a later one",
 	},
 	{
 		"an object is applied before another namespace",
@@ -200,14 +200,14 @@ var conflictRows = []contradictionRow{
 			"controller", set(builtDefinition(""), builtDeployment("order=1"), builtWidget("order=1 delete-order=0")),
 		"Widget.example.com shop/w: its delete-order 0 is after delete-order -1 (the reverse of its order) of " +
 			"Deployment.apps shop/controller, which may serve its type; " +
-			"instances go first: give it delete-order -1 or an earlier one, or remove the setting",
+			"instances must be deleted first: give it delete-order -1 or an earlier one, or remove the setting",
 	},
 	{
 		"an instance is deleted after a webhook that may check " +
 			"instances", set(builtDefinition(""), builtWebhook("delete-order=-9"), builtWidget("delete-order=-8")),
 		"Widget.example.com shop/w: its delete-order -8 is after delete-order -9 of " +
 			"ValidatingWebhookConfiguration.admissionregistration.k8s.io hook, which may serve its type; " +
-			"instances go first: give it delete-order -9 or an earlier one, or remove the setting",
+			"instances must be deleted first: give it delete-order -9 or an earlier one, or remove the setting",
 	},
 	{
 		"an instance is deleted with its controller",
@@ -271,7 +271,7 @@ var conflictRows = []contradictionRow{
 	},
 	{
 		"an object is applied when its namespace is gone", set(builtNamespace(""), builtJob("phase=post-delete")),
-		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which holds it, is gone; give it phase " +
+		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which contains it, is gone; give it phase " +
 			"pre-delete, or another namespace",
 	},
 	{
@@ -282,7 +282,7 @@ var conflictRows = []contradictionRow{
 
 	{
 		"all conflicts are reported together", set(builtNamespace("order=1 purge-order=1"), builtConfigMap("")),
-		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which holds it; give it order 1 or a later " +
+		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which contains it; give it order 1 or a later " +
 			"one\n" +
 			"Namespace shop: its purge-order 1 would delete all objects that it contains or defines; remove the setting",
 	},
