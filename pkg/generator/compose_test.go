@@ -159,9 +159,9 @@ func TestAMergeRejectsWhatIsRenderedTwice(t *testing.T) {
 		generator.Part{Generator: renders("c", "d", "d")},
 	)
 	_, err := g.Generate(t.Context(), generator.Request{Namespace: "apps"})
-	expectError(t, `ConfigMap apps/a is rendered twice, by base and by extras; remove it from one of these parts
-ConfigMap c is rendered twice, by base and by part 3; remove it from one of these parts
-ConfigMap d is rendered twice, by part 3 and by part 3; remove it from one of these parts`, err)
+	expectError(t, `ConfigMap apps/a is rendered twice, by base and by extras; render it only once
+ConfigMap c is rendered twice, by base and by part 3; render it only once
+ConfigMap d is rendered twice, by part 3 and by part 3; render it only once`, err)
 }
 
 func TestAMergeReportsTheErrorsOfAllParts(t *testing.T) {

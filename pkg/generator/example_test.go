@@ -79,8 +79,7 @@ func ExampleMerge() {
 		generator.Part{Name: "our additions", Generator: named("settings")},
 	), nil)
 	// Output:
-	// error: ConfigMap demo-settings is rendered twice, by the chart and by our additions; remove it from one of these
-	// parts
+	// error: ConfigMap demo-settings is rendered twice, by the chart and by our additions; render it only once
 }
 
 // A parameter selects the database. Without the parameter no database is deployed.

@@ -233,12 +233,12 @@ var conflictRows = []contradictionRow{
 	{
 		"an object is deleted after its namespace", set(builtNamespace(""), builtConfigMap("delete-order=1")),
 		"ConfigMap shop/c: its delete-order 1 is after delete-order 0 (the reverse of its order) of Namespace shop, which " +
-			"holds it; give it an earlier delete-order, or the namespace a later one",
+			"contains it; give it an earlier delete-order, or the namespace a later one",
 	},
 	{
 		"a namespace is deleted before the objects in it", set(builtNamespace("delete-order=-1"), builtConfigMap("")),
 		"ConfigMap shop/c: its delete-order 0 (the reverse of its order) is after delete-order -1 of Namespace shop, which " +
-			"holds it; give it an earlier delete-order, or the namespace a later one",
+			"contains it; give it an earlier delete-order, or the namespace a later one",
 	},
 	{
 		"a namespace with a low delete order is deleted after instances without a delete order",
