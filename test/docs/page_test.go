@@ -79,8 +79,8 @@ func TestDecide(t *testing.T) {
 		{info: "yaml file=a/b.yaml", want: docs.ActionWrite},
 		{info: "text", want: docs.ActionShow},
 		{info: "", err: "no info string; write console, go, json"},
-		{info: "bash", err: `info string "bash"; say console`},
-		{info: "sh later", err: `"later" after sh; say fails, norun, nothing, or file=PATH`},
+		{info: "bash", err: `unknown info string "bash"; write console`},
+		{info: "sh later", err: `"later" after sh; write fails, norun, nothing, or file=PATH`},
 		{info: "sh norun fails", err: `"norun fails" after sh: only one word is allowed`},
 	} {
 		got, err := decide(t, test.info, test.reason)
