@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// size is how much of a scenario there is. What a scenario has no use for is zero.
+// size is the size of a scenario. Fields that a scenario does not use are zero.
 type size struct {
 	components int
-	// dependents of each component.
+	// dependents is the number of dependents of each component.
 	dependents int
 	waves      int
-	// edits are foreign writes.
+	// edits is the number of writes of another client.
 	edits  int
 	rounds int
-	// length is for how long nothing should happen.
+	// length is the time in which nothing should happen.
 	length time.Duration
 }
 
 func (s size) objects() int { return s.components * s.dependents }
 
-// outcome is what was measured, which may be a part where there was an error, too.
+// outcome holds the measurements of a scenario. They may be incomplete after an error.
 type outcome struct {
 	Parts []part
-	// Notes say what no figure says.
+	// Notes contain results that are not figures.
 	Notes []string
 }
 
-// scenario is one line of the table of budgets.
+// scenario is a row of the table of budgets.
 type scenario struct {
 	number int
-	// title and budget are those of the full size.
+	// title and budget describe the full size.
 	title, budget string
 	full, quick   size
-	// limits are the budget in figures.
+	// limits returns the budget as limits of figures.
 	limits func(size) []limit
 	run    func(ctx context.Context, b *bench, number int, s size) (outcome, error)
 }
 
-// The parts of scenarios that have several.
+// These are the names of the parts of scenarios that have several parts.
 const (
 	partSSA     = "ssa-override"
 	partReplace = "replace"
@@ -50,7 +50,7 @@ const (
 	partDelete  = "delete"
 )
 
-// scenarios are the table of budgets. It is never adjusted to what was measured.
+// scenarios is the table of budgets. The budgets are never adjusted to measured values.
 var scenarios = []scenario{
 	{
 		number: 1, title: "1 component, 1,000 ConfigMaps, 1 wave", budget: "1,004 requests; 1.3 × floor",
@@ -182,7 +182,7 @@ var scenarios = []scenario{
 	},
 }
 
-// numbered returns the scenario of that number.
+// numbered returns the scenario with the given number.
 func numbered(among []scenario, number int) (scenario, bool) {
 	for _, s := range among {
 		if s.number == number {

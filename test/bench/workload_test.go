@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
 )
 
-// render returns what a workload's first component consists of.
+// render returns the dependents of a workload's first component.
 func render(t *testing.T, w workload) []*unstructured.Unstructured {
 	t.Helper()
 	c, err := w.component(0)
@@ -38,7 +38,7 @@ func render(t *testing.T, w workload) []*unstructured.Unstructured {
 	for _, object := range objects {
 		o, ok := object.(*unstructured.Unstructured)
 		if !ok {
-			t.Fatalf("%T is rendered", object)
+			t.Fatalf("the rendered object has type %T", object)
 		}
 		rendered = append(rendered, o)
 	}
@@ -81,7 +81,7 @@ func TestObjectsThatAreRememberedHaveTwoKibibytes(t *testing.T) {
 		total += len(asJSON(t, o))
 	}
 	if mean := total / len(objects); mean < 1900 || mean > 2200 {
-		t.Errorf("they have %d bytes on average", mean)
+		t.Errorf("the objects have %d bytes on average", mean)
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("The history of a component", func() {
-	It("tells of each revision, without a write of its own", func(ctx SpecContext) {
+var _ = Describe("The history of a component:", func() {
+	It("the history contains each revision with its outcome, and costs no additional write", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "the record, and the outcome")
+		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "the writes of the record and of the outcome")
 		first := current(ctx, g).Status
 		Expect(first.History).To(HaveExactElements(And(
 			HaveField("Revision", int64(1)), HaveField("Generation", int64(1)), HaveField("Digest", first.InputDigest),
@@ -39,7 +39,7 @@ var _ = Describe("The history of a component", func() {
 			HaveField("Revision", int64(1))))
 	})
 
-	It("tells of inputs that do not render, once for all retries, and of no revision", func(ctx SpecContext) {
+	It("inputs that fail to render are in the history once for all retries, without a revision", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		text := configMap("settings", "a")
@@ -59,13 +59,13 @@ var _ = Describe("The history of a component", func() {
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "retries write nothing")
 		Expect(current(ctx, g).Status).To(Equal(stalled))
 
-		By("leaving the revision that is applied as it was, where that comes back")
+		By("rendering the inputs of the applied revision again, which does not change its entry")
 		changeManifests(ctx, g, text)
 		expectReady(ctx, g)
 		over := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(2)), HaveField("Ended", Not(BeNil())))
 		Expect(current(ctx, g).Status.History).To(HaveExactElements(over, revisionOne))
 
-		By("telling of the same inputs again, where they are tried again")
+		By("rendering the failing inputs again, which adds an entry")
 		changeManifests(ctx, g, together(text, configMap("settings", "b")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidManifests")
 		again := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(4)), HaveField("Digest", stalled.History[0].Digest), HaveField("Ended", BeNil()))
@@ -76,7 +76,7 @@ var _ = Describe("The history of a component", func() {
 			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionReady)), again, over, revisionOne))
 	})
 
-	It("says nothing of a revision by what is not rendered", func(ctx SpecContext) {
+	It("the outcome of a revision in the history does not change while new inputs are not rendered", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), servedBy(operator))
@@ -88,7 +88,7 @@ var _ = Describe("The history of a component", func() {
 		Expect(current(ctx, g).Status.History).To(HaveExactElements(HaveField("Outcome", metav1alpha1.RevisionProgressing)))
 	})
 
-	It("survives a restart, and a request for a pass", func(ctx SpecContext) {
+	It("the history does not change by a restart or a request for a pass", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
@@ -103,7 +103,7 @@ var _ = Describe("The history of a component", func() {
 	})
 })
 
-var _ = Describe("A request for a pass", func() {
+var _ = Describe("The acknowledgement of requests for a pass:", func() {
 	request := func(ctx SpecContext, operator, requested, acknowledge string, suspend bool) metav1alpha1.Status {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -113,18 +113,18 @@ var _ = Describe("A request for a pass", func() {
 		return current(ctx, g).Status.Status
 	}
 
-	It("is acknowledged where somebody waits for that", func(ctx SpecContext) {
+	It("a request for a pass is acknowledged in the status if the client asks for it", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		Expect(request(ctx, operator, "now", "now", false).LastHandledReconcileAt).To(Equal("now"))
-		Expect(request(ctx, operator, "now", "earlier", false).LastHandledReconcileAt).To(BeEmpty(), "nobody waits for this one any more")
+		Expect(request(ctx, operator, "now", "earlier", false).LastHandledReconcileAt).To(BeEmpty(), "the acknowledgement was requested for another request")
 		Expect(request(ctx, operator, "now", "now", true)).To(And(
-			HaveField("LastHandledReconcileAt", "now"), HaveField("State", metav1alpha1.StateSuspended)), "suspended is an answer, too")
+			HaveField("LastHandledReconcileAt", "now"), HaveField("State", metav1alpha1.StateSuspended)), "a suspended component acknowledges the request too")
 	})
 })
 
-var _ = Describe("A suspended component", func() {
-	It("says why it is suspended, where somebody noted that", func(ctx SpecContext) {
+var _ = Describe("Suspended components:", func() {
+	It("the condition of a suspended component contains the reason in its annotation", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))

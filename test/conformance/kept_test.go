@@ -15,7 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// withoutRecords answers as an API server that has trouble with Secrets in which what was rendered is recorded.
+// withoutRecords fails all requests that create the Secret of a pinned rendering.
 type withoutRecords struct{ next http.RoundTripper }
 
 func (w withoutRecords) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -28,7 +28,7 @@ func (w withoutRecords) RoundTrip(request *http.Request) (*http.Response, error)
 	}, nil
 }
 
-var _ = Describe("A rendering whose values cannot be recorded", func() {
+var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	const region = "\n---\n" + `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: {{ (lookup "v1" "ConfigMap" .Release.Namespace "zone").data.name }}}}`
 	var namespace, operator string
@@ -37,7 +37,7 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 	}
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("is not applied", func(ctx SpecContext) {
+	It("a rendering with generated values is not applied while it cannot be recorded", func(ctx SpecContext) {
 		stop := runOperator(operator, refusing)
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
@@ -52,7 +52,7 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
 	})
 
-	It("leaves the one before, also after a restart, and is followed when it can be recorded", func(ctx SpecContext) {
+	It("the previous rendering stays applied, also after a restart, while a new one cannot be recorded, and the new one is applied when it can be recorded", func(ctx SpecContext) {
 		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+region, servedBy(operator))
@@ -74,13 +74,13 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 	})
 })
 
-var _ = Describe("A record of values that is lost", func() {
+var _ = Describe("Lost records of pinned renderings:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	const settings = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: east}}`
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("leaves what was applied, is told of, and is followed by another one for what is gone", func(ctx SpecContext) {
+	It("after the loss of its record a pinned rendering stays applied, an event reports the loss, and deleted dependents get new values", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))
 		expectReady(ctx, g)
@@ -100,12 +100,12 @@ var _ = Describe("A record of values that is lost", func() {
 			login, err := get(ctx, "v1", "Secret", namespace, "login")
 			return err == nil && login.GetDeletionTimestamp() == nil
 		}).Should(BeTrue())
-		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "nobody knows the value any more")
+		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "the old value is lost, so a new value is generated")
 	})
 })
 
-var _ = Describe("Values whose record is lost", func() {
-	It("stay as they were applied through later restarts, although something changed that is looked up, until the spec changes", func(ctx SpecContext) {
+var _ = Describe("Generated values after the loss of their record:", func() {
+	It("generated values without a record stay through restarts and a changed look-up, until the spec changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
 		const text = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}` + "\n---\n" +
@@ -138,12 +138,12 @@ var _ = Describe("Values whose record is lost", func() {
 	})
 })
 
-var _ = Describe("A record of values that nobody names", func() {
+var _ = Describe("Unused records of pinned renderings:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	// copied writes a record again under another id, as a process that crashed may leave it.
+	// copied creates a copy of a record under another id, as a process that crashed may leave behind.
 	copied := func(ctx context.Context, record corev1.Secret) {
 		words := strings.Split(record.Name, "-")
 		words[len(words)-2] = "0123456789abcdef"
@@ -152,7 +152,7 @@ var _ = Describe("A record of values that nobody names", func() {
 		}, Data: record.Data})).To(Succeed())
 	}
 
-	It("is dropped by the process after the one that crashed, and the one that counts stays", func(ctx SpecContext) {
+	It("a record that a crashed process left unused is deleted by the next process, and the record in use stays", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
 		expectReady(ctx, g)
@@ -169,8 +169,8 @@ var _ = Describe("A record of values that nobody names", func() {
 	})
 })
 
-var _ = Describe("A rendering whose values take more than a Secret", func() {
-	It("is kept in several, which a restart reads, and none is left when the component is gone", func(ctx SpecContext) {
+var _ = Describe("Large pinned renderings:", func() {
+	It("a large pinned rendering is recorded in several Secrets, a restart reads them, and they are deleted with the component", func(ctx SpecContext) {
 		const large = "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {password: {{ randAlphaNum 400000 }}}}"
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
@@ -184,7 +184,7 @@ var _ = Describe("A rendering whose values take more than a Secret", func() {
 		runOperator(operator, operatorOptions{generate: &chart{}})
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Secret", namespace, "two"); return err }).Should(Succeed())
 		if content(ctx, "Secret", namespace, "two")["password"] != made {
-			Fail("the value is another one")
+			Fail("the password changed")
 		}
 		remove(ctx, g)
 		expectGone(ctx, g)

@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
-var _ = Describe("What is not there yet", func() {
+var _ = Describe("Temporary obstacles:", func() {
 	exists := func(ctx context.Context, namespace, name string) func() error {
 		return func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, name); return err }
 	}
 
-	It("may be a type: its siblings are applied, it is named, and it follows when the type is served", func(ctx SpecContext) {
+	It("a dependent of a type that is not served is named and waited for, and the other dependents are applied", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widget(group, "one"), configMap("sibling", "a")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(
@@ -34,7 +34,7 @@ var _ = Describe("What is not there yet", func() {
 		expectGone(ctx, g)
 	})
 
-	It("may be a type for long: that costs no pass, and it follows within seconds when the type is served", func(ctx SpecContext) {
+	It("a type that is not served for a long time costs no pass, and its dependents are applied within seconds when it is served", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), servedBy(operator))
@@ -42,13 +42,13 @@ var _ = Describe("What is not there yet", func() {
 		settle(ctx, operator)
 		before := passes(operator)
 		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(23*time.Second).Should(BeZero(),
-			"in the midst of a pause of 16 seconds between attempts")
+			"this time covers a pause of 16 seconds between attempts")
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "one"); return err }).
 			WithTimeout(8 * time.Second).Should(Succeed())
 	})
 
-	It("may be a webhook that does not serve yet", func(ctx SpecContext) {
+	It("a dependent that a failing webhook rejects is retried until the webhook responds or is removed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		webhook := create(ctx, fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -62,7 +62,7 @@ webhooks:
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
   clientConfig: {url: "https://127.0.0.1:1/hook"}`, namespace))[0]
-		// The API server learns of a webhook a moment later.
+		// The API server calls a webhook only a moment after its configuration is created.
 		Eventually(ctx, func() error {
 			probe := newConfigMap(namespace, "probe")
 			defer func() { _ = k8s.Delete(ctx, probe) }()
@@ -74,7 +74,7 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("may be a definition that somebody deleted: it comes back with its instances", func(ctx SpecContext) {
+	It("a definition that another client deletes is created again with its instances", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "one")))
 		expectReady(ctx, g)
@@ -87,7 +87,7 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("may be a namespace of ours that somebody deleted: it comes back with what was in it", func(ctx SpecContext) {
+	It("a namespace of the component that another client deletes is created again with its dependents", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		inner := namespace + "-inner"
 		g := newGadget(ctx, namespace, "app", together(namespaceManifest(inner), strings.Replace(configMap("settings", "a"), "  name:", "  namespace: "+inner+"\n  name:", 1)))
@@ -101,7 +101,7 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("may be the permission to watch a type: its siblings are applied, it is named, and it follows when it is granted", func(ctx SpecContext) {
+	It("a dependent that the operator is not allowed to read is named and waited for, and the other dependents are applied", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
@@ -129,8 +129,8 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 	})
 })
 
-var _ = Describe("Two operators of the same name", func() {
-	It("create nothing twice and agree", func(ctx SpecContext) {
+var _ = Describe("Two operators of the same name:", func() {
+	It("two operators of the same name create no dependent twice, and write the same status", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		runOperator(operator, operatorOptions{})
@@ -150,8 +150,8 @@ var _ = Describe("Two operators of the same name", func() {
 	})
 })
 
-var _ = Describe("A component among the dependents of another", func() {
-	It("is applied, waited for and deleted like any other", func(ctx SpecContext) {
+var _ = Describe("Components as dependents:", func() {
+	It("a component that is a dependent of another component is applied, waited for and deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		inner := fmt.Sprintf("apiVersion: gadgets.example.com/v1\nkind: Gadget\nmetadata: {name: inner, labels: {%s: %s}}\nspec:\n  manifests: |\n    %s",
 			operatorLabel, operatorName, strings.ReplaceAll(configMap("settings", "a"), "\n", "\n    "))
@@ -165,13 +165,13 @@ var _ = Describe("A component among the dependents of another", func() {
 	})
 })
 
-var _ = Describe("A look-up that fails while a component is rendered", func() {
+var _ = Describe("Look-ups that fail:", func() {
 	chart := fstest.MapFS{
 		"Chart.yaml": {Data: []byte("apiVersion: v2\nname: app\nversion: 1.0.0\n")},
 		"templates/copy.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copy}\n" +
 			`data: {value: {{ (lookup "v1" "ConfigMap" .Release.Namespace "where").data.value }}}`)},
 	}
-	// render runs an operator whose look-up is answered with a code until it is told otherwise.
+	// render runs an operator and fails its look-up with a status code until the returned refusal is disabled.
 	render := func(ctx context.Context, namespace string, code int) (*gadget.Gadget, *refusal) {
 		GinkgoHelper()
 		generated, err := helm.New(chart, helm.Options{})
@@ -185,7 +185,7 @@ var _ = Describe("A look-up that fails while a component is rendered", func() {
 	}
 
 	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
-		It(fmt.Sprintf("with %d is made again by itself, although the engine keeps no more than words of it", code), func(ctx SpecContext) {
+		It(fmt.Sprintf("a look-up that failed with status %d is retried, although the engine keeps only the text of the error", code), func(ctx SpecContext) {
 			g, failing := render(ctx, newNamespace(ctx), code)
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("not today")))
 			failing.on.Store(false)
@@ -193,7 +193,7 @@ var _ = Describe("A look-up that fails while a component is rendered", func() {
 		})
 	}
 
-	It("because it is forbidden is up to people", func(ctx SpecContext) {
+	It("a look-up that is forbidden stalls the component", func(ctx SpecContext) {
 		g, _ := render(ctx, newNamespace(ctx), 0)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True GenerateFailed"), ContainSubstring("not today")))
 	})

@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-// liveObjects answers reads by the name of the object: with an error, or an object of that content.
+// liveObjects is a reader that returns an error, or an object with the given content, by the name of the object.
 type liveObjects map[string]any
 
 func (l liveObjects) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -83,20 +83,20 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 		answer any
 		want   component.Node
 	}{
-		"ready":                       {"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)), component.Node{State: component.NodeReady, UID: "1"}},
-		"on its way, with why":        {"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)), component.Node{State: component.NodeInProgress, UID: "1", Message: "Available: 1/2"}},
-		"being deleted":               {"/v1/Service/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"a Secret":                    {"/v1/Secret/shop/x u=1", live("1", nil), component.Node{State: component.NodeReady, UID: "1"}},
-		"a Secret being deleted":      {"/v1/Secret/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"gone":                        {"/v1/ConfigMap/shop/x u=1", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotFound, Message: "it does not exist"}},
-		"purged":                      {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
-		"not created yet":             {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
-		"perhaps somebody else's":     {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object of this name exists, but no write to it is recorded yet"}},
-		"replaced":                    {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
-		"forbidden":                   {"/v1/ConfigMap/shop/x u=1", forbidden, component.Node{State: component.NodeUnknown, Reason: component.NodeForbidden, Message: forbidden.Error()}},
-		"of a kind not served":        {"demo.example.com/v1/Widget/shop/x u=1", notServed, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"of a kind no longer served":  {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"unreadable by other reasons": {"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"), component.Node{State: component.NodeUnknown, Reason: component.NodeNotRead, Message: "connection reset"}},
+		"ready":                              {"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)), component.Node{State: component.NodeReady, UID: "1"}},
+		"in progress, with the reason":       {"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)), component.Node{State: component.NodeInProgress, UID: "1", Message: "Available: 1/2"}},
+		"being deleted":                      {"/v1/Service/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
+		"a Secret":                           {"/v1/Secret/shop/x u=1", live("1", nil), component.Node{State: component.NodeReady, UID: "1"}},
+		"a Secret being deleted":             {"/v1/Secret/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
+		"gone":                               {"/v1/ConfigMap/shop/x u=1", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotFound, Message: "it does not exist"}},
+		"purged":                             {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
+		"not created yet":                    {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
+		"without a recorded write":           {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object of this name exists, but no write to it is recorded yet"}},
+		"replaced":                           {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
+		"forbidden":                          {"/v1/ConfigMap/shop/x u=1", forbidden, component.Node{State: component.NodeUnknown, Reason: component.NodeForbidden, Message: forbidden.Error()}},
+		"of a kind that is not served":       {"demo.example.com/v1/Widget/shop/x u=1", notServed, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
+		"of a kind that is no longer served": {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
+		"not readable for another reason":    {"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"), component.Node{State: component.NodeUnknown, Reason: component.NodeNotRead, Message: "connection reset"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nodes, err := component.Tree(t.Context(), liveObjects{"x": c.answer}, inventoryOf(t, c.entry))
@@ -119,7 +119,7 @@ func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
 	const message = "the API server does not serve example.com/v1, Kind=Widget; install its CustomResourceDefinition or API server"
 	nodes = component.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
 		{Dependent: "Deployment.apps shop/web", Wave: 2, Reason: "InProgress"},
-		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "recorded, and so known better"},
+		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "in the inventory, so this report is ignored"},
 		{Dependent: "Widget.example.com w", Wave: 1, Reason: "KindNotServed", Message: message},
 		{Dependent: "what is this?", Reason: "KindNotServed"},
 	})
@@ -197,7 +197,7 @@ func TestTreeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// countingReader counts reads, and how many are under way at a time. The first ones wait for each other.
+// countingReader counts reads, and the maximum number of concurrent reads. The first 16 reads wait for each other.
 type countingReader struct {
 	all, now, most atomic.Int32
 	together       sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/docs"
 )
 
-// named are the folders that the first column of a table of packages names.
+// named matches the folders in the first column of a table of packages.
 var named = regexp.MustCompile("`([a-z0-9/-]+)`")
 
 func TestTheArchitectureNamesEveryPackage(t *testing.T) {

@@ -1,95 +1,95 @@
 package main
 
-// writing are mutations of what is sent to the API server.
+// writing are mutations of the writes to the API server.
 var writing = []mutation{
 	{
-		"create adopts", "execute/write.go",
+		"a create adopts an existing object", "execute/write.go",
 		`map[string]any{"resourceVersion": "1"}`, `map[string]any{}`,
-		"An object that exists already|Two operators of the same name",
+		"Objects that exist before they are applied|Two operators of the same name",
 	},
 	{
-		"apply to any incarnation", "execute/write.go",
+		"an apply ignores the UID", "execute/write.go",
 		`preconditions := map[string]any{"uid": string(a.Preconditions.UID)}`, `preconditions := map[string]any{}`,
-		"An object that changes hands",
+		"Objects that change their owner right before a write",
 	},
 	{
-		"replace whatever is there", "execute/replace.go",
+		"a replace ignores UID and owner", "execute/replace.go",
 		"	if found.UID != a.Preconditions.UID || !sameOwner(found, a) {\n		return nil, staleConflict(a)\n	}\n	merged,", "	merged,",
-		"An object that changes hands",
+		"Objects that change their owner right before a write",
 	},
 	{
-		"adopt what others adopt", "execute/write.go",
+		"an adoption ignores the resource version", "execute/write.go",
 		`preconditions["resourceVersion"] = version`, `_ = version`,
-		"An object that changes hands right before it is written is not adopted",
+		"an object that another owner took over in the meantime is not adopted",
 	},
 	{
 		"apply without force", "execute/write.go",
 		`Force: new(true)`, `Force: new(false)`,
-		"A dependent that somebody else changes",
+		"Drift of dependents",
 	},
 	{
 		"previous managers keep their fields", "execute/managedfields.go",
 		`case entry.Manager == reconciler, handover == plan.TransferAll:`, `case entry.Manager == reconciler:`,
-		"An object that another tool made",
+		"Objects of other tools",
 	},
 	{
-		"no migration to apply", "execute/write.go",
+		"managed fields are not migrated to Apply", "execute/write.go",
 		"	if a.Migrate {\n", "	if false {\n",
-		"A dependent whose update policy changes",
+		"Changes of the update policy",
 	},
 	{
-		"replace drops nothing", "execute/replace.go",
+		"a replace removes no fields", "execute/replace.go",
 		`merge(live, a.Object.Body.Object, droppableFields(live, found, a, w.reconciler))`, `merge(live, a.Object.Body.Object, nil)`,
-		"Changing the manifests of a component",
+		"Changes of the manifests",
 	},
 	{
-		"replace resets defaults", "execute/replace.go",
+		"a replace resets defaults", "execute/replace.go",
 		`if manifests.SameContent(found.Digest, a.Object.Digest) {`, `if false {`,
-		"A dependent that others have their part in under update policy replace",
+		"Dependents with fields of other managers: update policy replace",
 	},
 	{
-		"replace records no fields", "execute/replace.go",
+		"a replace records no managed fields", "execute/replace.go",
 		`if err := recordUpdate(updated, a, w.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
-		"A dependent that others have their part in under update policy replace",
+		"Dependents with fields of other managers: update policy replace",
 	},
 	{
-		"replace writes without need", "execute/replace.go",
+		"a replace writes without a change", "execute/replace.go",
 		`if !changed && found.Coverage == plan.CoverageFull && !a.Forced {`, `if _ = changed; false {`,
-		"A dependent that others have their part in under update policy replace",
+		"Dependents with fields of other managers: update policy replace",
 	},
 	{
-		"items of others are lost", "execute/merge.go",
+		"list items of others are lost", "execute/merge.go",
 		"	keepOthers(len(live))\n", "",
-		"Changing the manifests of a component",
+		"Changes of the manifests",
 	},
 	{
 		"atomic values are merged", "execute/merge.go",
 		`if l, ok := live.(map[string]any); ok && !n.atomic() {`, `if l, ok := live.(map[string]any); ok {`,
-		"Changing the manifests of a component|A dependent that somebody else changes",
+		"Changes of the manifests|Drift of dependents",
 	},
 	{
-		"delete without preconditions", "execute/write.go",
+		"a delete has no preconditions", "execute/write.go",
 		"		Preconditions: &metav1.Preconditions{\n			UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,\n		},\n", "",
-		"An object that changes hands",
+		"Objects that change their owner right before a write",
 	},
 	{
-		"delete what others took over", "execute/write.go",
+		"a delete ignores the resource version", "execute/write.go",
 		`UID: &a.Preconditions.UID, ResourceVersion: &a.Preconditions.ResourceVersion,`, `UID: &a.Preconditions.UID,`,
-		"An object that changes hands",
+		"Objects that change their owner right before a write",
 	},
 	{
-		"workloads leave their pods", "execute/write.go",
+		"workloads are deleted in the background", "execute/write.go",
 		`return metav1.DeletePropagationForeground`, `return metav1.DeletePropagationBackground`,
-		"A workload that is deleted",
+		"The deletion of workloads",
 	},
 	{
 		"orphans keep our fields", "execute/orphan.go",
 		`patch["managedFields"] = others`, `_ = others`,
-		"A delete policy|An orphan that is rendered again",
+		"Delete policies|Orphans that are rendered again",
 	},
 	{
 		"orphans keep our label", "execute/orphan.go",
 		"		\"labels\":      removedKeys(live.GetLabels(), reconciler),\n", "",
-		"A delete policy|An orphan that is rendered again",
+		"Delete policies|Orphans that are rendered again",
 	},
 }

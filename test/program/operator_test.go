@@ -13,7 +13,7 @@ import (
 
 func TestStopAcceptsAProcessThatHandlesNoSignalsYet(t *testing.T) {
 	if err := start(t, "echo started; exec sleep 60").Stop(); err != nil {
-		t.Errorf("it did nothing that could have failed: %v", err)
+		t.Errorf("the end of a process without a signal handler is an error: %v", err)
 	}
 }
 
@@ -24,7 +24,7 @@ func TestStopTellsOfAProcessThatFailsAtItsEnd(t *testing.T) {
 	}
 }
 
-// start runs a shell script instead of an operator, and returns when it has said a first word.
+// start runs a shell script instead of an operator, and returns when it has printed its first line.
 func start(t *testing.T, script string) *program.Operator {
 	t.Helper()
 	runtime.LockOSThread() // The process ends with the thread that started it.

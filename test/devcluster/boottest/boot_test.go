@@ -22,22 +22,22 @@ import (
 func TestAClusterRunsWorkloads(t *testing.T) {
 	cluster := up(t, "--nodes", "2")
 	if !strings.Contains(cluster.ready, "2 nodes") || strings.Count(cluster.ready, "\n") != 1 {
-		t.Errorf("want one line that tells of two nodes, got %q", cluster.ready)
+		t.Errorf("want one line that reports two nodes, got %q", cluster.ready)
 	}
 	config := loadConfig(t, cluster.dir+"/kubeconfig")
 	client := newClient(t, config)
 
-	t.Run("it has the version of its modules", func(t *testing.T) {
+	t.Run("the version is that of the modules", func(t *testing.T) {
 		version, err := client.Discovery().ServerVersion()
 		if err != nil || version.GitVersion != "v1.36.3" || version.Minor != "36" {
 			t.Errorf("got %v, %v", version, err)
 		}
 	})
 	t.Run("a Deployment becomes available and a Job completes", func(t *testing.T) { testWorkloads(t, client) })
-	t.Run("a user may do what RBAC allows", func(t *testing.T) { testUser(t, cluster) })
-	t.Run("an aggregated API is served by a program on this machine", func(t *testing.T) { testAggregation(t, config) })
+	t.Run("a user has the rights that RBAC grants", func(t *testing.T) { testUser(t, cluster) })
+	t.Run("an aggregated API of a program on this machine is served", func(t *testing.T) { testAggregation(t, config) })
 	t.Run("a webhook on this machine is called", func(t *testing.T) { testWebhook(t, client) })
-	t.Run("its folder is not given to a second one", func(t *testing.T) { testSecondStart(t, cluster) })
+	t.Run("the folder of a running cluster is refused to a second cluster", func(t *testing.T) { testSecondStart(t, cluster) })
 
 	if code := cluster.end(t, syscall.SIGTERM); code != 0 {
 		t.Errorf("want exit code 0, got %d", code)
@@ -60,7 +60,7 @@ func TestAKilledSupervisorLeavesNoProcess(t *testing.T) {
 
 	log, err := os.ReadFile(filepath.Join(cluster.dir, "audit.log"))
 	if err != nil || !strings.Contains(string(log), `"userAgent":"devcluster"`) {
-		t.Errorf("want our own requests in the audit log, got %d bytes, %v", len(log), err)
+		t.Errorf("want the requests of this test in the audit log, got %d bytes, %v", len(log), err)
 	}
 }
 
@@ -123,7 +123,7 @@ func testSecondStart(t *testing.T, cluster supervisor) {
 		t.Errorf("want exit code 2 and one line, got %d and %q", code, output)
 	}
 	if _, err := os.Stat(filepath.Join(cluster.dir, "kubeconfig")); err != nil {
-		t.Errorf("the running cluster lost its files: %v", err)
+		t.Errorf("the second start removed files of the running cluster: %v", err)
 	}
 }
 

@@ -57,7 +57,7 @@ func (w *world) repairScale(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.held(took, "3 replicas again, counted from the answer to the scaling")
+	w.held(took, "the Deployment has 3 replicas again, measured from the response to the scaling")
 	return w.becomes(ctx, "shop is Ready, with 3 pods", func(ctx context.Context) error {
 		return errors.Join(w.isReady(ctx, "shop", 6), w.runs(ctx, "shop", "registry.example.com/shop:1.5.0", 3))
 	})
@@ -75,13 +75,13 @@ func (w *world) repairDeletion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.held(took, "the Service is back, counted from the answer to the deletion")
-	return w.becomes(ctx, "shop is Ready, and has recorded the new Service", func(ctx context.Context) error {
+	w.held(took, "the Service exists again, measured from the response to the deletion")
+	return w.becomes(ctx, "the component shop is Ready, and its inventory contains the new Service", func(ctx context.Context) error {
 		return errors.Join(w.isReady(ctx, "shop", 6), w.ownsItsDependents(ctx, "shop"))
 	})
 }
 
-// foreignWrite is something that others do to a dependent, and what a watch on it sees of that.
+// foreignWrite is a change of a dependent by another client, and its effects in a watch.
 type foreignWrite struct {
 	kind              client.ObjectList
 	name              string
@@ -89,7 +89,7 @@ type foreignWrite struct {
 	drifted, repaired func(watch.Event) bool
 }
 
-// repair makes a foreign write, and returns how long after its answer a watch sees the dependent repaired.
+// repair makes a foreign write, and returns the time from its response until a watch receives the repaired dependent.
 func (w *world) repair(ctx context.Context, f foreignWrite) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not repaired within %s", f.name, patience))
 	defer cancel()
@@ -104,7 +104,7 @@ func (w *world) repair(ctx context.Context, f foreignWrite) (time.Duration, erro
 	answered := startWatch()
 	drifted := false
 	for event := range watcher.ResultChan() {
-		// The watch begins with the dependent as it was.
+		// The first event of the watch shows the dependent before the write.
 		drifted = drifted || f.drifted(event)
 		if drifted && f.repaired(event) {
 			return answered.elapsed(), nil

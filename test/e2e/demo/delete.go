@@ -32,7 +32,7 @@ func (w *world) refuseDeletion(ctx context.Context) error {
 	if err := w.holds(ctx, "the condition names "+foreignName, w.namesForeign); err != nil {
 		return err
 	}
-	return w.holds(ctx, "none of its dependents was touched", func(ctx context.Context) error {
+	return w.holds(ctx, "none of the component's dependents was changed", func(ctx context.Context) error {
 		after, err := w.versions(ctx, "backups")
 		if err == nil && !maps.Equal(before, after) {
 			err = fmt.Errorf("before: %v, after: %v", before, after)
@@ -41,7 +41,7 @@ func (w *world) refuseDeletion(ctx context.Context) error {
 	})
 }
 
-// namesForeign checks that the component says why it is not deleted.
+// namesForeign checks that the component's condition names the foreign instance.
 func (w *world) namesForeign(ctx context.Context) error {
 	c, err := w.component(ctx, "backups")
 	if err != nil {
@@ -63,13 +63,13 @@ func (w *world) liftRefusal(ctx context.Context) error {
 	if err := w.admin.Delete(ctx, backup(foreignName)); err != nil {
 		return err
 	}
-	err = w.becomes(ctx, "the component is gone, counted from the answer to this deletion", func(ctx context.Context) error {
+	err = w.becomes(ctx, "the component is gone, measured from the response to this deletion", func(ctx context.Context) error {
 		return w.componentIsGone(ctx, "backups")
 	})
 	if err != nil {
 		return err
 	}
-	return w.becomes(ctx, "so are its type and the instances", func(ctx context.Context) error { return w.areGone(ctx, entries) })
+	return w.becomes(ctx, "the component's type and instances are gone", func(ctx context.Context) error { return w.areGone(ctx, entries) })
 }
 
 func (w *world) componentIsGone(ctx context.Context, name string) error {
@@ -98,16 +98,16 @@ func (w *world) deleteRest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = w.holds(ctx, "the audit log has the deletes wave by wave", func(ctx context.Context) error { return w.wentInWaves(ctx, entries) })
+		err = w.holds(ctx, "the audit log contains the deletions wave by wave", func(ctx context.Context) error { return w.wentInWaves(ctx, entries) })
 		if err != nil {
 			return err
 		}
 	}
-	return w.holds(ctx, "in all this the API server forbade the operator nothing", w.nothingWasForbidden)
+	return w.holds(ctx, "the API server refused no request of the operator for a missing right", w.nothingWasForbidden)
 }
 
-// nothingWasForbidden checks that the operator never asked for what its rules do not allow. That the guard of a
-// definition refuses a creation as a dry run is no such thing: the operator asks until it does.
+// nothingWasForbidden checks that the operator made no request without the necessary right. Dry-run creations that the
+// guard of a definition refuses are excluded, because the operator uses them to test the guard.
 func (w *world) nothingWasForbidden(ctx context.Context) error {
 	events, err := w.operatorEvents(ctx)
 	if err != nil {
