@@ -20,7 +20,7 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(t *testing.T, s *watchFixture)
-		// enqueued are the enqueued owners. version is the known version in the end; "" if the object is absent.
+		// enqueued are the enqueued owners. version is the stored resource version at the end, "" if the object is absent.
 		enqueued, version string
 	}{
 		{"a new object enqueues its owner", func(t *testing.T, s *watchFixture) {
@@ -132,7 +132,8 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 func TestEventsAroundOwnWrites(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// before, during and after are the events before the write, until its answer, and after the answer.
+		// before, during and after are the events before the write, between the write and its response, and after the
+		// response.
 		before           func(s *watchFixture) error
 		during           func(s *watchFixture) error
 		answer           *plan.Observed
@@ -175,16 +176,16 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			during: func(s *watchFixture) error { return s.Replace(nil, "6") }, answer: answer("5"), enqueued: "us",
 		},
 		{
-			name: "an object that lost its owner label before our write is known", before: show("3"),
+			name: "an object that lost its owner label before our write is present after the write", before: show("3"),
 			during: func(s *watchFixture) error { return s.Delete(at("4", "", "u1")) }, answer: answer("5"), enqueued: "us",
 			latest: "5",
 		},
 		{
-			name: "the deletion of an earlier object does not remove the one that we create", before: show("3"),
+			name: "the deletion of an earlier object does not remove the object that we create", before: show("3"),
 			during: func(s *watchFixture) error { return s.Delete(at("4", "us", "u1")) }, answer: answer("5"), after: show("5"),
 			enqueued: "us", latest: "5",
 		},
-		{name: "our delete is known at once", before: show("4"), answer: deleteAnswer("u1")},
+		{name: "our delete makes the object absent at once", before: show("4"), answer: deleteAnswer("u1")},
 		{
 			name: "the event of our delete enqueues nobody after the answer", before: show("4"), answer: deleteAnswer("u1"),
 			after: remove("5"),
@@ -194,7 +195,7 @@ func TestEventsAroundOwnWrites(t *testing.T) {
 			answer: deleteAnswer("u1"),
 		},
 		{
-			name: "our delete of an earlier object leaves the new one", before: show("4"), answer: deleteAnswer("u0"),
+			name: "our delete of an earlier object leaves the new object", before: show("4"), answer: deleteAnswer("u0"),
 			latest: "4",
 		},
 		{
@@ -285,7 +286,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			}
 		})
 	}
-	t.Run("forgets them after the lifetime", func(t *testing.T) {
+	t.Run("forgets finished Jobs after finishedLifetime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
@@ -298,7 +299,7 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			}
 		})
 	})
-	t.Run("keeps an object that was created since", func(t *testing.T) {
+	t.Run("keeps an object that was created after the Job was deleted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newWatchFixture(t)
 			must(t, s.Add(job("Complete")))
@@ -356,7 +357,7 @@ func TestWatchesStopWithTheirLastUser(t *testing.T) {
 	}
 }
 
-// BenchmarkWatch measures the work of a pass under the lock. It must not depend on the number of other components.
+// BenchmarkWatch measures the time of one call of Watch. The time must not depend on the number of other components.
 func BenchmarkWatch(b *testing.B) {
 	for _, owners := range []int{10, 10000} {
 		b.Run(strconv.Itoa(owners), func(b *testing.B) {
@@ -417,7 +418,7 @@ func TestTypesThatCanBeListedButNotWatched(t *testing.T) {
 	s.take()
 	for range 3 {
 		must(t, s.Replace([]any{at("5", "us", "u1")}, "8"))
-		s.take() // The object is new the first time.
+		s.take() // In the first round the object is new.
 		s.listFailed(refused)
 		if got := s.take(); got != "" {
 			t.Errorf("enqueued by the same refusal: %q", got)
@@ -458,7 +459,8 @@ func TestUnknownUntilListed(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse is for the race detector. In the end the last version must be known.
+// TestConcurrentUse calls an Observer concurrently, so that the race detector can find races. At the end, the Observer
+// must have the last version.
 func TestConcurrentUse(t *testing.T) {
 	s := newWatchFixture(t)
 	for _, own := range s.observer.components {

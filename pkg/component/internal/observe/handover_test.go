@@ -18,7 +18,7 @@ func ownsNone(manifests.Key) bool { return false }
 func TestHandoverOfAnAwaitedObject(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// do changes an object of them that we wait for.
+		// do changes an object of the component "them". The component "us" waits for the object.
 		do func(t *testing.T, s *watchFixture)
 		// enqueued are the components that are enqueued at the end of the handover delay.
 		enqueued string
@@ -28,7 +28,7 @@ func TestHandoverOfAnAwaitedObject(t *testing.T) {
 			must(t, s.Delete(at("6", "them", "u1")))
 		}, "them"},
 		{
-			"enqueues the owner of a deleted object after a pass in which it still renders it",
+			"enqueues the owner of a deleted object after a pass in which the owner still renders the object",
 			func(t *testing.T, s *watchFixture) {
 				t.Helper()
 				must(t, s.Delete(at("6", "them", "u1")))

@@ -25,7 +25,7 @@ func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 		{"a new instance enqueues the user", func(s *instanceWatch) error { return s.Add(named("b", "u2")) }, 1, 2, ""},
 		{"a changed instance enqueues nobody", func(s *instanceWatch) error { return s.Update(named("a", "u1")) }, 0, 1, ""},
 		{
-			"an instance that is created again counts as new", func(s *instanceWatch) error { return s.Add(named("a", "u3")) },
+			"an instance that is created again is new", func(s *instanceWatch) error { return s.Add(named("a", "u3")) },
 			1,
 			2, "",
 		},
@@ -40,7 +40,7 @@ func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 			s.listFailed(refused)
 			return nil
 		}, 1, 1, "Forbidden"},
-		{"a network failure does neither", func(s *instanceWatch) error {
+		{"a network failure neither enqueues the user nor sets the reason", func(s *instanceWatch) error {
 			s.listFailed(watchFailure{reason: "ListFailed"})
 			return nil
 		}, 0, 1, ""},

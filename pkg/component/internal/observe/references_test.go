@@ -35,7 +35,7 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(w *referenceWatch) error
-		// enqueued are the users of values (a) and of other (b).
+		// enqueued are the enqueued components: "a" references the object values, "b" references the object other.
 		enqueued, version, failure string
 	}{
 		{
@@ -148,11 +148,11 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 			return len(w.retrySignal)
 		}
 		if retain() != 0 {
-			t.Error("it is retried before it failed")
+			t.Error("the watch is retried before it failed")
 		}
 		w.listFailed(refused)
 		if retain(); retain() != 1 {
-			t.Error("it is not retried")
+			t.Error("the failed watch is not retried")
 		}
 	})
 
@@ -165,11 +165,11 @@ func TestReferenceEventsEnqueueTheUsers(t *testing.T) {
 		r.Watch("b", Reader{}, []Reference{other}, func() {})
 		r.Release("a")
 		if ended {
-			t.Error("it stopped although it has a user")
+			t.Error("the watch stopped although it has a user")
 		}
 		r.Release("b")
 		if !ended {
-			t.Error("it continues")
+			t.Error("the watch continues without a user")
 		}
 	})
 }
