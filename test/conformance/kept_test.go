@@ -15,7 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// withoutRecords answers as an API server that has trouble with Secrets in which what was rendered is recorded.
+// withoutRecords simulates an API server that fails to write the Secrets with pinned renderings.
 type withoutRecords struct{ next http.RoundTripper }
 
 func (w withoutRecords) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -40,7 +40,7 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 	It("is not applied", func(ctx SpecContext) {
 		stop := runOperator(operator, refusing)
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
 		_, err := get(ctx, "v1", "Secret", namespace, "login")
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 		Expect(current(ctx, g).Status.Revision).To(BeZero())
@@ -62,7 +62,7 @@ var _ = Describe("A rendering whose values cannot be recorded", func() {
 		stop()
 		stop = runOperator(operator, refusing)
 		patch(ctx, zone, `{"data":{"name":"west"}}`)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record what was rendered")
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
 		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(HaveKeyWithValue("region", "east"))
 
 		stop()

@@ -64,7 +64,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		return Rendered{ValuesLost: true}, false, err.Error(), nil
 	}
 	if err != nil {
-		return Rendered{}, false, "", records.Problem("read what was rendered", err)
+		return Rendered{}, false, "", records.Problem("read the record of the rendered manifests", err)
 	}
 	if recorded.Origin == nil || recorded.Origin.InputDigest != req.Inputs.Digest {
 		// The record belongs to other inputs, and an earlier pass failed to delete it.

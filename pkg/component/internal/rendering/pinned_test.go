@@ -147,7 +147,7 @@ func TestARecordThatCannotBeReadIsAnError(t *testing.T) {
 		return apierrors.NewForbidden(corev1.Resource("secrets"), "", cause)
 	}
 	_, calls, err := s.render()
-	expect(t, err, metav1alpha1.ReasonForbidden, true, "read what was rendered")
+	expect(t, err, metav1alpha1.ReasonForbidden, true, "read the record of the rendered manifests")
 	if calls != 0 {
 		t.Error("it is rendered again")
 	}
