@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// collectInterval is how long the queue waits for further Secrets after the first one has arrived.
+// collectInterval is the time for which the queue waits for further Secrets after the first Secret has arrived.
 const collectInterval = time.Second
 
-// queue holds the Secrets that the Collector has to check, each in the last version that the watch delivered. It
+// queue contains the Secrets that the Collector has to check, each in the latest version that the watch delivered. It
 // implements observe.LabelledHandler.
 type queue struct {
 	refused func(message string)
