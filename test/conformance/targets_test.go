@@ -216,9 +216,9 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 	},
-		Entry("is none", func(string) string { return "hush: {hush" }, "it is no kubeconfig"),
-		Entry("is of another form", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "it is no kubeconfig"),
-		Entry("has no current context", replaced("current-context: c\n", ""), "it has no current-context"),
+		Entry("is none", func(string) string { return "hush: {hush" }, "the content is not a kubeconfig"),
+		Entry("is of another form", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "the content is not a kubeconfig"),
+		Entry("has no current context", replaced("current-context: c\n", ""), "the kubeconfig has no current-context"),
 		Entry("has another current context", replaced("current-context: c\n", "current-context: d\n"), "the context that current-context names"),
 		Entry("runs a program", replaced("token: hush", "exec: {apiVersion: client.authentication.k8s.io/v1, command: hush, interactiveMode: Never}"), "exec would run a program"),
 		Entry("wants a provider", replaced("token: hush", "auth-provider: {name: hush}"), "auth-provider would run"),
@@ -226,7 +226,7 @@ var _ = Describe("A target in another cluster", Ordered, func() {
 		Entry("names a certificate's file", replaced("token: hush", "client-certificate: /hush"), "client-certificate names a file"),
 		Entry("names a key's file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
 		Entry("names an authority's file", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
-		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of its cluster holds a password"),
+		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of the cluster contains a password"),
 		Entry("has no URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of its cluster is no URL"),
 		Entry("has half a certificate", replaced("token: hush", "client-certificate-data: aHVzaA=="), "its cluster or user is incomplete"),
 	)

@@ -50,7 +50,10 @@ func TestPassesAreSuperseded(t *testing.T) {
 		{"but not by a new status", version("5", 1), version("6", 1), false, false},
 		{"but not by the loaded version", version("5", 2), version("5", 2), false, false},
 		{"but not by an older version", version("5", 2), version("4", 1), false, false},
-		{"but not by the deletion of an earlier component of the same name", version("5", 1, recreated), version("4", 1), true, false},
+		{
+			"but not by the deletion of an earlier component of the same name",
+			version("5", 1, recreated), version("4", 1), true, false,
+		},
 		{"but not if the pass works for the deletion", version("5", 1, deleting), version("6", 1, deleting), false, false},
 		{"but not by another component", version("5", 1), version("6", 2, other), false, false},
 	} {
@@ -142,7 +145,10 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 		toCompletion bool
 		superseded   bool
 	}{
-		{name: "not after fewer interruptions", former: interrupted(maxInterruptions - 1), shown: version("6", 2), superseded: true},
+		{
+			name: "not after fewer interruptions", former: interrupted(maxInterruptions - 1), shown: version("6", 2),
+			superseded: true,
+		},
 		{
 			name: "and a new spec does not end the pass", former: interrupted(maxInterruptions), shown: version("6", 2),
 			toCompletion: true,
@@ -152,15 +158,17 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "but the start of a deletion ends the pass", former: interrupted(maxInterruptions), shown: version("6", 2, deleting),
+			name: "but the start of a deletion ends the pass", former: interrupted(maxInterruptions),
+			shown:        version("6", 2, deleting),
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "but the end of a deletion ends the pass", former: interrupted(maxInterruptions), shown: version("6", 1), gone: true,
-			toCompletion: true, superseded: true,
+			name: "but the end of a deletion ends the pass", former: interrupted(maxInterruptions),
+			shown: version("6", 1), gone: true, toCompletion: true, superseded: true,
 		},
 		{
-			name: "but a recreated component ends the pass", former: interrupted(maxInterruptions), shown: version("6", 1, recreated),
+			name: "but a recreated component ends the pass", former: interrupted(maxInterruptions),
+			shown:        version("6", 1, recreated),
 			toCompletion: true, superseded: true,
 		},
 		{

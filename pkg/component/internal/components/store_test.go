@@ -41,8 +41,14 @@ func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
 		{"while the cache is older", []step{write("20"), end}, "20", true},
 		{"until the cache has the written version, after the pass", []step{write("20"), end, event("u1", "20")}, "20", false},
 		{"until the cache has a newer version", []step{write("20"), end, event("u1", "30")}, "30", false},
-		{"until the pass ends, because the pass compares with the written version", []step{write("20"), event("u1", "20")}, "20", true},
-		{"only until the pass ends, if the cache has the written version by then", []step{write("20"), event("u1", "20"), end}, "20", false},
+		{
+			"until the pass ends, because the pass compares with the written version",
+			[]step{write("20"), event("u1", "20")}, "20", true,
+		},
+		{
+			"only until the pass ends, if the cache has the written version by then",
+			[]step{write("20"), event("u1", "20"), end}, "20", false,
+		},
 		{"not if another component has the name", []step{write("20"), end, event("u2", "5")}, "5", false},
 		{"while only an earlier write has arrived", []step{write("20"), write("30"), end, event("u1", "20")}, "30", true},
 		{"unless a later write was kept before", []step{write("30"), write("20"), end}, "30", true},
@@ -106,14 +112,23 @@ func TestWritesAreBoundToThePass(t *testing.T) {
 		{name: "and succeed if nothing changed", change: func(*gadget) {}},
 		{name: "and succeed if metadata changed", change: func(g *gadget) { g.Labels = map[string]string{"a": "b"} }},
 		{name: "and succeed if the author's status changed", change: func(g *gadget) { g.Status.Port = 80 }},
-		{name: "and fail if the component was recreated", change: func(g *gadget) { g.UID = "u2" }, conflict: "created again"},
 		{
-			name: "and fail if the component is being deleted", change: func(g *gadget) { g.DeletionTimestamp = new(metav1.Now()) },
-			conflict: "being deleted",
+			name: "and fail if the component was recreated", change: func(g *gadget) { g.UID = "u2" },
+			conflict: "created again",
+		},
+		{
+			name:   "and fail if the component is being deleted",
+			change: func(g *gadget) { g.DeletionTimestamp = new(metav1.Now()) }, conflict: "being deleted",
 		},
 		{name: "and fail if the spec changed", change: func(g *gadget) { g.Generation = 2 }, conflict: "spec changed"},
-		{name: "and succeed if the spec changed in a pass that runs to completion", change: func(g *gadget) { g.Generation = 2 }, toCompletion: true},
-		{name: "and fail if the component was suspended, even in a pass that runs to completion", change: suspended, toCompletion: true, conflict: "spec changed"},
+		{
+			name:   "and succeed if the spec changed in a pass that runs to completion",
+			change: func(g *gadget) { g.Generation = 2 }, toCompletion: true,
+		},
+		{
+			name:   "and fail if the component was suspended, even in a pass that runs to completion",
+			change: suspended, toCompletion: true, conflict: "spec changed",
+		},
 		{
 			name: "and fail if the finalizer was removed", change: func(g *gadget) { g.Finalizers = nil },
 			conflict: "finalizer was removed",

@@ -155,7 +155,12 @@ func TestWhatIsServedByGroupsThatDoNotAnswer(t *testing.T) {
 			[]string{"a/v1", "a/v1/A"},
 			[]string{"b/v1", "c/v1"},
 		},
-		{"is unknown after two failures", []*catalog{serves("a", "A", "b"), serves("a", "A", "b")}, []string{"a/v1", "a/v1/A"}, []string{"b/v1"}},
+		{
+			"is unknown after two failures",
+			[]*catalog{serves("a", "A", "b"), serves("a", "A", "b")},
+			[]string{"a/v1", "a/v1/A"},
+			[]string{"b/v1"},
+		},
 		{
 			"is the kinds of the previous reading",
 			[]*catalog{serves("b", "B"), serves("a", "A", "b")},

@@ -31,8 +31,8 @@ func NewInstruments() *Instruments {
 	return &Instruments{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_requests_total",
-			Help: "Requests about dependents, with each attempt, by verb (create, apply, update, patch, delete, get), " +
-				"type and HTTP status code; <error> if there was no answer.",
+			Help: "Requests for dependents, including retries, by verb (create, apply, update, patch, delete, get), " +
+				"type and HTTP status code. The code is <error> if there was no response.",
 		}, []string{labelReconciler, "verb", "group", "kind", "code"}),
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_passes_total",
@@ -52,7 +52,7 @@ func NewInstruments() *Instruments {
 		}, []string{labelReconciler}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fairlead_drift_repaired_total",
-			Help: "Repairs of dependents that another client changed, deleted or unlabelled.",
+			Help: "Repairs of dependents that another client changed or deleted, or whose owner label it removed.",
 		}, []string{labelReconciler, "group", "kind", "cause"}),
 		components: newComponentCollector(),
 	}
